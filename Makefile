@@ -1,0 +1,49 @@
+# Kaiku: `make help` lists what there is.
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+MANAGE := $(BIN)/python manage.py
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo run worker test lint bench format clean
+
+help: ## List the commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(VENV)/.ready: requirements.txt requirements-dev.txt constraints.txt deploy/system-packages
+	deploy/system-packages runtime
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -r requirements.txt -r requirements-dev.txt
+	touch $@
+
+setup: $(VENV)/.ready ## Make the environment: system packages where allowed, and .venv
+
+demo: setup ## Sample jobs through the real pipeline, then the portal on 127.0.0.1:8000
+	$(MANAGE) demo
+
+run: setup ## Serve the portal on 127.0.0.1:8000
+	$(MANAGE) migrate --verbosity 0
+	$(BIN)/gunicorn --bind $${BIND:-127.0.0.1:8000} --workers 2 --threads 4 portal.wsgi
+
+worker: setup ## Do the background work: Celery with REDIS_URL, one local process without
+	@if [ -n "$$REDIS_URL" ]; then exec $(BIN)/celery -A portal worker --beat --schedule var/celerybeat --loglevel INFO; \
+	else exec $(MANAGE) worker; fi
+
+test: setup ## Run the suite that this machine can run, and say what was left out
+	PYTHON_BIN=$(BIN) tests/run
+
+lint: setup ## Formatting, lint and types
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+bench: setup ## Measure the pipeline as ratios against limits of the same run
+	$(BIN)/python -m bench.pipeline
+
+format: setup ## Mend formatting and simple lint
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+clean: ## Remove what the embedded mode and the tools made
+	rm -rf var .mypy_cache .ruff_cache .pytest_cache .hypothesis

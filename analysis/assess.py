@@ -1,0 +1,44 @@
+"""The whole judgement of one run: efficiency, root causes, right-sizing and savings from one set of facts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from analysis.efficiency import Efficiency, efficiency
+from analysis.facts import JobFacts, job_facts
+from analysis.findings import Finding
+from analysis.rightsizing import Recommendation, recommendations
+from analysis.rules import findings
+from analysis.savings import Savings, savings
+from analysis.thresholds import LIMITS, RULES_VERSION, Limits
+from jobs.records import JobRecord
+from metrics.series import RunMetrics
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """What one run means, in numbers and codes; `not_measured` are sentences of what is missing and why."""
+
+    rules_version: str
+    facts: JobFacts
+    efficiency: Efficiency
+    findings: tuple[Finding, ...]
+    recommendations: tuple[Recommendation, ...]
+    savings: Savings | None
+    not_measured: tuple[str, ...]
+
+
+def assess(record: JobRecord, metrics: RunMetrics, limits: Limits = LIMITS) -> Assessment:
+    """Judge one run."""
+    facts = job_facts(record, metrics, limits)
+    found = findings(facts, limits)
+    advised = recommendations(facts, found, limits)
+    return Assessment(
+        rules_version=RULES_VERSION,
+        facts=facts,
+        efficiency=efficiency(facts, limits),
+        findings=found,
+        recommendations=advised,
+        savings=savings(facts, advised, limits),
+        not_measured=facts.not_measured,
+    )

@@ -1,0 +1,104 @@
+"""How well a job used its GPUs: the quantities of the verdict, each with its coverage beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from analysis.facts import JobFacts
+from analysis.thresholds import LIMITS, Limits
+
+
+class EfficiencyClass(StrEnum):
+    EFFICIENT = "EFFICIENT"
+    ACCEPTABLE = "ACCEPTABLE"
+    INEFFICIENT = "INEFFICIENT"
+    WASTED = "WASTED"
+    UNKNOWN = "UNKNOWN"
+
+
+@dataclass(frozen=True)
+class Efficiency:
+    """The verdict in numbers; None is "not measured" or "no price known", never zero.
+
+    `uncounted_reason` is "", "short" or "system_failure": such a run is summarised, never held against anyone.
+    """
+
+    efficiency_class: EfficiencyClass
+    avg_gpu_util: float | None
+    coverage_fraction: float
+    is_partial: bool
+    allocated_gpus: int
+    measured_gpus: int
+    effective_gpus: int | None
+    effective_gpus_fraction: float | None
+    peak_gpu_mem_gb: float | None
+    peak_gpu_mem_fraction: float | None
+    gpu_hours: float | None
+    wasted_gpu_hours: float | None
+    idle_gpu_hours: float | None
+    energy_j: float | None
+    uncounted_reason: str
+
+
+def classify(avg_gpu_util: float | None, limits: Limits = LIMITS) -> EfficiencyClass:
+    """The class of an unrounded mean busy percent; no measurement is UNKNOWN, never WASTED.
+
+    >>> classify(14.96).value, classify(15.0).value, classify(None).value
+    ('WASTED', 'INEFFICIENT', 'UNKNOWN')
+    """
+    if avg_gpu_util is None:
+        return EfficiencyClass.UNKNOWN
+    if avg_gpu_util >= limits.efficient_percent:
+        return EfficiencyClass.EFFICIENT
+    if avg_gpu_util >= limits.acceptable_percent:
+        return EfficiencyClass.ACCEPTABLE
+    if avg_gpu_util >= limits.inefficient_percent:
+        return EfficiencyClass.INEFFICIENT
+    return EfficiencyClass.WASTED
+
+
+def efficiency(facts: JobFacts, limits: Limits = LIMITS) -> Efficiency:
+    """The quantities of the verdict from the facts of one run."""
+    average = facts.avg_gpu_util
+    effective = int(np.sum(facts.gpus.avg_util > limits.active_gpu_percent)) if average is not None else None
+    coverage = facts.coverage_fraction
+    peak_gb, peak_fraction = _peak_memory(facts)
+    return Efficiency(
+        efficiency_class=classify(average, limits),
+        avg_gpu_util=average,
+        coverage_fraction=coverage,
+        is_partial=average is not None and coverage < limits.partial_coverage_fraction,
+        allocated_gpus=facts.allocated_gpus,
+        measured_gpus=facts.gpus.count,
+        effective_gpus=effective,
+        effective_gpus_fraction=effective / facts.gpus.count if effective is not None else None,
+        peak_gpu_mem_gb=peak_gb,
+        peak_gpu_mem_fraction=peak_fraction,
+        gpu_hours=facts.gpu_hours,
+        wasted_gpu_hours=_share(facts.gpu_hours, None if average is None else 1 - average / 100),
+        idle_gpu_hours=_share(facts.gpu_hours, facts.idle_fraction),
+        energy_j=facts.energy_j,
+        uncounted_reason=_uncounted_reason(facts, limits),
+    )
+
+
+def _share(whole: float | None, fraction: float | None) -> float | None:
+    return None if whole is None or fraction is None else whole * fraction
+
+
+def _peak_memory(facts: JobFacts) -> tuple[float | None, float | None]:
+    peaks_gb = facts.gpus.peak_mem_gb
+    if not np.any(~np.isnan(peaks_gb)):
+        return None, None
+    fractions = facts.memory_fractions
+    fraction = float(np.nanmax(fractions)) if np.any(~np.isnan(fractions)) else None
+    return float(np.nanmax(peaks_gb)), fraction
+
+
+def _uncounted_reason(facts: JobFacts, limits: Limits) -> str:
+    if facts.record.is_system_failure:
+        return "system_failure"
+    return "short" if facts.elapsed_s < limits.short_job_s else ""

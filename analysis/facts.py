@@ -1,0 +1,189 @@
+"""What is known of one run before it is judged: Slurm's record, the trusted measurements, the hardware.
+
+Same-model GPUs are checked for consistency first; one that fails is named and left out of every mean.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.thresholds import LIMITS, Limits
+from jobs.billing import Allocation, gpu_hours
+from jobs.hardware import Partition, partition_of
+from jobs.records import JobRecord
+from metrics.series import Floats, GpuColumns, HostColumns, JobSeries, RunMetrics
+
+IDLE_BINS = slice(0, 2)  # histogram bins 0 and 1: busy percent at most 1
+
+
+@dataclass(frozen=True)
+class JobFacts:
+    """One run, ready to be judged: `gpus` holds only GPUs whose use was measured and is consistent."""
+
+    record: JobRecord
+    partition: Partition | None
+    gpus: GpuColumns
+    hosts: HostColumns
+    nodes: tuple[str, ...]
+    series: JobSeries
+    not_measured: tuple[str, ...]
+
+    @property
+    def elapsed_s(self) -> float:
+        return run_seconds(self.record)
+
+    @property
+    def allocated_gpus(self) -> int:
+        return self.record.gpus_allocated or self.record.gpus_requested or self.gpus.count
+
+    @cached_property
+    def measured_s(self) -> Floats:
+        """Seconds each GPU was measured `(G,)`; without a count of its own a GPU's whole run."""
+        return np.where(np.isnan(self.gpus.measured_s), self.elapsed_s, self.gpus.measured_s)
+
+    @cached_property
+    def avg_gpu_util(self) -> float | None:
+        """Busy percent over the measured GPUs, weighted by measured seconds; None when nothing was measured."""
+        return weighted_mean(self.gpus.avg_util, self.measured_s)
+
+    @cached_property
+    def coverage_fraction(self) -> float:
+        """Measured GPU-seconds of all that were allocated, at most 1."""
+        allocated_gpu_s = self.allocated_gpus * self.elapsed_s
+        if self.gpus.count == 0 or allocated_gpu_s <= 0:
+            return 0.0
+        return min(float(np.sum(self.measured_s)) / allocated_gpu_s, 1.0)
+
+    @cached_property
+    def idle_fractions(self) -> Floats:
+        """Share of its measured seconds each GPU was idle `(G,)`; NaN where neither count nor histogram tells."""
+        histogram_s = self.gpus.histogram_s
+        total_s = histogram_s.sum(axis=1)
+        from_histogram = divide(histogram_s[:, IDLE_BINS].sum(axis=1), total_s)
+        from_count = divide(self.gpus.idle_s, self.gpus.measured_s)
+        return np.minimum(np.where(np.isnan(from_count), from_histogram, from_count), 1.0)
+
+    @cached_property
+    def idle_fraction(self) -> float | None:
+        """Mean idle share over the measured GPUs."""
+        return weighted_mean(self.idle_fractions, self.measured_s)
+
+    @cached_property
+    def memory_fractions(self) -> Floats:
+        """Peak memory of each GPU as a share of its capacity `(G,)`, NaN where either is unknown."""
+        return divide(self.gpus.peak_mem_gb, self.memory_capacity_gb)
+
+    @cached_property
+    def memory_capacity_gb(self) -> Floats:
+        """Capacity of each GPU `(G,)`: as measured, else as the partition's hardware says."""
+        known_gb = self.partition.node.gpu_memory_gb if self.partition else np.nan
+        return np.where(np.isnan(self.gpus.mem_total_gb), known_gb, self.gpus.mem_total_gb)
+
+    @cached_property
+    def energy_j(self) -> float | None:
+        """Energy of the GPUs, only when every module reported it.
+
+        On MI250X the primary die reports the whole module (AMD SMI documentation; rocm_smi_lib issue 160), so one
+        reading for each module is complete, and a sum over fewer would be too low.
+        """
+        energies_j = self.gpus.energy_j[~np.isnan(self.gpus.energy_j)]
+        gpus_per_module = self.partition.node.gpus_per_module if self.partition else 1
+        if not energies_j.size or energies_j.size * gpus_per_module < self.allocated_gpus:
+            return None
+        return float(energies_j.sum())
+
+    @property
+    def held(self) -> Allocation:
+        """What the run held, as billed; an unknown number of cores or memory is taken as its GPUs' share."""
+        record, node = self.record, self.partition.node if self.partition else None
+        gpus = self.allocated_gpus
+        share_cores = gpus * node.cores_per_gpu if node else 0
+        share_gb = gpus * node.host_memory_share_gb if node else 0.0
+        return Allocation(
+            nodes=record.node_count or len(record.nodes) or max(len(self.nodes), 1),
+            gpus=gpus,
+            cores=record.cpus_allocated if record.cpus_allocated is not None else share_cores,
+            memory_gb=record.memory_requested_gb if record.memory_requested_gb is not None else share_gb,
+            is_exclusive="--exclusive" in record.request,
+        )
+
+    @property
+    def gpu_hours(self) -> float | None:
+        return gpu_hours(self.partition, self.held, self.elapsed_s)
+
+
+def job_facts(record: JobRecord, metrics: RunMetrics, limits: Limits = LIMITS) -> JobFacts:
+    """The facts of one run from Slurm's record and what the collectors measured."""
+    is_measured = ~np.isnan(metrics.gpus.avg_util)
+    is_consistent, reasons = consistency(metrics, limits)
+    return JobFacts(
+        record=record,
+        partition=partition_of(record.cluster, record.partition),
+        gpus=metrics.gpus.only(is_measured & is_consistent),
+        hosts=metrics.hosts,
+        nodes=metrics.nodes,
+        series=_series_of(metrics.series, is_measured & is_consistent),
+        not_measured=(*metrics.not_measured, *reasons, *_absent_nodes(record, metrics)),
+    )
+
+
+def run_seconds(record: JobRecord) -> float:
+    """Elapsed seconds of the run: Slurm's count, else the clock between start and end, else 0."""
+    if record.walltime_used_s is not None:
+        return record.walltime_used_s
+    if record.started_at and record.ended_at:
+        return max((record.ended_at - record.started_at).total_seconds(), 0.0)
+    return 0.0
+
+
+def consistency(metrics: RunMetrics, limits: Limits = LIMITS) -> tuple[NDArray[np.bool_], tuple[str, ...]]:
+    """Which GPUs `(G,)` agree with their peers in capacity and sample count, and a sentence for each that does not."""
+    gpus = metrics.gpus
+    odd_capacity = _differs(gpus.mem_total_gb, limits.consistency_fraction)
+    odd_samples = _differs(gpus.samples, limits.consistency_fraction)
+    reasons = []
+    for index in np.flatnonzero(odd_capacity | odd_samples):
+        what = "capacity" if odd_capacity[index] else "sample count"
+        node = metrics.nodes[gpus.node_index[index]]
+        reasons.append(f"GPU {gpus.gpu_id[index]} on {node}: {what} differs from its peers, left out of the mean")
+    return ~(odd_capacity | odd_samples), tuple(reasons)
+
+
+def weighted_mean(values: Floats, weights: Floats) -> float | None:
+    """Mean of `values` weighted by `weights`, NaN left out; None when no weight is left."""
+    is_known = ~np.isnan(values) & ~np.isnan(weights)
+    total = float(np.sum(weights[is_known]))
+    if total <= 0:
+        return float(np.mean(values[is_known])) if np.any(is_known) else None
+    return float(np.sum(values[is_known] * weights[is_known]) / total)
+
+
+def divide(dividend: Floats, divisor: Floats) -> Floats:
+    """Element-wise quotient, NaN where the divisor is zero or either is unknown."""
+    quotient: Floats = np.full(dividend.shape, np.nan)
+    np.divide(dividend, divisor, out=quotient, where=divisor > 0)
+    return quotient
+
+
+def _differs(values: Floats, fraction: float) -> NDArray[np.bool_]:
+    """Where a value lies further than `fraction` from the upper median of its peers."""
+    known = np.sort(values[~np.isnan(values)])
+    if not known.size:
+        return np.zeros(values.shape, dtype=bool)
+    usual = known[known.size // 2]
+    return np.asarray(np.abs(values - usual) > fraction * usual, dtype=bool)
+
+
+def _series_of(series: JobSeries, keep: NDArray[np.bool_]) -> JobSeries:
+    return replace(series, util=series.util[:, keep], mem_gb=series.mem_gb[:, keep])
+
+
+def _absent_nodes(record: JobRecord, metrics: RunMetrics) -> tuple[str, ...]:
+    if not metrics.nodes:
+        return ("GPU use: no summary arrived from any node of this job",)
+    absent = sorted(set(record.nodes) - set(metrics.nodes))
+    return (f"GPU use: no summary from {len(absent)} of {len(record.nodes)} nodes",) if absent else ()

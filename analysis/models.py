@@ -1,0 +1,82 @@
+"""Tables of what a run means: efficiency, findings, recommendations."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from analysis.efficiency import EfficiencyClass
+from jobs.models import Job
+
+
+class JobEfficiency(models.Model):
+    """The verdict on one run; columns as in `analysis.efficiency.Efficiency` and `analysis.savings.Savings`.
+
+    `job_revision` and `metrics_revision` say which data it was judged on, `revision` counts the judgements.
+    """
+
+    job = models.OneToOneField(Job, on_delete=models.CASCADE, related_name="efficiency")
+    efficiency_class = models.CharField(
+        max_length=16, choices=[(name.value, name.value.title()) for name in EfficiencyClass]
+    )
+    avg_gpu_util = models.FloatField(null=True)
+    coverage_fraction = models.FloatField()
+    is_partial = models.BooleanField()
+    allocated_gpus = models.PositiveIntegerField()
+    measured_gpus = models.PositiveIntegerField()
+    effective_gpus = models.PositiveIntegerField(null=True)
+    effective_gpus_fraction = models.FloatField(null=True)
+    peak_gpu_mem_gb = models.FloatField(null=True)
+    peak_gpu_mem_fraction = models.FloatField(null=True)
+    gpu_hours = models.FloatField(null=True)
+    wasted_gpu_hours = models.FloatField(null=True)
+    idle_gpu_hours = models.FloatField(null=True)
+    energy_j = models.FloatField(null=True)
+    uncounted_reason = models.CharField(max_length=32, blank=True)
+    savings = models.JSONField(null=True)
+    not_measured = models.JSONField(default=list)
+    rules_version = models.CharField(max_length=32)
+    revision = models.PositiveIntegerField()
+    job_revision = models.PositiveIntegerField()
+    metrics_revision = models.BigIntegerField()
+    analysed_at = models.DateTimeField()
+
+    class Meta:
+        indexes = [models.Index(fields=["analysed_at"], name="efficiency_by_time")]
+
+    def __str__(self) -> str:
+        return f"{self.job}: {self.efficiency_class}"
+
+
+class FindingRow(models.Model):
+    """One root cause of a run, in order of confidence."""
+
+    efficiency = models.ForeignKey(JobEfficiency, on_delete=models.CASCADE, related_name="findings")
+    position = models.PositiveSmallIntegerField()
+    code = models.CharField(max_length=64, db_index=True)
+    confidence = models.FloatField()
+    evidence = models.JSONField()
+
+    class Meta:
+        ordering = ["position"]
+
+    def __str__(self) -> str:
+        return f"{self.code} ({self.confidence:.2f})"
+
+
+class RecommendationRow(models.Model):
+    """One piece of advice; `wanted` and `changes` are the shape and the option changes of `jobs.sbatch`."""
+
+    efficiency = models.ForeignKey(JobEfficiency, on_delete=models.CASCADE, related_name="recommendations")
+    position = models.PositiveSmallIntegerField()
+    kind = models.CharField(max_length=32)
+    basis = models.CharField(max_length=32)
+    recommended_gpus = models.PositiveIntegerField(null=True)
+    evidence = models.JSONField()
+    wanted = models.JSONField()
+    changes = models.JSONField()
+
+    class Meta:
+        ordering = ["position"]
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.basis}"

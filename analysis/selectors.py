@@ -1,0 +1,94 @@
+"""Reading judgements, and which runs wait for one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields
+from datetime import datetime, timedelta
+from itertools import islice
+
+import msgspec
+from django.db.models import Q, QuerySet
+
+from analysis.assess import Assessment
+from analysis.efficiency import Efficiency
+from analysis.facts import job_facts
+from analysis.findings import Finding
+from analysis.models import JobEfficiency
+from analysis.rightsizing import Recommendation
+from analysis.savings import Savings
+from jobs.models import Job
+from jobs.records import ENDED_STATES
+from jobs.selectors import record_of
+from metrics.selectors import changed_keys, revisions, run_metrics
+
+SETTLE_TIME = timedelta(minutes=5)
+"""How long after its end a run waits for nodes that have not sent their last summary."""
+
+SCAN_SIZE = 500
+NEVER_MEASURED = (0, 0)
+EFFICIENCY_COLUMNS = tuple(field.name for field in fields(Efficiency))
+
+
+def efficiencies(jobs: QuerySet[Job]) -> QuerySet[JobEfficiency]:
+    """The judgements of these jobs: pass what `visible_jobs` returned."""
+    return JobEfficiency.objects.filter(job__in=jobs)
+
+
+def due_jobs(now: datetime, since: datetime | None = None) -> Iterator[Job]:
+    """Ended, started, settled GPU runs whose newest data has not been judged; with `since` only those changed after it.
+
+    The short look back keeps a frequent sweep cheap; a sweep without `since` finds whatever an outage left behind.
+    """
+    runs = Job.objects.filter(state__in=ENDED_STATES, started_at__isnull=False).exclude(gpus_allocated=0)
+    if since is not None:
+        measured = {job_id for _, job_id, _ in changed_keys(since)}
+        runs = runs.filter(Q(changed_at__gte=since) | Q(job_id__in=measured))
+    scan = runs.select_related("efficiency").order_by("pk").iterator(chunk_size=SCAN_SIZE)
+    while chunk := list(islice(scan, SCAN_SIZE)):
+        seen = revisions([job.job_id for job in chunk])
+        for job in chunk:
+            revision, final_nodes = seen.get((job.cluster, job.job_id, job.attempt), NEVER_MEASURED)
+            if _is_settled(job, final_nodes, now) and not is_judged(job, revision):
+                yield job
+
+
+def metrics_revision(job: Job) -> int:
+    """The revision of the measurements of this run; 0 where nothing arrived."""
+    key = (job.cluster, job.job_id, job.attempt)
+    return revisions([job.job_id]).get(key, NEVER_MEASURED)[0]
+
+
+def assessment(job: Job) -> Assessment:
+    """The stored judgement of this run beside the facts it was made from.
+
+    Raises JobEfficiency.DoesNotExist while the run has not been judged.
+    """
+    row = JobEfficiency.objects.get(job=job)
+    return Assessment(
+        rules_version=row.rules_version,
+        facts=job_facts(record_of(job), run_metrics((job.cluster, job.job_id, job.attempt))),
+        efficiency=msgspec.convert({name: getattr(row, name) for name in EFFICIENCY_COLUMNS}, Efficiency),
+        findings=tuple(
+            msgspec.convert(found, Finding) for found in row.findings.values("code", "confidence", "evidence")
+        ),
+        recommendations=tuple(
+            msgspec.convert(advice, Recommendation)
+            for advice in row.recommendations.values("kind", "basis", "evidence", "wanted", "changes")
+        ),
+        savings=msgspec.convert(row.savings, Savings) if row.savings else None,
+        not_measured=tuple(row.not_measured),
+    )
+
+
+def is_judged(job: Job, revision: int) -> bool:
+    """Whether the run was judged on its present record and this revision of its measurements."""
+    efficiency = getattr(job, "efficiency", None)
+    return efficiency is not None and (
+        efficiency.job_revision == job.revision and efficiency.metrics_revision == revision
+    )
+
+
+def _is_settled(job: Job, final_nodes: int, now: datetime) -> bool:
+    all_nodes = job.node_count or len(job.nodes)
+    return bool(all_nodes and final_nodes >= all_nodes) or (job.ended_at or job.changed_at) + SETTLE_TIME <= now

@@ -1,0 +1,96 @@
+"""Writing judgements: one run at a time, claimed by its row, always safe to do again."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from itertools import islice
+
+import msgspec
+from django.db import transaction
+from django.utils import timezone
+
+from analysis.assess import Assessment, assess
+from analysis.models import FindingRow, JobEfficiency, RecommendationRow
+from analysis.selectors import EFFICIENCY_COLUMNS, due_jobs, is_judged, metrics_revision
+from jobs.models import Job
+from jobs.selectors import record_of
+from metrics.selectors import run_metrics
+
+
+def analyse_job(job_pk: int, now: datetime | None = None, *, is_forced: bool = True) -> bool:
+    """Judge one run on its newest data; False when another worker holds it at this moment.
+
+    Unless `is_forced`, a run that was judged on this data already (by a worker that was quicker) is left alone.
+    """
+    with transaction.atomic():
+        job = (
+            Job.objects.select_for_update(skip_locked=True, of=("self",))
+            .select_related("user", "project")
+            .filter(pk=job_pk)
+            .first()
+        )
+        if job is None:
+            return False
+        # Read before the measurements: should more arrive between the two, the run is simply due again.
+        revision = metrics_revision(job)
+        if not is_forced and is_judged(job, revision):
+            return False
+        judged = assess(record_of(job), run_metrics((job.cluster, job.job_id, job.attempt)))
+        _save(job, judged, revision, now or timezone.now())
+    return True
+
+
+def analyse_due(limit: int, now: datetime | None = None, since: datetime | None = None) -> int:
+    """Judge up to `limit` runs that are due; how many were."""
+    now = now or timezone.now()
+    due = [job.pk for job in islice(due_jobs(now, since), limit)]
+    return sum(analyse_job(job_pk, now, is_forced=False) for job_pk in due)
+
+
+def _save(job: Job, judged: Assessment, metrics_revision: int, now: datetime) -> None:
+    columns = {name: getattr(judged.efficiency, name) for name in EFFICIENCY_COLUMNS}
+    before = JobEfficiency.objects.filter(job=job).first()
+    row, _ = JobEfficiency.objects.update_or_create(
+        job=job,
+        defaults=columns
+        | {
+            "efficiency_class": judged.efficiency.efficiency_class.value,
+            "savings": msgspec.to_builtins(judged.savings),
+            "not_measured": list(judged.not_measured),
+            "rules_version": judged.rules_version,
+            "revision": before.revision + 1 if before else 1,
+            "job_revision": job.revision,
+            "metrics_revision": metrics_revision,
+            "analysed_at": now,
+        },
+    )
+    _save_causes(row, judged)
+
+
+def _save_causes(row: JobEfficiency, judged: Assessment) -> None:
+    """Replace the findings and recommendations of one judgement."""
+    row.findings.all().delete()
+    row.recommendations.all().delete()
+    FindingRow.objects.bulk_create(
+        FindingRow(
+            efficiency=row,
+            position=position,
+            code=found.code.value,
+            confidence=found.confidence,
+            evidence=dict(found.evidence),
+        )
+        for position, found in enumerate(judged.findings)
+    )
+    RecommendationRow.objects.bulk_create(
+        RecommendationRow(
+            efficiency=row,
+            position=position,
+            kind=advice.kind.value,
+            basis=advice.basis,
+            recommended_gpus=advice.recommended_gpus,
+            evidence=dict(advice.evidence),
+            wanted=msgspec.to_builtins(advice.wanted),
+            changes=msgspec.to_builtins(advice.changes),
+        )
+        for position, advice in enumerate(judged.recommendations)
+    )

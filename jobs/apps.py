@@ -1,0 +1,8 @@
+"""The Django app of Slurm's records and people."""
+
+from django.apps import AppConfig
+
+
+class JobsConfig(AppConfig):
+    name = "jobs"
+    default_auto_field = "django.db.models.BigAutoField"

@@ -1,0 +1,88 @@
+"""Tables of what Slurm says happened and who may see it."""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import AbstractUser
+from django.db import models
+
+
+class User(AbstractUser):
+    """A person; `username` is the LUMI account name, the `user_id` of a job record."""
+
+
+class Project(models.Model):
+    """A LUMI project; `name` is Slurm's account, for example `project_465000001`."""
+
+    name = models.CharField(max_length=64, unique=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Membership(models.Model):
+    """Who belongs to a project, and as what; only the PI sees other people's jobs."""
+
+    class Role(models.TextChoices):
+        PI = "pi", "PI"
+        MANAGER = "manager", "Manager"
+        MEMBER = "member", "Member"
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="memberships")
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="memberships")
+    role = models.CharField(max_length=16, choices=Role.choices, default=Role.MEMBER)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["user", "project"], name="membership_once")]
+
+    def __str__(self) -> str:
+        return f"{self.user} in {self.project} ({self.role})"
+
+
+class Job(models.Model):
+    """One attempt of one Slurm job; columns as in `jobs.records.JobRecord`, null where Slurm did not say.
+
+    `revision` grows with every change, so that a reader can tell whether it has seen the newest.
+    """
+
+    cluster = models.CharField(max_length=64)
+    job_id = models.BigIntegerField()
+    attempt = models.PositiveIntegerField(default=0)
+    array_job_id = models.BigIntegerField(null=True)
+    array_task_id = models.BigIntegerField(null=True)
+    user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="jobs")
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="jobs")
+    job_name = models.CharField(max_length=256, blank=True)
+    partition = models.CharField(max_length=64, blank=True)
+    qos = models.CharField(max_length=64, blank=True)
+    state = models.CharField(max_length=64)
+    exit_code = models.CharField(max_length=64, blank=True)
+    nodes = models.JSONField(default=list)
+    node_count = models.PositiveIntegerField(null=True)
+    gpus_requested = models.PositiveIntegerField(null=True)
+    gpus_per_node = models.PositiveIntegerField(null=True)
+    gpus_allocated = models.PositiveIntegerField(null=True)
+    ntasks = models.PositiveIntegerField(null=True)
+    cpus_allocated = models.PositiveIntegerField(null=True)
+    cpus_per_task = models.PositiveIntegerField(null=True)
+    memory_requested_gb = models.FloatField(null=True)
+    walltime_requested_s = models.FloatField(null=True)
+    walltime_used_s = models.FloatField(null=True)
+    submitted_at = models.DateTimeField(null=True)
+    started_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+    request = models.JSONField(default=dict)
+    script_key = models.CharField(max_length=128, blank=True)
+    revision = models.PositiveIntegerField(default=1)
+    changed_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["cluster", "job_id", "attempt"], name="job_run_once")]
+        indexes = [
+            models.Index(fields=["user", "-ended_at"], name="job_by_user"),
+            models.Index(fields=["project", "-ended_at"], name="job_by_project"),
+            models.Index(fields=["changed_at"], name="job_by_change"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.cluster}/{self.job_id}" + (f" attempt {self.attempt}" if self.attempt else "")

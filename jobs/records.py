@@ -1,0 +1,120 @@
+"""A job run as Slurm tells it: the `job-record/1` payload, decoded and cleaned at the border.
+
+The same value object carries a run from the epilog, from sacct and back out of the database.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+SCHEMA = "job-record/1"
+JOB_NAME_LENGTH_MAX = 256
+OPTION_LENGTH_MAX = 64
+
+# Resource options only: command lines, scripts, environment and directories are never stored.
+RESOURCE_OPTIONS = frozenset(
+    "--partition --nodes --gpus --gpus-per-node --gpus-per-task --gpus-per-socket --gres --ntasks"
+    " --ntasks-per-node --ntasks-per-gpu --cpus-per-task --cpus-per-gpu --mem --mem-per-gpu --mem-per-cpu"
+    " --time --exclusive".split()
+)
+
+# slurm.conf(5), "JOB STATE CODES" of squeue(1): states after which a run no longer changes.
+ENDED_STATES = frozenset(
+    "BOOT_FAIL CANCELLED COMPLETED DEADLINE FAILED NODE_FAIL OUT_OF_MEMORY PREEMPTED REQUEUED REVOKED TIMEOUT".split()
+)
+SYSTEM_FAILURES = frozenset({"BOOT_FAIL", "NODE_FAIL", "PREEMPTED"})
+
+# What a terminal or a page could act on: controls, line ends, direction overrides, lone surrogates.
+UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+Slug = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9_][A-Za-z0-9._@+-]{0,63}\Z")]
+NodeName = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9][A-Za-z0-9.-]{0,63}\Z")]
+Word = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9_:+.,-]{0,64}\Z")]
+JobId = Annotated[int, Meta(ge=1, le=2**53)]
+Count = Annotated[int, Meta(ge=0, le=10**7)]
+Seconds = Annotated[float, Meta(ge=0, le=10**9)]
+Gigabytes = Annotated[float, Meta(ge=0, le=10**7)]
+Instant = Annotated[datetime, Meta(tz=True)]
+
+
+class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """One attempt of one job; `cpus_*` are physical cores, `memory_requested_gb` is over all nodes (2^30 bytes).
+
+    `request` holds the resource options in the user's own spelling, for example `{"--gpus": "8"}`.
+    """
+
+    cluster: Slug
+    job_id: JobId
+    user_id: Slug
+    project_id: Slug
+    state: Word
+    schema: str = SCHEMA
+    attempt: Count = 0
+    array_job_id: JobId | None = None
+    array_task_id: Count | None = None
+    job_name: str = ""
+    partition: Word = ""
+    qos: Word = ""
+    exit_code: Word = ""
+    nodes: Annotated[tuple[NodeName, ...], Meta(max_length=20_000)] = ()
+    node_count: Count | None = None
+    gpus_requested: Count | None = None
+    gpus_per_node: Count | None = None
+    gpus_allocated: Count | None = None
+    ntasks: Count | None = None
+    cpus_allocated: Count | None = None
+    cpus_per_task: Count | None = None
+    memory_requested_gb: Gigabytes | None = None
+    walltime_requested_s: Seconds | None = None
+    walltime_used_s: Seconds | None = None
+    submitted_at: Instant | None = None
+    started_at: Instant | None = None
+    ended_at: Instant | None = None
+    request: dict[str, str] = {}
+    script_key: Annotated[str, Meta(max_length=128)] = ""
+
+    def __post_init__(self) -> None:
+        msgspec.structs.force_setattr(self, "job_name", printable(self.job_name)[:JOB_NAME_LENGTH_MAX])
+        msgspec.structs.force_setattr(self, "script_key", printable(self.script_key))
+        msgspec.structs.force_setattr(self, "request", resource_options(self.request))
+
+    @property
+    def key(self) -> tuple[str, int, int]:
+        return self.cluster, self.job_id, self.attempt
+
+    @property
+    def has_ended(self) -> bool:
+        return self.state in ENDED_STATES
+
+    @property
+    def is_system_failure(self) -> bool:
+        return self.state in SYSTEM_FAILURES
+
+
+def printable(text: str) -> str:
+    """The text with every control character and lone surrogate replaced by U+FFFD.
+
+    >>> printable("two\\nlines")
+    'two�lines'
+    """
+    return UNPRINTABLE.sub("\ufffd", text)
+
+
+def resource_options(options: dict[str, str]) -> dict[str, str]:
+    """Only the options that ask for resources, values cut to a sane length."""
+    return {name: printable(value)[:OPTION_LENGTH_MAX] for name, value in options.items() if name in RESOURCE_OPTIONS}
+
+
+def problems(record: JobRecord) -> list[tuple[str, str]]:
+    """What no single field can tell: `(path, message)` of each contradiction, empty when sound."""
+    found = []
+    if record.started_at and record.ended_at and record.ended_at < record.started_at:
+        found.append(("ended_at", "lies before started_at"))
+    if len(set(record.nodes)) != len(record.nodes):
+        found.append(("nodes", "names the same node twice"))
+    return found

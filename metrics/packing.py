@@ -1,0 +1,43 @@
+"""Arrays as bytes for the database: a timeline as float16, a histogram as float32; NaN is a gap.
+
+float16 keeps a busy percent within 0.04 points and 64 GB within 0.02 GB, at a tenth of the size of JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from collector.wire import HISTOGRAM_BINS
+
+
+def pack_timeline(values: Sequence[float | None]) -> bytes:
+    """Little-endian float16, two bytes a point."""
+    return np.asarray(values, dtype=np.float64).astype("<f2").tobytes()
+
+
+def unpack_timeline(packed: bytes) -> NDArray[np.float64]:
+    """The points `(P,)` of `pack_timeline`.
+
+    >>> unpack_timeline(pack_timeline([0.0, None, 21.5])).tolist()
+    [0.0, nan, 21.5]
+    """
+    return np.frombuffer(packed, dtype="<f2").astype(np.float64)
+
+
+def pack_histogram(seconds: Mapping[int, float] | None) -> bytes:
+    """Little-endian float32, one for each whole percent; empty when there is no histogram."""
+    if not seconds:
+        return b""
+    bins = np.zeros(HISTOGRAM_BINS, dtype="<f4")
+    bins[list(seconds)] = list(seconds.values())
+    return bins.tobytes()
+
+
+def unpack_histogram(packed: bytes) -> NDArray[np.float64]:
+    """Seconds `(101,)`; NaN throughout when there was no histogram."""
+    if not packed:
+        return np.full(HISTOGRAM_BINS, np.nan)
+    return np.frombuffer(packed, dtype="<f4").astype(np.float64)

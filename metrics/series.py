@@ -1,0 +1,173 @@
+"""What the GPUs and hosts of one run did, as arrays: the value that `analysis` and figures read.
+
+Shapes: G GPUs, N nodes, T time buckets. NaN means not measured, never zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+from collector.wire import HISTOGRAM_BINS
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class JobSeries:
+    """Busy percent and memory over time, `(T, G)` each; bucket i covers `[i, i + 1) * step_s` from the job's start."""
+
+    step_s: float
+    util: Floats
+    mem_gb: Floats
+
+    @property
+    def length(self) -> int:
+        return int(self.util.shape[0])
+
+
+@dataclass(frozen=True)
+class GpuColumns:
+    """One entry a GPU, `(G,)` each; `histogram_s` is `(G, 101)` seconds at each whole busy percent."""
+
+    node_index: Ints
+    gpu_id: Ints
+    module_id: Floats
+    avg_util: Floats
+    p95_util: Floats
+    peak_mem_gb: Floats
+    avg_mem_gb: Floats
+    mem_total_gb: Floats
+    samples: Floats
+    measured_s: Floats
+    active_s: Floats
+    idle_s: Floats
+    gfx_clock_mhz: Floats
+    mem_clock_mhz: Floats
+    power_avg_w: Floats
+    power_peak_w: Floats
+    power_cap_w: Floats
+    energy_j: Floats
+    temperature_peak_c: Floats
+    pcie_bandwidth_mb_s: Floats
+    throttled_s: Floats
+    histogram_s: Floats
+
+    @property
+    def count(self) -> int:
+        return int(self.gpu_id.shape[0])
+
+    def only(self, keep: NDArray[np.bool_]) -> GpuColumns:
+        """The same columns for the GPUs where `keep` `(G,)` is true."""
+        return GpuColumns(**{column.name: getattr(self, column.name)[keep] for column in fields(self)})
+
+
+@dataclass(frozen=True)
+class HostColumns:
+    """One entry a node, `(N,)` each: physical cores, fractions of the allocated cores, pressure-stall seconds."""
+
+    cores_allocated: Floats
+    busy_cores_avg: Floats
+    iowait_fraction: Floats
+    idle_fraction: Floats
+    ranks: Floats
+    threads_per_rank: Floats
+    peak_memory_gb: Floats
+    memory_limit_gb: Floats
+    oom_kills: Floats
+    pressure_cpu_s: Floats
+    pressure_memory_s: Floats
+    pressure_io_s: Floats
+
+
+@dataclass(frozen=True)
+class RunMetrics:
+    """Everything measured of one run; `not_measured` says what is missing and why, in the collectors' words."""
+
+    nodes: tuple[str, ...]
+    gpus: GpuColumns
+    hosts: HostColumns
+    series: JobSeries
+    started_at: datetime | None
+    ended_at: datetime | None
+    is_final: bool
+    not_measured: tuple[str, ...]
+    errors: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class NodeTimelines:
+    """The timelines of one node: `util` and `mem_gb` `(P, g)`, first bucket `offset_s` after the job's start."""
+
+    offset_s: float
+    step_s: float
+    util: Floats
+    mem_gb: Floats
+
+
+GPU_FLOAT_COLUMNS = tuple(
+    column.name for column in fields(GpuColumns) if column.name not in {"node_index", "gpu_id", "histogram_s"}
+)
+HOST_COLUMNS = tuple(column.name for column in fields(HostColumns))
+
+
+def gpu_columns(rows: Sequence[Mapping[str, object]], node_index: Sequence[int], histograms: Floats) -> GpuColumns:
+    """Columns from one mapping a GPU; None and absent become NaN."""
+    floats = {name: column(rows, name) for name in GPU_FLOAT_COLUMNS}
+    return GpuColumns(
+        node_index=np.asarray(node_index, dtype=np.int64),
+        gpu_id=np.asarray([row["gpu_id"] for row in rows], dtype=np.int64),
+        histogram_s=histograms.reshape(len(rows), HISTOGRAM_BINS),
+        **floats,
+    )
+
+
+def host_columns(rows: Sequence[Mapping[str, object]]) -> HostColumns:
+    """Columns from one mapping a node; None and absent become NaN."""
+    return HostColumns(**{name: column(rows, name) for name in HOST_COLUMNS})
+
+
+def column(rows: Sequence[Mapping[str, object]], name: str) -> Floats:
+    """One float column `(rows,)`, NaN where a row has no number."""
+    return np.asarray([row.get(name) for row in rows], dtype=np.float64).reshape(len(rows))
+
+
+def align(timelines: Sequence[NodeTimelines]) -> JobSeries:
+    """All timelines on one clock: the widest bucket of any node, counted from the job's start.
+
+    A bucket of a finer timeline falls whole into the wide bucket that holds its middle; several are averaged,
+    gaps left out. Where no GPU has a point the result is NaN.
+    """
+    gpus = sum(part.util.shape[1] for part in timelines)
+    used = [part for part in timelines if part.util.shape[0]]
+    if not used:
+        return JobSeries(step_s=0.0, util=np.empty((0, gpus)), mem_gb=np.empty((0, gpus)))
+    step_s = max(part.step_s for part in used)
+    length = 1 + max(int(_bucket_index(part, step_s)[-1]) for part in used)
+    return JobSeries(
+        step_s=step_s,
+        util=np.hstack([_on_clock(part, part.util, step_s, length) for part in timelines]),
+        mem_gb=np.hstack([_on_clock(part, part.mem_gb, step_s, length) for part in timelines]),
+    )
+
+
+def _bucket_index(part: NodeTimelines, step_s: float) -> Ints:
+    middles_s = part.offset_s + (np.arange(part.util.shape[0]) + 0.5) * part.step_s
+    return np.asarray(np.maximum(middles_s // step_s, 0), dtype=np.int64)
+
+
+def _on_clock(part: NodeTimelines, values: Floats, step_s: float, length: int) -> Floats:
+    """`values` `(P, g)` averaged into `(length, g)` buckets of `step_s`."""
+    sums = np.zeros((length, values.shape[1]))
+    counts = np.zeros_like(sums)
+    if values.shape[0]:
+        index = _bucket_index(part, step_s)
+        is_measured = ~np.isnan(values)
+        np.add.at(sums, index, np.where(is_measured, values, 0.0))
+        np.add.at(counts, index, is_measured)
+    return np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)

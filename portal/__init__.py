@@ -1,0 +1,5 @@
+"""The face and the composition root; loads the Celery application for Django."""
+
+from portal.celery import application as celery_application
+
+__all__ = ["celery_application"]

@@ -1,0 +1,31 @@
+"""The way of every page and call to a run: through `visible_jobs`, so that a stranger finds nothing there."""
+
+from __future__ import annotations
+
+from django.http import Http404, HttpRequest
+
+from jobs.models import Job
+from jobs.selectors import visible_jobs
+from reports.models import Report
+from reports.selectors import report_row
+
+
+def visible_run(request: HttpRequest, cluster: str, job_id: int) -> Job:
+    """The run this person may see: the latest attempt, or the one that `?attempt=` names; else Http404."""
+    runs = visible_jobs(request.user).filter(cluster=cluster, job_id=job_id).order_by("-attempt")
+    attempt = request.GET.get("attempt", "")
+    if attempt:
+        runs = runs.filter(attempt=int(attempt)) if attempt.isdecimal() and len(attempt) < 9 else runs.none()
+    run = runs.first()
+    if run is None:
+        raise Http404("There is no such job here.")
+    return run
+
+
+def visible_report(request: HttpRequest, cluster: str, job_id: int) -> tuple[Job, Report]:
+    """A visible run and its report; Http404 while there is none."""
+    run = visible_run(request, cluster, job_id)
+    row = report_row(run)
+    if row is None:
+        raise Http404("This job has no report yet.")
+    return run, row

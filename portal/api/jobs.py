@@ -1,0 +1,73 @@
+"""The read API: jobs a person may see, their GPUs and their reports."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from django.http import Http404, HttpResponse
+from rest_framework.generics import ListAPIView
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from jobs.models import Job
+from jobs.selectors import record_of, visible_jobs
+from metrics.selectors import gpu_rows
+from portal.access import visible_report, visible_run
+from reports.selectors import report_row
+from reports.services.formats import FORMATS, rendered
+
+EFFICIENCY_IN_LISTS = ("efficiency_class", "avg_gpu_util", "coverage_fraction", "gpu_hours", "wasted_gpu_hours")
+
+
+class Jobs(ListAPIView):
+    """`GET /api/v1/jobs/`: the record and the class of each run, newest first."""
+
+    def get_queryset(self):
+        return visible_jobs(self.request.user).select_related("efficiency").order_by("-ended_at", "-pk")
+
+    def list(self, request: Request) -> Response:
+        page = self.paginate_queryset(self.get_queryset())
+        return self.get_paginated_response([_listed(run) for run in page])
+
+
+class JobDetail(APIView):
+    """`GET /api/v1/jobs/{cluster}/{job_id}/`: the report as data; only the record while there is no report."""
+
+    def get(self, request: Request, cluster: str, job_id: int) -> Response:
+        run = visible_run(request, cluster, job_id)
+        row = report_row(run)
+        return Response(row.content if row else {"job": _record(run), "efficiency": None})
+
+
+class JobGpus(APIView):
+    """`GET /api/v1/jobs/{cluster}/{job_id}/gpus/`: the measured columns of each GPU."""
+
+    def get(self, request: Request, cluster: str, job_id: int) -> Response:
+        run = visible_run(request, cluster, job_id)
+        return Response(gpu_rows((run.cluster, run.job_id, run.attempt)))
+
+
+class JobReportFile(APIView):
+    """`GET /api/v1/jobs/{cluster}/{job_id}/report.{html,md,txt,pdf,json}`: the report as a file."""
+
+    def get(self, request: Request, cluster: str, job_id: int, name: str) -> HttpResponse:
+        if name not in FORMATS:
+            raise Http404(f"A report comes as one of {', '.join(FORMATS)}.")
+        run, row = visible_report(request, cluster, job_id)
+        response = HttpResponse(rendered(run, row, name), content_type=FORMATS[name].content_type)
+        # As an attachment the HTML file never runs in the portal's own origin.
+        response["Content-Disposition"] = f'attachment; filename="kaiku-{run.cluster}-{run.job_id}.{name}"'
+        return response
+
+
+def _record(run: Job) -> dict[str, Any]:
+    return msgspec.to_builtins(record_of(run))
+
+
+def _listed(run: Job) -> dict[str, Any]:
+    judged = getattr(run, "efficiency", None)
+    return _record(run) | {
+        "efficiency": {name: getattr(judged, name) for name in EFFICIENCY_IN_LISTS} if judged else None
+    }

@@ -1,0 +1,73 @@
+"""What a kind of sample job is: what it asks of Slurm, what its GPUs and hosts do, and what Kaiku should say of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from analysis.efficiency import EfficiencyClass
+from analysis.findings import FindingCode
+from portal.demo.shapes import Curve, Range
+
+# The spellings of a GPU request that LUMI users write (sbatch(1)): see `records.options`.
+PER_NODE, TOTAL, PER_TASK, GRES, GRES_TYPED = "--gpus-per-node", "--gpus", "--gpus-per-task", "--gres", "--gres typed"
+ALL_SPELLINGS = (PER_NODE, TOTAL, PER_TASK, GRES, GRES_TYPED)
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What the analysis should answer; `uncounted_reason` as in `analysis.efficiency.Efficiency`."""
+
+    efficiency_class: EfficiencyClass
+    findings: frozenset[FindingCode] = frozenset()
+    is_partial: bool = False
+    uncounted_reason: str = ""
+
+
+@dataclass(frozen=True)
+class Host:
+    """What the cores of a node do: each is a range to draw from, fractions of the allocated cores or of the run.
+
+    With `busy_cores_per_rank` that many cores of each rank are busy, in place of `busy_fraction` of all.
+    """
+
+    busy_fraction: Range = (0.25, 0.40)
+    busy_cores_per_rank: Range | None = None
+    iowait_fraction: Range = (0.0, 0.02)
+    io_pressure_fraction: Range = (0.0, 0.02)
+    memory_fraction: Range = (0.15, 0.55)
+    oom_kills: int = 0
+
+
+@dataclass(frozen=True)
+class Archetype:
+    """One kind of job; `gpus` and `ranks` are per node, `ranks=0` is one rank a GPU.
+
+    `used_fraction` is the share of the time limit that it ran. `silent_nodes` sent no summary,
+    `unreadable_gpus` of the first node told nothing of their use.
+    """
+
+    kind: str
+    expected: Expected
+    curve: Curve
+    names: tuple[str, ...]
+    partition: str = "small-g"
+    nodes: int = 1
+    gpus: int = 8
+    ranks: int = 0
+    cores_per_rank: int = 7
+    memory_per_gpu_gb: float = 60.0
+    walltimes_h: tuple[float, ...] = (4, 8, 12, 24)
+    used_fraction: Range = (0.65, 0.95)
+    peak_mem_gb: Range = (35.0, 58.0)
+    host: Host = Host()
+    state: str = "COMPLETED"
+    exit_code: str = "0:0"
+    spellings: tuple[str, ...] = ALL_SPELLINGS
+    has_started: bool = True
+    silent_nodes: int = 0
+    unreadable_gpus: int = 0
+    attempt: int = 0
+
+    @property
+    def ranks_per_node(self) -> int:
+        return self.ranks or self.gpus

@@ -1,0 +1,60 @@
+"""Reading the process environment: typed, with `_FILE` variants for secrets, failing loudly at the start."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+
+from django.core.exceptions import ImproperlyConfigured
+
+TRUE_WORDS, FALSE_WORDS = ("1", "true", "yes", "on"), ("0", "false", "no", "off", "")
+
+
+def text(name: str, default: str = "") -> str:
+    """The variable, or the content of the file that `NAME_FILE` points to."""
+    path = os.environ.get(f"{name}_FILE")
+    if path:
+        try:
+            return Path(path).read_text().strip()
+        except OSError as error:
+            raise ImproperlyConfigured(f"{name}_FILE: cannot read {path}: {error.strerror}") from error
+    return os.environ.get(name, default)
+
+
+def flag(name: str, default: bool = False) -> bool:
+    """A yes or no; anything else is refused."""
+    word = os.environ.get(name, str(default)).strip().lower()
+    if word not in TRUE_WORDS + FALSE_WORDS:
+        raise ImproperlyConfigured(f"{name} must be one of {', '.join(TRUE_WORDS + FALSE_WORDS[:-1])}, not {word!r}")
+    return word in TRUE_WORDS
+
+
+def number(name: str, default: int, lowest: int = 1) -> int:
+    """A whole number of at least `lowest`."""
+    word = os.environ.get(name, str(default)).strip()
+    if not word.isdigit() or int(word) < lowest:
+        raise ImproperlyConfigured(f"{name} must be a whole number of at least {lowest}, not {word!r}")
+    return int(word)
+
+
+def words(name: str, default: str) -> list[str]:
+    """A comma-separated list."""
+    return [word.strip() for word in text(name, default).split(",") if word.strip()]
+
+
+def secret_key(path: Path, is_embedded: bool) -> str:
+    """SECRET_KEY; on one machine with SQLite a random one, made once and readable by its owner only."""
+    key = text("SECRET_KEY")
+    if key or not is_embedded:
+        if not key:
+            raise ImproperlyConfigured("SECRET_KEY or SECRET_KEY_FILE is required with DATABASE_URL")
+        return key
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return path.read_text().strip()
+    with os.fdopen(descriptor, "w") as file:
+        file.write(secrets.token_urlsafe(50))
+    return path.read_text().strip()

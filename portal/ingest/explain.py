@@ -1,0 +1,73 @@
+"""Every field of a refused record that is wrong, with its path: what msgspec, which stops at the first, leaves out."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any, get_args
+
+import msgspec
+
+PROBLEMS_MAX = 50
+"""Of one record; a sender with more wrong than this mends the first ones first."""
+
+LOCATED = re.compile(r"(?P<message>.*?)(?: - at (?:`key` in )?`\$(?P<path>[^`]*)`)?\Z", re.DOTALL)
+
+Problem = tuple[str, str]
+
+
+def explain(value: object, kind: type[msgspec.Struct]) -> list[Problem]:
+    """`(path, message)` of each wrong field, paths such as `gpus[0].avg_util`; empty when all of them fit."""
+    return list(islice(_object_problems(value, kind, ""), PROBLEMS_MAX))
+
+
+def non_finite(value: object, path: str = "") -> Iterator[Problem]:
+    """Where a document holds a NaN or an infinity."""
+    if isinstance(value, float) and not math.isfinite(value):
+        yield path, f"{value} is not a number of JSON"
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            yield from non_finite(item, _joined(path, str(name)))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from non_finite(item, f"{path}[{index}]")
+
+
+def _object_problems(value: object, kind: type[msgspec.Struct], path: str) -> Iterator[Problem]:
+    if not isinstance(value, dict):
+        yield path, "Expected an object"
+        return
+    for field in msgspec.structs.fields(kind):
+        where = _joined(path, field.encode_name)
+        if field.encode_name in value:
+            yield from _field_problems(value[field.encode_name], field.type, where)
+        elif field.required:
+            yield where, "required"
+
+
+def _field_problems(value: object, kind: Any, path: str) -> Iterator[Problem]:
+    nested = _struct_in(kind)
+    if nested and isinstance(value, dict):
+        yield from _object_problems(value, nested, path)
+    elif nested and isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _object_problems(item, nested, f"{path}[{index}]")
+    try:
+        if not nested or not isinstance(value, dict | list):
+            msgspec.convert(value, kind, str_keys=True)
+    except msgspec.ValidationError as error:
+        located = LOCATED.match(str(error))
+        yield path + (located["path"] or ""), located["message"]
+
+
+def _struct_in(kind: Any) -> type[msgspec.Struct] | None:
+    """The struct that a field type such as `Annotated[tuple[GpuPayload, ...], …]` or `CpuPayload | None` is made of."""
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        return kind
+    return next((found for part in get_args(kind) if (found := _struct_in(part))), None)
+
+
+def _joined(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name

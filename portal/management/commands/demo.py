@@ -1,0 +1,107 @@
+"""`manage.py demo`: ninety days of sample jobs through the real ingest and analysis, then the portal to look at."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import subprocess
+import sys
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.hashers import make_password
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+from tqdm import tqdm
+
+from analysis.selectors import due_jobs
+from analysis.services import analyse_job
+from jobs.models import Job, Project, User
+from jobs.services import set_role
+from portal.demo.generate import sample_jobs
+from portal.demo.people import sample_people
+from portal.environment import flag
+from portal.ingest.body import records
+from portal.ingest.services import KINDS, ingest
+from reports.models import Report
+from reports.selectors import due_efficiencies
+from reports.services.formats import rendered
+from reports.services.publishing import publish
+
+SEED = 2026
+ADDRESS = "127.0.0.1:8000"
+SHOWN_FINDING = "parallelism_mismatch"
+
+
+class Command(BaseCommand):
+    help = "Feed sample jobs into an empty embedded database and serve the portal; DEMO_SERVE=0 ends after the feeding."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if not settings.IS_EMBEDDED:
+            raise CommandError("the demo makes accounts with a shared password; it runs on the embedded database only")
+        call_command("migrate", verbosity=0)
+        if Job.objects.exists():
+            self.stdout.write("The sample jobs are here already; `make clean` removes them.")
+        else:
+            feed()
+        self._show_report()
+        self._show_accounts()
+        if flag("DEMO_SERVE", True):
+            serve()
+
+    def _show_report(self) -> None:
+        row = (
+            Report.objects.filter(job__efficiency__findings__code=SHOWN_FINDING)
+            .select_related("job")
+            .order_by("job__efficiency__coverage_fraction", "-job__ended_at")
+            .last()
+        )
+        if row is not None:
+            self.stdout.write(rendered(row.job, row, "txt").decode())
+            self.stdout.write(f"The same as a PDF: manage.py report {row.job} --format pdf -o report.pdf\n\n")
+
+    def _show_accounts(self) -> None:
+        """Every demo account gets one fresh password, said here and nowhere else."""
+        password = secrets.token_urlsafe(9)
+        User.objects.update(password=make_password(password))
+        leads = User.objects.filter(memberships__role="pi").distinct().order_by("username")
+        others = User.objects.exclude(pk__in=leads).order_by("username")
+        self.stdout.write(f"Sign in at http://{ADDRESS}/ with the password {password}")
+        self.stdout.write(f"  as a PI, who sees a project:  {', '.join(user.username for user in leads)}")
+        self.stdout.write(f"  as a member, who sees own jobs: {', '.join(user.username for user in others)}")
+
+
+def feed() -> None:
+    """Sample payloads as JSON through ingest, then everything due through analysis and reports."""
+    now = timezone.now()
+    for job in tqdm(list(sample_jobs(seed=SEED, until=now)), desc="Ingest  ", unit=" jobs"):
+        outcome = ingest(records(job.to_json()), list(KINDS))
+        if outcome.rejected:
+            raise CommandError(f"sample job {job.record['job_id']} was refused: {outcome.rejected}")
+    for person in sample_people(seed=SEED):
+        if person.leads:
+            user, _ = User.objects.get_or_create(username=person.username)
+            project, _ = Project.objects.get_or_create(name=person.project)
+            set_role(user, project, "pi")
+    for job in tqdm(list(due_jobs(now)), desc="Analysis", unit=" jobs"):
+        analyse_job(job.pk, now)
+    for pk in tqdm(list(due_efficiencies().values_list("pk", flat=True)), desc="Reports ", unit=" jobs"):
+        publish(pk, now)
+
+
+def serve() -> None:
+    """The portal in the foreground, one worker process behind it; both end together."""
+    worker = subprocess.Popen([sys.executable, "manage.py", "worker"], cwd=settings.BASE_DIR)
+    try:
+        subprocess.run(
+            [sys.executable, "-m", "gunicorn", "--bind", ADDRESS, "--threads", "4", "portal.wsgi"],
+            cwd=settings.BASE_DIR,
+            env=os.environ | {"DJANGO_SETTINGS_MODULE": "portal.settings"},
+            check=False,
+        )
+    except KeyboardInterrupt:
+        pass
+    finally:
+        worker.terminate()
+        worker.wait()

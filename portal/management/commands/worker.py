@@ -1,0 +1,56 @@
+"""`manage.py worker`: the sweeps in one process, for a machine without Redis; Celery runs the same services."""
+
+from __future__ import annotations
+
+import logging
+import math
+import signal
+import threading
+import time
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandParser
+from django.db import OperationalError, close_old_connections
+from django.utils import timezone
+
+from analysis.services import analyse_due
+from analysis.tasks import LOOK_BACK
+from reports.services.publishing import publish_due
+
+BATCH_SIZE = 100
+FULL_SWEEP_SECONDS = 3600
+
+log = logging.getLogger(__name__)
+
+
+class Command(BaseCommand):
+    help = "Analyse and report what is due, again and again until it is told to stop."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--seconds", type=float, default=settings.SWEEP_SECONDS, help="rest between sweeps")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        stop = threading.Event()
+        for name in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(name, lambda *_: stop.set())
+        swept_all_at = -math.inf
+        while not stop.is_set():
+            is_full = time.monotonic() - swept_all_at >= FULL_SWEEP_SECONDS
+            if not sweep(is_full):
+                swept_all_at = time.monotonic() if is_full else swept_all_at
+                stop.wait(options["seconds"])
+
+
+def sweep(is_full: bool) -> int:
+    """One round of what is due, of all there is or of what changed lately; how much was done.
+
+    A database that is away is tried again with the next round.
+    """
+    close_old_connections()
+    since = None if is_full else timezone.now() - LOOK_BACK
+    try:
+        return analyse_due(BATCH_SIZE, since=since) + publish_due(BATCH_SIZE)
+    except OperationalError:
+        log.exception("the database is away; the next sweep tries again")
+        return 0

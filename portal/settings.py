@@ -1,0 +1,173 @@
+"""Settings, from the environment only; `.env.example` lists every variable with its unit and default.
+
+Without DATABASE_URL everything is embedded: SQLite and mail in `var/`, one local worker process.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import dj_database_url
+from csp.constants import NONE, SELF
+
+from portal.environment import flag, number, secret_key, text, words
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+VAR_DIR = Path(text("KAIKU_VAR_DIR", str(BASE_DIR / "var")))
+DATABASE_URL = text("DATABASE_URL")
+REDIS_URL = text("REDIS_URL")
+IS_EMBEDDED = not DATABASE_URL
+
+DEBUG = False
+SECRET_KEY = secret_key(VAR_DIR / "secret_key", IS_EMBEDDED)
+ALLOWED_HOSTS = words("ALLOWED_HOSTS", "127.0.0.1,localhost" if IS_EMBEDDED else "")
+CSRF_TRUSTED_ORIGINS = words("CSRF_TRUSTED_ORIGINS", "")
+IS_HTTPS = flag("HTTPS", not IS_EMBEDDED)
+
+INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django.contrib.humanize",
+    "rest_framework",
+    "csp",
+    "jobs",
+    "metrics",
+    "analysis",
+    "education",
+    "reports",
+    "portal",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+ROOT_URLCONF = "portal.urls"
+WSGI_APPLICATION = "portal.wsgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": False,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    }
+]
+
+# A second writer waits for the first instead of failing; WAL lets readers go on meanwhile (sqlite.org/wal.html).
+SQLITE_OPTIONS = {
+    "timeout": 20,
+    "transaction_mode": "IMMEDIATE",
+    "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;",
+}
+DATABASES = {
+    "default": {
+        "ENGINE": "django.db.backends.sqlite3",
+        "NAME": VAR_DIR / "kaiku.sqlite3",
+        "OPTIONS": SQLITE_OPTIONS,
+    }
+    if IS_EMBEDDED
+    else dj_database_url.parse(DATABASE_URL, conn_max_age=60, conn_health_checks=True)
+}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+AUTH_USER_MODEL = "jobs.User"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+LOGIN_URL = "sign-in"
+LOGIN_REDIRECT_URL = "my-jobs"
+LOGOUT_REDIRECT_URL = "sign-in"
+
+LANGUAGE_CODE = "en-gb"
+TIME_ZONE = text("TIME_ZONE", "Europe/Helsinki")
+USE_TZ = True
+
+STATIC_URL = "static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+}
+# Served from where they lie, without a collecting step.
+WHITENOISE_USE_FINDERS = True
+
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "form-action": [SELF],
+        "base-uri": [NONE],
+        "frame-ancestors": [NONE],
+    }
+}
+X_FRAME_OPTIONS = "DENY"
+SECURE_REFERRER_POLICY = "same-origin"
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = IS_HTTPS
+SESSION_COOKIE_AGE = number("SESSION_HOURS", 12) * 3600
+SECURE_HSTS_SECONDS = 31_536_000 if IS_HTTPS else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = IS_HTTPS
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
+if flag("BEHIND_PROXY"):
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+
+INGEST_BODY_BYTES_MAX = number("INGEST_BODY_MIB_MAX", 8) * 2**20
+DATA_UPLOAD_MAX_MEMORY_SIZE = 1 * 2**20
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["portal.api.authentication.PortalSession"],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "portal.api.negotiation.OwnFormat",
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "EXCEPTION_HANDLER": "portal.api.problems.problem_response",
+    "DEFAULT_PAGINATION_CLASS": "portal.api.pages.JobPages",
+    "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
+}
+
+CELERY_BROKER_URL = REDIS_URL or "memory://"
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = True
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_TIMEZONE = "UTC"
+SWEEP_SECONDS = number("SWEEP_SECONDS", 10)
+# A nudge that no worker took before the next one comes is worth nothing.
+CELERY_BEAT_SCHEDULE = {
+    name: {"task": task, "schedule": seconds, "options": {"expires": seconds}}
+    for name, task, seconds in (
+        ("analyse-recent", "analysis.tasks.sweep_recent", SWEEP_SECONDS),
+        ("analyse-all", "analysis.tasks.sweep_all", 3600),
+        ("publish", "reports.tasks.sweep", SWEEP_SECONDS),
+    )
+}
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["console"], "level": text("LOG_LEVEL", "INFO")},
+    # Libraries that tell every step of every figure and page.
+    "loggers": {name: {"level": "ERROR"} for name in ("weasyprint", "fontTools", "matplotlib")},
+}

@@ -1,0 +1,131 @@
+"""From a judgement to the one report value: every sentence and number that any rendering shows."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import numpy as np
+
+from analysis.assess import Assessment
+from analysis.efficiency import Efficiency
+from analysis.facts import JobFacts
+from analysis.findings import Finding
+from education.lessons import lesson_for
+from reports.advice import assumption, reason
+from reports.job_report import (
+    EfficiencyView,
+    FindingView,
+    JobReport,
+    LessonView,
+    Observation,
+    RecommendationView,
+    SavingsView,
+)
+from reports.numbers import duration, energy, gigabytes, hours, percent, share
+from reports.wording import TITLES, finding_text, headline, verdict
+
+SAME_NAMES = {field.name for field in fields(Efficiency)} & {field.name for field in fields(EfficiencyView)}
+HEATMAP_GPUS_MIN = 2
+
+
+def job_report(judged: Assessment) -> JobReport:
+    """The report of one run."""
+    facts = judged.facts
+    texts = _figures(facts)
+    return JobReport(
+        job=facts.record,
+        efficiency=_efficiency(judged),
+        headline=headline(judged.efficiency),
+        verdict=verdict(judged.efficiency),
+        observed=_observed(facts, judged.efficiency),
+        findings=tuple(_finding(found) for found in judged.findings),
+        recommendations=tuple(
+            RecommendationView(
+                kind=advice.kind.value,
+                recommended_gpus=advice.recommended_gpus,
+                reason=reason(advice, facts),
+                diff=tuple(str(change) for change in advice.changes),
+            )
+            for advice in judged.recommendations
+        ),
+        savings=SavingsView(judged.savings.gpu_hours, assumption(judged.savings)) if judged.savings else None,
+        not_measured=judged.not_measured,
+        figures=tuple(texts),
+        figure_texts=texts,
+    )
+
+
+def _efficiency(judged: Assessment) -> EfficiencyView:
+    same = {name: getattr(judged.efficiency, name) for name in SAME_NAMES - {"efficiency_class"}}
+    return EfficiencyView(
+        job_id=judged.facts.record.job_id,
+        efficiency_class=judged.efficiency.efficiency_class.value,
+        partial=judged.efficiency.is_partial,
+        rules_version=judged.rules_version,
+        **same,
+    )
+
+
+def _finding(found: Finding) -> FindingView:
+    lesson = lesson_for(found.code)
+    return FindingView(
+        code=found.code.value,
+        title=TITLES[found.code],
+        confidence=found.confidence,
+        evidence=dict(found.evidence),
+        text=finding_text(found),
+        lesson=LessonView(title=lesson.title, url=lesson.url, text=lesson.text),
+    )
+
+
+def _observed(facts: JobFacts, judged: Efficiency) -> tuple[Observation, ...]:
+    """The measured quantities, the most telling first; only energy is left out where it is not known."""
+    effective = f"{judged.effective_gpus:,} of {judged.measured_gpus:,}" if judged.effective_gpus is not None else None
+    peak = gigabytes(judged.peak_gpu_mem_gb)
+    if judged.peak_gpu_mem_fraction is not None:
+        peak += f" ({share(judged.peak_gpu_mem_fraction)})"
+    pairs = [
+        ("Mean GPU use", percent(judged.avg_gpu_util)),
+        ("GPUs used above 30 %", effective or percent(None)),
+        ("Measured GPU time", share(judged.coverage_fraction)),
+        ("Peak GPU memory", peak),
+        ("Run time", duration(facts.elapsed_s)),
+        ("GPU-hours billed", hours(judged.gpu_hours)),
+        ("GPU-hours wasted (estimate)", _hours(judged.wasted_gpu_hours, judged)),
+        ("GPU-hours on idle GPUs", _hours(judged.idle_gpu_hours, judged)),
+        ("Busy CPU cores", _busy_cores(facts)),
+    ]
+    if judged.energy_j is not None:
+        pairs.append(("GPU energy", energy(judged.energy_j)))
+    return tuple(Observation(label, value) for label, value in pairs)
+
+
+def _hours(value: float | None, judged: Efficiency) -> str:
+    return percent(None) if value is None and judged.gpu_hours is not None else hours(value)
+
+
+def _busy_cores(facts: JobFacts) -> str:
+    busy, cores = facts.hosts.busy_cores_avg, facts.hosts.cores_allocated
+    if not np.any(~np.isnan(busy)):
+        return percent(None)
+    of = f" of {np.nansum(cores):,.0f}" if np.any(~np.isnan(cores)) else ""
+    return f"{np.nansum(busy):,.1f}{of}"
+
+
+def _figures(facts: JobFacts) -> dict[str, str]:
+    """The figures that the measurements are enough for, and in words what each one shows."""
+    texts = {}
+    series, gpus = facts.series, facts.gpus
+    is_timed = series.length > 1 and bool(np.any(~np.isnan(series.util)))
+    if is_timed:
+        low, high = float(np.nanmin(series.util)), float(np.nanmax(series.util))
+        mean = percent(facts.avg_gpu_util)
+        texts["gpu_use"] = f"GPU use over the run: mean {mean}, single GPUs between {low:.0f} % and {high:.0f} %."
+    if np.any(~np.isnan(gpus.peak_mem_gb)):
+        peak = float(np.nanmax(gpus.peak_mem_gb))
+        texts["gpu_memory"] = f"Peak memory of each GPU against its capacity: the fullest reached {gigabytes(peak)}."
+    if is_timed and gpus.count >= HEATMAP_GPUS_MIN:
+        texts["gpu_heatmap"] = (
+            f"Use of each of {gpus.count:,} GPUs over the run, dark where idle and bright where busy."
+        )
+    return texts

@@ -1,0 +1,101 @@
+"""The one value that every rendering of a job's report is made from, shaped as `job-report/1` JSON.
+
+Built once from an assessment, stored, and rendered as HTML, PDF, Markdown, plain text and JSON without looking
+anything up again, so the five can never disagree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from jobs.records import JobRecord
+
+SCHEMA = "job-report/1"
+
+
+@dataclass(frozen=True)
+class EfficiencyView:
+    """The verdict in numbers, unrounded; None is not measured or no price known."""
+
+    job_id: int
+    efficiency_class: str
+    avg_gpu_util: float | None
+    coverage_fraction: float
+    partial: bool
+    allocated_gpus: int
+    measured_gpus: int
+    effective_gpus: int | None
+    effective_gpus_fraction: float | None
+    peak_gpu_mem_gb: float | None
+    peak_gpu_mem_fraction: float | None
+    gpu_hours: float | None
+    wasted_gpu_hours: float | None
+    idle_gpu_hours: float | None
+    energy_j: float | None
+    uncounted_reason: str
+    rules_version: str
+
+
+@dataclass(frozen=True)
+class LessonView:
+    """Where to read on."""
+
+    title: str
+    url: str
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class FindingView:
+    """One root cause: machine code and evidence, and the sentence people read."""
+
+    code: str
+    title: str
+    confidence: float
+    evidence: dict[str, float | int | str]
+    text: str
+    lesson: LessonView
+
+
+@dataclass(frozen=True)
+class RecommendationView:
+    """One piece of advice; `diff` lines read `--gpus=8 -> --gpus=2`."""
+
+    kind: str
+    recommended_gpus: int | None
+    reason: str
+    diff: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class SavingsView:
+    """Billed GPU-hours the advice would save, and what that assumes."""
+
+    gpu_hours: float
+    assumption: str
+
+
+@dataclass(frozen=True)
+class Observation:
+    """One measured quantity as people read it: a label and a number with its unit."""
+
+    label: str
+    value: str
+
+
+@dataclass(frozen=True)
+class JobReport:
+    """One job's report; `figures` names the drawn figures, `figure_texts` says in words what each one shows."""
+
+    job: JobRecord
+    efficiency: EfficiencyView
+    headline: str
+    verdict: str
+    observed: tuple[Observation, ...]
+    findings: tuple[FindingView, ...]
+    recommendations: tuple[RecommendationView, ...]
+    savings: SavingsView | None
+    not_measured: tuple[str, ...]
+    figures: tuple[str, ...]
+    figure_texts: dict[str, str] = field(default_factory=dict)
+    schema: str = SCHEMA

@@ -1,0 +1,128 @@
+"""The order and headings of a report, shared by every rendering, so that none forgets a part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from jobs.records import printable
+from reports.job_report import JobReport, Observation, RecommendationView
+from reports.numbers import counted, duration, hours, instant
+
+NO_CAUSES = "Nothing stood out."
+NO_ADVICE = "The request fits what the job did; nothing to change."
+ESTIMATE = "Following the advice would have saved about"
+ADVISORY = "This is advice. Nothing was changed, and nothing is held against anyone."
+
+CLASS_NAMES = {
+    "EFFICIENT": "Efficient",
+    "ACCEPTABLE": "Acceptable",
+    "INEFFICIENT": "Inefficient",
+    "WASTED": "Wasted",
+    "UNKNOWN": "Unknown",
+}
+
+
+NODES_NAMED_MAX = 4
+
+
+@dataclass(frozen=True)
+class Cause:
+    """One finding; the text of a lesson that several findings share stands with the first of them only."""
+
+    title: str
+    sure: str
+    text: str
+    lesson_title: str
+    lesson_url: str
+    lesson_text: str
+
+
+@dataclass(frozen=True)
+class Layout:
+    """One report as its readers meet it, top to bottom; all strings are printable, none is escaped yet."""
+
+    title: str
+    class_name: str
+    css_class: str
+    headline: str
+    verdict: str
+    facts: tuple[Observation, ...]
+    observed: tuple[Observation, ...]
+    findings: tuple[Cause, ...]
+    recommendations: tuple[RecommendationView, ...]
+    savings: str
+    lessons: tuple[tuple[str, str], ...]
+    not_measured: tuple[str, ...]
+    figures: tuple[tuple[str, str], ...]
+
+
+def layout(report: JobReport) -> Layout:
+    """The report in reading order."""
+    judged, job = report.efficiency, report.job
+    class_name = CLASS_NAMES[judged.efficiency_class] + (", partial" if judged.partial else "")
+    lessons = {finding.lesson.url: finding.lesson.title for finding in report.findings}
+    return Layout(
+        title=f"Job {job.job_id}" + (f", {job.job_name}" if job.job_name else ""),
+        class_name=class_name,
+        css_class=judged.efficiency_class.lower(),
+        headline=report.headline,
+        verdict=report.verdict,
+        facts=_facts(report),
+        observed=report.observed,
+        findings=tuple(_causes(report)),
+        recommendations=report.recommendations,
+        savings=_savings(report),
+        lessons=tuple((title, url) for url, title in lessons.items()),
+        not_measured=tuple(printable(text) for text in report.not_measured),
+        figures=tuple((name, report.figure_texts[name]) for name in report.figures),
+    )
+
+
+def _causes(report: JobReport) -> Iterator[Cause]:
+    told: set[str] = set()
+    for finding in report.findings:
+        lesson = finding.lesson
+        yield Cause(
+            title=finding.title,
+            sure=f"{finding.confidence * 100:.0f} % sure",
+            text=finding.text,
+            lesson_title=lesson.title,
+            lesson_url=lesson.url,
+            lesson_text="" if lesson.url in told else lesson.text,
+        )
+        told.add(lesson.url)
+
+
+def _savings(report: JobReport) -> str:
+    if report.savings is None or report.savings.gpu_hours <= 0:
+        return ""
+    return f"{ESTIMATE} {hours(report.savings.gpu_hours)} GPU-hours, assuming {report.savings.assumption}."
+
+
+def _facts(report: JobReport) -> tuple[Observation, ...]:
+    """What Slurm says of the job."""
+    job = report.job
+    number = f"{job.array_job_id}_{job.array_task_id}" if job.array_job_id is not None else ""
+    pairs = [
+        ("Cluster", job.cluster),
+        ("Array task", number),
+        ("Attempt", str(job.attempt) if job.attempt else ""),
+        ("Owner", job.user_id),
+        ("Project", job.project_id),
+        ("Partition", job.partition),
+        ("State", job.state),
+        ("Nodes", _nodes(report)),
+        ("GPUs", f"{report.efficiency.allocated_gpus:,}"),
+        ("Ended", instant(job.ended_at)),
+        ("Time limit", duration(job.walltime_requested_s) if job.walltime_requested_s else ""),
+    ]
+    return tuple(Observation(label, value) for label, value in pairs if value)
+
+
+def _nodes(report: JobReport) -> str:
+    nodes = report.job.nodes
+    if not nodes:
+        return counted(report.job.node_count, "node") if report.job.node_count else ""
+    unnamed = len(nodes) - NODES_NAMED_MAX
+    return ", ".join(nodes[:NODES_NAMED_MAX]) + (f" and {unnamed:,} more" if unnamed > 0 else "")

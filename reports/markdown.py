@@ -1,0 +1,71 @@
+"""A report as Markdown, for issue trackers and notebooks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from reports.job_report import JobReport, Observation
+from reports.layout import ADVISORY, NO_ADVICE, NO_CAUSES, Layout, layout
+
+# What CommonMark 0.31 and GitHub's extensions act on inside a line: emphasis, code, links, HTML, entities, cells,
+# and addresses that would become links by themselves.
+ACTIVE = re.compile(r"([\\`*_\[\]<>&|#~!@]|:(?=//)|(?<=www)\.)")
+FENCE = "```"
+
+
+def report_markdown(report: JobReport) -> str:
+    """The whole report; nothing in a name can become a link, an image, HTML or the end of a code block."""
+    return "\n".join(_lines(layout(report))) + "\n"
+
+
+def escaped(text: str) -> str:
+    """Text that reads as itself.
+
+    >>> escaped("<b>[x](y)")
+    '\\\\<b\\\\>\\\\[x\\\\](y)'
+    """
+    return ACTIVE.sub(r"\\\1", text)
+
+
+def _lines(page: Layout) -> Iterator[str]:
+    yield f"# Kaiku: {escaped(page.title)}"
+    yield f"\n**{escaped(page.headline)}: {escaped(page.class_name)}.** {escaped(page.verdict)}"
+    yield "\n## The job\n"
+    yield from _table(page.facts)
+    yield "\n## What was observed\n"
+    yield from _table(page.observed)
+    yield "\n## Why\n"
+    yield from _findings(page)
+    yield "\n## What to ask for next time\n"
+    yield from _advice(page)
+    if page.lessons:
+        yield "\n## What to read\n"
+        yield from (f"- [{escaped(title)}]({url})" for title, url in page.lessons)
+    if page.not_measured:
+        yield "\n## What was not measured\n"
+        yield from (f"- {escaped(text)}" for text in page.not_measured)
+    yield f"\n*{escaped(ADVISORY)}*"
+
+
+def _table(rows: Iterable[Observation]) -> Iterator[str]:
+    yield "| | |\n|---|---|"
+    yield from (f"| {escaped(row.label)} | {escaped(row.value)} |" for row in rows)
+
+
+def _findings(page: Layout) -> Iterator[str]:
+    if not page.findings:
+        yield NO_CAUSES
+    for number, finding in enumerate(page.findings, 1):
+        yield f"{number}. **{escaped(finding.title)}** ({finding.sure}). {escaped(finding.text)}"
+
+
+def _advice(page: Layout) -> Iterator[str]:
+    if not page.recommendations:
+        yield NO_ADVICE
+    for advice in page.recommendations:
+        yield f"{escaped(advice.reason)}\n\n{FENCE}"
+        yield from (change.replace("`", "'") for change in advice.diff)
+        yield f"{FENCE}\n"
+    if page.savings:
+        yield escaped(page.savings)

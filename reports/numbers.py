@@ -1,0 +1,104 @@
+"""Numbers as people read them, with their unit; None is "not measured"."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+NOT_MEASURED = "not measured"
+CLASS_BOUNDARIES_PERCENT = (15.0, 40.0, 70.0)
+DIGITS_MAX = 12
+JOULES_PER_KWH = 3_600_000
+
+
+def percent(value: float | None) -> str:
+    """A busy percent with one decimal, or as many as keep it on its side of a class boundary.
+
+    >>> percent(21.34), percent(14.96), percent(14.9996), percent(None)
+    ('21.3 %', '14.96 %', '14.9996 %', 'not measured')
+    """
+    if value is None:
+        return NOT_MEASURED
+    for digits in range(1, DIGITS_MAX):
+        shown = f"{value:.{digits}f}"
+        if all((float(shown) >= boundary) == (value >= boundary) for boundary in CLASS_BOUNDARIES_PERCENT):
+            return f"{shown} %"
+    return f"{value!r} %"
+
+
+def share(fraction: float | None) -> str:
+    """A fraction as a whole percent; a little is not nothing, and nearly all is not all.
+
+    >>> share(0.25), share(0.001), share(0.999), share(0.0)
+    ('25 %', '< 1 %', '> 99 %', '0 %')
+    """
+    if fraction is None:
+        return NOT_MEASURED
+    if 0 < fraction < 0.01:
+        return "< 1 %"
+    return "> 99 %" if 0.99 < fraction < 1 else f"{fraction * 100:.0f} %"
+
+
+def gigabytes(value_gb: float | None) -> str:
+    """2^30 bytes, one decimal.
+
+    >>> gigabytes(14.24)
+    '14.2 GB'
+    """
+    return NOT_MEASURED if value_gb is None else f"{value_gb:.1f} GB"
+
+
+def hours(value: float | None) -> str:
+    """Billed GPU-hours as a bare number: two decimals below ten, one above.
+
+    >>> hours(6.24), hours(384.0), hours(None)
+    ('6.24', '384.0', 'no price known')
+    """
+    if value is None:
+        return "no price known"
+    return f"{value:.2f}" if value < 10 else f"{value:,.1f}"
+
+
+def duration(seconds: float | None) -> str:
+    """Seconds in the two largest units.
+
+    >>> duration(45), duration(7500), duration(200_000)
+    ('45 s', '2 h 05 min', '2 d 07 h')
+    """
+    if seconds is None:
+        return "unknown"
+    minutes, left_s = divmod(round(seconds), 60)
+    hours, left_min = divmod(minutes, 60)
+    days, left_h = divmod(hours, 24)
+    if days:
+        return f"{days} d {left_h:02d} h"
+    if hours:
+        return f"{hours} h {left_min:02d} min"
+    return f"{minutes} min {left_s:02d} s" if minutes else f"{left_s} s"
+
+
+def energy(joules: float | None) -> str:
+    """Energy in kWh.
+
+    >>> energy(1_512_000.0)
+    '0.42 kWh'
+    """
+    return NOT_MEASURED if joules is None else f"{joules / JOULES_PER_KWH:.2f} kWh"
+
+
+def counted(count: int, noun: str) -> str:
+    """A count with its noun.
+
+    >>> counted(1, "GPU"), counted(2, "GPU")
+    ('1 GPU', '2 GPUs')
+    """
+    return f"{count} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def instant(at: datetime | None) -> str:
+    """An instant in UTC, to the minute.
+
+    >>> from datetime import UTC
+    >>> instant(datetime(2026, 11, 20, 12, 0, tzinfo=UTC))
+    '2026-11-20 12:00 UTC'
+    """
+    return "unknown" if at is None else f"{at:%Y-%m-%d %H:%M} UTC"

@@ -1,0 +1,58 @@
+"""A stored report in the format someone asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from jobs.models import Job
+from metrics.selectors import run_metrics
+from reports.as_json import report_json
+from reports.figures import draw, figure_data
+from reports.job_report import JobReport
+from reports.markdown import report_markdown
+from reports.models import Report
+from reports.selectors import report_value
+from reports.services.pdf import report_pdf
+from reports.services.rendering import report_html
+from reports.text import report_text
+
+
+@dataclass(frozen=True)
+class Format:
+    """One way to write a report; `is_illustrated` formats carry the figures."""
+
+    content_type: str
+    write: Callable[..., str | bytes]
+    is_illustrated: bool = False
+
+
+FORMATS = {
+    "html": Format("text/html; charset=utf-8", report_html, is_illustrated=True),
+    "md": Format("text/markdown; charset=utf-8", report_markdown),
+    "txt": Format("text/plain; charset=utf-8", report_text),
+    "pdf": Format("application/pdf", report_pdf, is_illustrated=True),
+    "json": Format("application/json", report_json),
+}
+
+
+def rendered(job: Job, row: Report, name: str) -> bytes:
+    """The report of a run the caller may see, as one of `FORMATS`; a PDF is made once and kept with the report."""
+    if name == "pdf" and row.pdf:
+        return bytes(row.pdf)
+    chosen, report = FORMATS[name], report_value(row)
+    content = chosen.write(report, figures(job, report)) if chosen.is_illustrated else chosen.write(report)
+    content = content.encode() if isinstance(content, str) else content
+    if name == "pdf":
+        Report.objects.filter(pk=row.pk, efficiency_revision=row.efficiency_revision).update(pdf=content)
+    return content
+
+
+def figures(job: Job, report: JobReport) -> dict[str, bytes]:
+    """Every figure of the report as SVG, by name."""
+    return {name: figure(job, name) for name in report.figures}
+
+
+def figure(job: Job, name: str) -> bytes:
+    """One figure of a run as SVG, drawn from its measurements."""
+    return draw(name, figure_data(run_metrics((job.cluster, job.job_id, job.attempt))))

@@ -1,0 +1,34 @@
+"""A report as an accessible PDF, made from the same HTML by WeasyPrint."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from django.template.loader import render_to_string
+
+from reports.job_report import JobReport
+from reports.services.rendering import context
+
+try:
+    from weasyprint import HTML
+    from weasyprint.urls import URLFetcher
+except OSError as error:  # Pango is a system library, which pip cannot bring
+    HTML, PANGO_ERROR = None, error
+
+PACKAGES = "libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0"
+
+
+class PdfUnavailable(RuntimeError):
+    """This machine cannot make PDFs; the message says what to install."""
+
+
+def report_pdf(report: JobReport, figures: Mapping[str, bytes]) -> bytes:
+    """The report as PDF/UA-1; PdfUnavailable where Pango is missing.
+
+    Nothing is fetched while it is made, from the network or from disk: only data: addresses are read.
+    """
+    if HTML is None:
+        raise PdfUnavailable(f"PDF needs Pango: sudo apt-get install --yes {PACKAGES} ({PANGO_ERROR})")
+    html = render_to_string("reports/job_report.html", context(report, figures) | {"is_print": True})
+    fetcher = URLFetcher(allowed_protocols=["data"], allow_redirects=False)
+    return HTML(string=html, url_fetcher=fetcher, base_url=None).write_pdf(pdf_variant="pdf/ua-1")

@@ -1,0 +1,42 @@
+"""Writing reports: one value for each judgement, made again when the judgement changes."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+from django.db import transaction
+from django.utils import timezone
+
+from analysis.models import JobEfficiency
+from analysis.selectors import assessment
+from reports.build import job_report
+from reports.models import Report
+from reports.selectors import due_efficiencies
+
+
+def publish(efficiency_pk: int, now: datetime | None = None) -> bool:
+    """Make the report of one judgement; False when another worker holds it or has just made it."""
+    with transaction.atomic():
+        due = due_efficiencies().filter(pk=efficiency_pk)
+        claimed = JobEfficiency.objects.select_for_update(skip_locked=True, of=("self",)).filter(pk__in=due)
+        efficiency = claimed.select_related("job__user", "job__project").first()
+        if efficiency is None:
+            return False
+        report = job_report(assessment(efficiency.job))
+        Report.objects.update_or_create(
+            job=efficiency.job,
+            defaults={
+                "content": msgspec.to_builtins(report),
+                "efficiency_revision": efficiency.revision,
+                "published_at": now or timezone.now(),
+                "pdf": None,
+            },
+        )
+    return True
+
+
+def publish_due(limit: int, now: datetime | None = None) -> int:
+    """Make up to `limit` reports that are due; how many were."""
+    due = list(due_efficiencies().values_list("pk", flat=True)[:limit])
+    return sum(publish(efficiency_pk, now) for efficiency_pk in due)

@@ -1,0 +1,40 @@
+"""A report as a standalone HTML file: style and figures inside, nothing loaded from anywhere, no script."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from pathlib import Path
+
+from django.conf import settings
+from django.template.loader import render_to_string
+from django.utils.safestring import mark_safe
+
+from reports.job_report import JobReport
+from reports.layout import layout
+
+STYLE_FILES = ("tokens.css", "report.css")
+
+
+def report_html(report: JobReport, figures: Mapping[str, bytes]) -> str:
+    """The file that people keep; every string of the report is escaped by the template."""
+    return render_to_string("reports/job_report.html", context(report, figures) | {"is_print": False})
+
+
+def context(report: JobReport, figures: Mapping[str, bytes]) -> dict[str, object]:
+    """What both files are made from, the HTML and the one that becomes a PDF."""
+    return {
+        "page": layout(report),
+        "figures": [{"url": data_uri(svg), "text": report.figure_texts[name]} for name, svg in figures.items()],
+        # Our own files, not a user's text: the only markup that is not escaped.
+        "style": mark_safe("\n".join(_style(name) for name in STYLE_FILES)),  # noqa: S308 (see the line above)
+    }
+
+
+def data_uri(svg: bytes) -> str:
+    """An SVG image as an address that holds it."""
+    return f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}"
+
+
+def _style(name: str) -> str:
+    return Path(settings.BASE_DIR, "static", "css", name).read_text()

@@ -1,0 +1,83 @@
+"""A report as plain text of at most 78 columns, for terminals and mail."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator
+
+from jobs.records import printable
+from reports.job_report import JobReport, Observation
+from reports.layout import ADVISORY, NO_ADVICE, NO_CAUSES, Layout, layout
+
+WIDTH = 78
+LABEL_WIDTH = 28
+
+
+def report_text(report: JobReport) -> str:
+    """The whole report; control characters of any name are gone, so that it is safe on a terminal."""
+    page = layout(report)
+    return "\n".join(printable(line) for line in _lines(page)) + "\n"
+
+
+def _lines(page: Layout) -> Iterator[str]:
+    yield from _heading(f"Kaiku: {page.title}", "=")
+    yield from _wrapped(f"{page.headline}: {page.class_name.upper()}.")
+    yield from _wrapped(page.verdict)
+    yield from _section("The job", _table(page.facts))
+    yield from _section("What was observed", _table(page.observed))
+    yield from _section("Why", _findings(page))
+    yield from _section("What to ask for next time", _advice(page))
+    if page.lessons:
+        yield from _section("What to read", (line for title, url in page.lessons for line in (title, f"  {url}")))
+    if page.not_measured:
+        yield from _section("What was not measured", (line for text in page.not_measured for line in _item(text)))
+    yield ""
+    yield from _wrapped(ADVISORY)
+
+
+def _findings(page: Layout) -> Iterator[str]:
+    if not page.findings:
+        yield NO_CAUSES
+    for number, finding in enumerate(page.findings, 1):
+        yield from _wrapped(f"{number}. {finding.title} ({finding.sure})")
+        yield from _wrapped(finding.text, "   ")
+
+
+def _advice(page: Layout) -> Iterator[str]:
+    if not page.recommendations:
+        yield NO_ADVICE
+    for advice in page.recommendations:
+        yield from _wrapped(advice.reason)
+        yield from (f"    {change}" for change in advice.diff)
+    if page.savings:
+        yield from _wrapped(page.savings)
+
+
+def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
+    yield ""
+    yield from _heading(title, "-")
+    yield from lines
+
+
+def _heading(title: str, line: str) -> Iterator[str]:
+    shown = textwrap.shorten(title, WIDTH, placeholder="…")
+    yield shown
+    yield line * len(shown)
+
+
+def _table(rows: Iterable[Observation]) -> Iterator[str]:
+    for row in rows:
+        yield from textwrap.wrap(
+            row.value,
+            WIDTH,
+            initial_indent=f"{row.label:{LABEL_WIDTH}}",
+            subsequent_indent=" " * LABEL_WIDTH,
+        ) or [row.label]
+
+
+def _wrapped(text: str, indent: str = "") -> list[str]:
+    return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent)
+
+
+def _item(text: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH, initial_indent="- ", subsequent_indent="  ")

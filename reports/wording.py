@@ -1,0 +1,176 @@
+"""What each finding says to people: a title and a few sentences made from its evidence. Kind, concrete, no blame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from analysis.efficiency import Efficiency, EfficiencyClass
+from analysis.findings import Finding, FindingCode
+from reports.numbers import counted, duration, gigabytes, percent, share
+
+Evidence = Mapping[str, Any]
+
+TITLES = {
+    FindingCode.NO_GPU_USE: "The GPUs were not used",
+    FindingCode.PARALLELISM_MISMATCH: "Only part of the GPUs did the work",
+    FindingCode.IDLE_GPUS: "Some GPUs stayed idle",
+    FindingCode.CPU_BOTTLENECK: "The GPUs waited for the CPU",
+    FindingCode.OVERSCALING: "More GPUs than the work filled",
+    FindingCode.IO_OR_SYNC_STALL: "GPU use fell after the start",
+    FindingCode.HOST_OUT_OF_MEMORY: "Host memory ran out",
+    FindingCode.TIMEOUT: "The time limit ended the job",
+    FindingCode.WALLTIME_OVERREQUEST: "Much more time was requested than used",
+}
+
+VERDICTS = {
+    EfficiencyClass.EFFICIENT: "The GPUs were kept busy. Nothing needs to change for their sake.",
+    EfficiencyClass.ACCEPTABLE: "The GPUs were busy for a fair part of the time; there is room for more.",
+    EfficiencyClass.INEFFICIENT: "The GPUs waited most of the time. The causes below are where to start.",
+    EfficiencyClass.WASTED: "The GPUs had very little to do. A small change may free most of them.",
+    EfficiencyClass.UNKNOWN: "No GPU measurement of this job arrived, so its GPU use cannot be judged.",
+}
+
+UNCOUNTED = {
+    "short": "The job ran for less than five minutes: it is summarised here and not counted in any statistic.",
+    "system_failure": "The system ended this job, not you: it is summarised here and not counted in any statistic.",
+}
+
+
+def headline(judged: Efficiency) -> str:
+    """The one sentence that someone reads who reads one sentence."""
+    if judged.avg_gpu_util is None:
+        return "The GPU use of your job was not measured"
+    gpus = "its GPU" if judged.allocated_gpus == 1 else f"its {judged.allocated_gpus:,} GPUs"
+    return f"Your job kept {gpus} busy {percent(judged.avg_gpu_util)} of the time"
+
+
+def verdict(judged: Efficiency) -> str:
+    """The class in words, what was missing first, and why a run does not count where it does not."""
+    sentences = [VERDICTS[judged.efficiency_class]]
+    if judged.is_partial:
+        sentences.insert(
+            0,
+            f"Partial: only {share(judged.coverage_fraction)} of the GPU time was measured, so everything below is"
+            " less certain.",
+        )
+    if judged.uncounted_reason:
+        sentences.append(UNCOUNTED[judged.uncounted_reason])
+    return " ".join(sentences)
+
+
+def finding_text(finding: Finding) -> str:
+    """The sentences of one finding."""
+    return TEXTS[finding.code](finding.evidence)
+
+
+def _no_gpu_use(seen: Evidence) -> str:
+    subject = "The GPU was" if seen["gpus"] == 1 else f"All {seen['gpus']:,} GPUs were"
+    return (
+        f"{subject} idle for {share(seen['idle_fraction'])} of {duration(seen['elapsed_s'])}. The program probably"
+        " ran on the CPU cores alone, or ended before it reached the GPUs."
+    )
+
+
+def _parallelism_mismatch(seen: Evidence) -> str:
+    return (
+        f"{seen['active_gpus']:,} of {counted(seen['gpus'], 'GPU')} worked, at {percent(seen['active_util_percent'])}"
+        f" on average; the others stood at {percent(seen['inactive_util_percent'])}. The job probably started fewer"
+        " processes that use a GPU than it had GPUs, or several on the same one."
+    )
+
+
+def _idle_gpus(seen: Evidence) -> str:
+    verb = "was" if seen["idle_gpus"] == 1 else "were"
+    return (
+        f"{seen['idle_gpus']:,} of {counted(seen['gpus'], 'GPU')} {verb} idle for {share(seen['idle_fraction'])} of"
+        f" {duration(seen['elapsed_s'])} ({seen['gpu_list']})."
+    )
+
+
+def _cpu_bottleneck(seen: Evidence) -> str:
+    working = f"The working GPUs were busy {percent(seen['gpu_util_percent'])} of the time while "
+    if seen["pattern"] == "one_core_per_rank":
+        return (
+            f"{working}each of the {seen['ranks']:,} ranks kept about one CPU core busy"
+            f" ({seen['busy_cores_per_rank']:.2f} cores a rank): the part of the program that runs on one core is"
+            " likely to set the pace."
+        )
+    return (
+        f"{working}{seen['busy_cores']:.1f} of {counted(seen['cores_allocated'], 'CPU core')} were busy"
+        f" ({share(seen['busy_fraction'])}): the host is likely to set the pace."
+    )
+
+
+def _overscaling(seen: Evidence) -> str:
+    return (
+        f"All {seen['gpus']:,} GPUs were evenly used, but only {percent(seen['avg_util_percent'])} on average, and none"
+        f" needed more than {gigabytes(seen['peak_memory_gb'])} ({share(seen['peak_memory_fraction'])}) of its memory."
+        " The work would fit on fewer GPUs, or each GPU could take more of it."
+    )
+
+
+def _io_or_sync_stall(seen: Evidence) -> str:
+    fall = (
+        f"GPU use fell from {percent(seen['first_third_percent'])} in the first third to"
+        f" {percent(seen['later_percent'])} afterwards. "
+    )
+    if seen["points_to"] == "io":
+        return f"{fall}The host waited for files in that time ({_waits(seen)}), so input or output is the likely cause."
+    if seen["points_to"] == "synchronisation":
+        return f"{fall}The host was quiet and did not wait for files, which points to ranks waiting for each other."
+    return f"{fall}What the host did in that time was not measured; waiting for files or for other ranks is likely."
+
+
+def _waits(seen: Evidence) -> str:
+    parts = []
+    if "io_pressure_fraction" in seen:
+        parts.append(f"I/O pressure {share(seen['io_pressure_fraction'])} of the time")
+    if "iowait_fraction" in seen:
+        parts.append(f"I/O wait {share(seen['iowait_fraction'])} of the cores")
+    return ", ".join(parts)
+
+
+def _host_out_of_memory(seen: Evidence) -> str:
+    ended = "Slurm ended the job because it passed its host memory."
+    if seen.get("oom_kills"):
+        ended = f"The kernel ended {seen['oom_kills']:,} of the job's processes for lack of memory."
+    if "peak_memory_gb" not in seen:
+        return ended
+    limit = f" of a limit of {gigabytes(seen['memory_limit_gb'])}" if "memory_limit_gb" in seen else ""
+    return f"{ended} The fullest node reached {gigabytes(seen['peak_memory_gb'])}{limit}."
+
+
+def _timeout(seen: Evidence) -> str:
+    ended = f"The job reached its time limit of {duration(seen['walltime_requested_s'])}. "
+    if "final_util_percent" not in seen:
+        return f"{ended}Whether it was still working is not known; checkpoints keep what was done."
+    if seen["final_util_percent"] >= 30:
+        return (
+            f"{ended}The GPUs were still busy ({percent(seen['final_util_percent'])} at the end): work may have been"
+            " lost. A longer limit, or checkpoints and a follow-up job, keeps it."
+        )
+    return (
+        f"{ended}The GPUs had little to do by then ({percent(seen['final_util_percent'])} at the end): look for a hang"
+        " or a step that never ends before asking for more time."
+    )
+
+
+def _walltime_overrequest(seen: Evidence) -> str:
+    return (
+        f"The job used {duration(seen['walltime_used_s'])} of {duration(seen['walltime_requested_s'])}"
+        f" ({share(seen['used_fraction'])}). This costs nothing, but a shorter limit often starts sooner."
+    )
+
+
+TEXTS: Mapping[FindingCode, Callable[[Evidence], str]] = {
+    FindingCode.NO_GPU_USE: _no_gpu_use,
+    FindingCode.PARALLELISM_MISMATCH: _parallelism_mismatch,
+    FindingCode.IDLE_GPUS: _idle_gpus,
+    FindingCode.CPU_BOTTLENECK: _cpu_bottleneck,
+    FindingCode.OVERSCALING: _overscaling,
+    FindingCode.IO_OR_SYNC_STALL: _io_or_sync_stall,
+    FindingCode.HOST_OUT_OF_MEMORY: _host_out_of_memory,
+    FindingCode.TIMEOUT: _timeout,
+    FindingCode.WALLTIME_OVERREQUEST: _walltime_overrequest,
+}

@@ -1,0 +1,22 @@
+"""What every test may use: a fixed clock; and which tests touch rows, so that they run on each database."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+NOW = datetime(2026, 11, 20, 12, 30, tzinfo=UTC)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A test that gets its database through a fixture is marked like one that asks for it."""
+    for item in items:
+        if {"db", "transactional_db", "live_server"} & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.django_db)
+
+
+@pytest.fixture
+def now() -> datetime:
+    return NOW

@@ -1,0 +1,67 @@
+"""The cast of the page tests: an owner, a team mate, a PI, a stranger, and staff; and a real browser."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.core.management import call_command
+from django.test import Client
+
+from jobs.models import Membership, Project
+from jobs.services import record_job, set_role
+from metrics.services import record_node_summary
+from tests.parts import missing
+from tests.payloads import gpu, job_record, node_payload
+
+PASSWORD = "a password of the cast"
+STAFF = {"erin": {"is_staff": True, "is_superuser": True}}
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--disable-sync"]
+
+
+@pytest.fixture
+def cast(db: None) -> Callable[[str], Client]:
+    """Sign in as alice (owner), bob (member), carol (PI), dave (stranger) or erin (staff) of alice's project."""
+    users = {
+        name: get_user_model().objects.create_user(name, password=PASSWORD, **STAFF.get(name, {}))
+        for name in ("alice", "bob", "carol", "dave", "erin")
+    }
+    project = Project.objects.create(name="project_465000001")
+    for name, role in (("alice", "member"), ("bob", "member"), ("carol", "pi")):
+        set_role(users[name], project, Membership.Role(role))
+
+    def client_of(name: str) -> Client:
+        client = Client()
+        client.force_login(users[name])
+        return client
+
+    return client_of
+
+
+@pytest.fixture
+def reported(cast: Callable[[str], Client]) -> Callable[..., None]:
+    """Make a reported job of alice's: two of eight GPUs at 88 %."""
+
+    def report(*job_ids: int, **record: object) -> None:
+        gpus = [gpu(index, 88.0 if index < 2 else 0.0, peak_mem_gb=14.2) for index in range(8)]
+        for job_id in job_ids or (123456,):
+            record_job(job_record(job_id=job_id, **record))
+            record_node_summary(node_payload(gpus=gpus, job_id=job_id))
+        call_command("analyse_job", "--due", verbosity=0)
+
+    return report
+
+
+@pytest.fixture
+def browser(monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
+    """The system's Chromium; left out by name where there is none."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    path = shutil.which("chromium") or missing("Chromium")
+    # Playwright runs an event loop in this thread; Django must not take our queries for asynchronous ones.
+    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
+    with playwright.sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=path, args=FLAGS)
+        yield chromium
+        chromium.close()

@@ -1,0 +1,61 @@
+"""A person with a real browser: signs in, reads a report with its figures, takes it along, signs out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.portal.conftest import PASSWORD
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+IS_SHOWN = "images => images.length > 0 && images.every(image => image.complete && image.naturalWidth > 0)"
+OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+
+@pytest.mark.parametrize("width", [1280, 375])
+def test_from_sign_in_to_the_report_and_out_again(browser, live_server, reported, width: int, tmp_path: Path) -> None:
+    reported(123456, job_name="<img src=x onerror=alert(1)>")
+    page = browser.new_page(viewport={"width": width, "height": 900}, accept_downloads=True)
+    said: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("dialog", lambda dialog: said.append(dialog.message))
+
+    page.goto(live_server.url)
+    page.fill("#id_username", "alice")
+    page.fill("#id_password", PASSWORD)
+    page.click("text=Sign in >> nth=-1")
+    assert page.text_content("h1") == "My jobs"
+    assert page.evaluate(OVERFLOW) == 0
+
+    page.click("text=123456")
+    page.wait_for_load_state("networkidle")
+    assert "INEFFICIENT" in page.text_content(".kr-class").upper()
+    assert page.text_content(".kr-diff").splitlines()[0] == "--gpus-per-node=8 -> --gpus-per-node=2"
+    assert page.eval_on_selector_all(".kr-figure img", IS_SHOWN)
+    assert page.locator(".kr-figure img").count() == 3
+    assert page.evaluate(OVERFLOW) == 0
+
+    with page.expect_download() as waiting:
+        page.click("text=PDF")
+    waiting.value.save_as(tmp_path / "report.pdf")
+    assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF-")
+
+    page.click("text=Sign out")
+    assert page.text_content("h1") == "Sign in"
+    assert said == []
+    page.close()
+
+
+def test_the_downloaded_html_stands_by_itself(browser, live_server, reported, cast, tmp_path: Path) -> None:
+    reported()
+    file = tmp_path / "report.html"
+    file.write_bytes(cast("alice").get("/api/v1/jobs/lumi/123456/report.html").content)
+    page = browser.new_page()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(file.as_uri())
+    assert page.eval_on_selector_all("img", IS_SHOWN)
+    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+    page.close()

@@ -1,0 +1,97 @@
+"""Real workers on a real Redis and PostgreSQL: rows are the queue, so nothing a worker drops is lost."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import redis
+from django.db import connection
+
+from analysis.models import JobEfficiency
+from jobs.services import record_job
+from metrics.services import record_node_summary
+from reports.models import Report
+from tests.parts import missing
+from tests.payloads import job_record, node_payload
+
+pytestmark = [pytest.mark.celery, pytest.mark.django_db(transaction=True)]
+
+PATIENCE_S = 90
+REDIS_URL = os.environ.get("TEST_REDIS_URL", "redis://127.0.0.1:6379/15")
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """What a worker host is given: the same database and an empty Redis."""
+    if connection.vendor != "postgresql":
+        missing("PostgreSQL")
+    try:
+        redis.from_url(REDIS_URL).flushdb()
+    except redis.ConnectionError:
+        missing("Redis")
+    database = connection.settings_dict
+    address = f"{database['USER']}:{database['PASSWORD']}@{database['HOST']}:{database['PORT'] or 5432}"
+    return os.environ | {
+        "DATABASE_URL": f"postgres://{address}/{database['NAME']}",
+        "REDIS_URL": REDIS_URL,
+        "DJANGO_SETTINGS_MODULE": "portal.settings",
+        "KAIKU_VAR_DIR": str(tmp_path),
+        "SWEEP_SECONDS": "1",
+    }
+
+
+@contextmanager
+def worker(environment: dict[str, str], name: str, *more: str) -> Iterator[subprocess.Popen]:
+    command = [sys.executable, "-m", "celery", "-A", "portal", "worker", "--concurrency", "1", "-n", name, *more]
+    log = Path(environment["KAIKU_VAR_DIR"]) / f"{name}.log"
+    with log.open("w") as output:
+        process = subprocess.Popen(command, env=environment, stdout=output, stderr=subprocess.STDOUT)
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.wait()
+
+
+def beat(environment: dict[str, str]) -> list[str]:
+    return ["--beat", "--schedule", str(Path(environment["KAIKU_VAR_DIR"]) / "beat")]
+
+
+def wait_until(is_done: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not is_done():
+        assert time.monotonic() < deadline, f"not done after {PATIENCE_S} s"
+        time.sleep(0.2)
+
+
+def arrive(job_id: int) -> None:
+    record_job(job_record(job_id=job_id))
+    record_node_summary(node_payload(job_id=job_id))
+
+
+def test_a_worker_turns_what_arrived_into_reports(environment: dict[str, str]) -> None:
+    arrive(1)
+    with worker(environment, "first", *beat(environment)):
+        wait_until(Report.objects.exists)
+        record_node_summary(node_payload([10.0] * 8, job_id=1, sequence=9))
+        wait_until(lambda: Report.objects.get().content["efficiency"]["efficiency_class"] == "WASTED")
+
+
+def test_a_killed_worker_and_an_emptied_redis_lose_nothing(environment: dict[str, str]) -> None:
+    for job_id in range(1, 41):
+        arrive(job_id)
+    with worker(environment, "first", *beat(environment)) as first:
+        wait_until(JobEfficiency.objects.exists)
+        first.kill()
+        first.wait()
+    redis.from_url(REDIS_URL).flushdb()
+    with worker(environment, "second", *beat(environment)), worker(environment, "third"):
+        wait_until(lambda: Report.objects.count() == 40)
+    assert set(JobEfficiency.objects.values_list("revision", flat=True)) == {1}

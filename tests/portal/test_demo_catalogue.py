@@ -1,0 +1,96 @@
+"""Every kind of sample job gets from the analysis what it was made for."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import msgspec
+import numpy as np
+import pytest
+
+from analysis.assess import Assessment, assess
+from analysis.efficiency import EfficiencyClass
+from analysis.findings import FindingCode
+from analysis.rightsizing import RecommendationKind
+from jobs.records import JobRecord
+from metrics.payloads import NodePayload
+from portal.demo.catalogue import ARCHETYPES
+from portal.demo.generate import SampleJob, make_job
+from portal.demo.people import HABITS
+from tests.analysis.runs import metrics_of
+
+SEEDS = range(5)
+
+
+def drawn(kind: str, seed: int) -> SampleJob:
+    return make_job(
+        kind,
+        job_id=123456,
+        user="alice",
+        project="project_465000001",
+        ended_at=datetime(2026, 11, 20, 12, 30, tzinfo=UTC),
+        rng=np.random.default_rng(seed),
+    )
+
+
+def assessed(job: SampleJob) -> Assessment:
+    nodes = [msgspec.convert(summary, NodePayload, str_keys=True) for summary in job.summaries]
+    return assess(msgspec.convert(job.record, JobRecord), metrics_of(*nodes))
+
+
+@pytest.mark.parametrize("kind", ARCHETYPES)
+def test_the_analysis_answers_what_the_kind_was_made_for(kind: str) -> None:
+    for seed in SEEDS:
+        job = drawn(kind, seed)
+        efficiency = (judged := assessed(job)).efficiency
+        assert efficiency.efficiency_class is job.expected.efficiency_class
+        assert {finding.code for finding in judged.findings} == job.expected.findings
+        assert efficiency.is_partial is job.expected.is_partial
+        assert efficiency.uncounted_reason == job.expected.uncounted_reason
+
+
+def test_together_they_show_every_class_and_every_finding() -> None:
+    expected = [archetype.expected for archetype in ARCHETYPES.values()]
+    assert {each.efficiency_class for each in expected} == set(EfficiencyClass)
+    assert {code for each in expected for code in each.findings} == set(FindingCode)
+
+
+def test_the_index_is_by_kind_and_habits_name_kinds_that_exist() -> None:
+    assert [archetype.kind for archetype in ARCHETYPES.values()] == list(ARCHETYPES)
+    assert {kind for weights in HABITS.values() for turn in weights for kind in turn} <= ARCHETYPES.keys()
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "value"),
+    [
+        ("io_stall", "points_to", "io"),
+        ("sync_stall", "points_to", "synchronisation"),
+        ("cpu_bottleneck", "pattern", "busy_host"),
+        ("one_core_per_rank", "pattern", "one_core_per_rank"),
+    ],
+)
+def test_kinds_of_one_finding_differ_in_what_it_points_to(kind: str, name: str, value: str) -> None:
+    (finding,) = assessed(drawn(kind, 1)).findings
+    assert finding.evidence[name] == value
+
+
+@pytest.mark.parametrize(
+    ("kind", "gpus"), [("parallelism_mismatch", 2), ("single_process", 1), ("one_idle_gpu", 7), ("no_gpu_use", 1)]
+)
+def test_unused_gpus_lead_to_a_smaller_request(kind: str, gpus: int) -> None:
+    (advice, *_) = assessed(drawn(kind, 1)).recommendations
+    assert advice.recommended_gpus == gpus
+
+
+def test_memory_beyond_the_share_leads_to_less_of_it() -> None:
+    (advice,) = assessed(drawn("memory_over_share", 1)).recommendations
+    assert advice.kind is RecommendationKind.HOST_MEMORY
+
+
+def test_a_timeout_was_busy_to_the_end_or_hung() -> None:
+    finals = {
+        kind: assessed(drawn(kind, 1)).findings[0].evidence["final_util_percent"]
+        for kind in ("timeout_busy", "timeout_hung")
+    }
+    assert finals["timeout_hung"] == 0
+    assert finals["timeout_busy"] > 70

@@ -1,0 +1,77 @@
+"""When the database goes away: nothing is acknowledged that is not stored, and the sender is told to come back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from django.db import OperationalError, connection
+from django.test import Client
+
+from metrics.models import NodeSummary
+from metrics.services import create_collector_token
+from portal.management.commands.worker import sweep
+from tests.payloads import summary
+
+pytestmark = pytest.mark.django_db
+
+
+@contextmanager
+def broken_database(statement: str = "", after: int = 0) -> Iterator[None]:
+    """Every statement that holds `statement` fails as if the server were gone, once `after` of them went well."""
+    left = [after]
+
+    def refuse(execute, sql, params, many, context):
+        if statement in sql:
+            left[0] -= 1
+            if left[0] < 0:
+                raise OperationalError("server closed the connection unexpectedly")
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(refuse):
+        yield
+
+
+@pytest.fixture
+def post():
+    secret = create_collector_token("nodes", "lumi")
+
+    def send(document: object):
+        return Client().post(
+            "/api/v1/ingest/node-summaries",
+            json.dumps(document),
+            content_type="application/json",
+            headers={"Authorization": f"Bearer {secret}"},
+        )
+
+    return send
+
+
+def test_a_sender_is_told_to_come_back(post) -> None:
+    with broken_database():
+        answer = post(summary())
+    assert (answer.status_code, answer["Retry-After"]) == (503, "30")
+    assert answer["Content-Type"] == "application/problem+json"
+    assert "server closed" not in answer.content.decode()
+    assert post(summary()).status_code == 201
+
+
+def test_a_batch_cut_in_half_is_whole_after_it_was_sent_again(post) -> None:
+    batch = [summary(node="nid005123"), summary(node="nid005124")]
+    with broken_database('INSERT INTO "metrics_gpusummary"', after=1):
+        assert post(batch).status_code == 503
+    assert list(NodeSummary.objects.values_list("node", flat=True)) == ["nid005123"]
+    assert post(batch).json() == {"accepted": 1, "duplicate": 1, "rejected": []}
+
+
+def test_a_worker_outlives_its_database() -> None:
+    with broken_database("analysis_jobefficiency"):
+        assert sweep(is_full=True) == 0
+    assert sweep(is_full=True) == 0
+
+
+def test_a_client_may_accept_whatever_it_likes(post, client: Client) -> None:
+    answer = client.get("/api/v1/jobs/", headers={"Accept": "application/pdf"})
+    assert answer.status_code == 401

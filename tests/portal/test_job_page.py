@@ -1,0 +1,93 @@
+"""The page of one job."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from jobs.services import record_job
+from metrics.services import record_node_summary
+from tests.payloads import job_record, node_payload
+
+PAGE, FIGURE = "/jobs/lumi/123456/", "/jobs/lumi/123456/figures/gpu_use.svg"
+
+
+@pytest.mark.parametrize("path", [PAGE, FIGURE])
+def test_strangers_team_mates_and_staff_find_nothing(cast, reported, path: str) -> None:
+    reported()
+    found = {name: cast(name).get(path).status_code for name in ("alice", "carol", "bob", "dave", "erin")}
+    assert found == {"alice": 200, "carol": 200, "bob": 404, "dave": 404, "erin": 404}
+    assert Client().get(path)["Location"] == f"/sign-in/?next={path}"
+
+
+def test_a_job_that_is_not_there_looks_like_one_that_is_not_ours(cast, reported) -> None:
+    reported()
+    absent, foreign = cast("dave").get("/jobs/lumi/1/"), cast("dave").get(PAGE)
+    assert (absent.status_code, absent.content) == (foreign.status_code, foreign.content)
+
+
+def test_the_page_holds_the_report_and_its_downloads(cast, reported) -> None:
+    reported()
+    content = cast("alice").get(PAGE).content.decode()
+    for said in (
+        "22.0 %",
+        "Only part of the GPUs did the work",
+        "--gpus-per-node=8 -&gt; --gpus-per-node=2",
+        "One rank",
+    ):
+        assert said in content
+    for name in ("html", "md", "txt", "pdf", "json"):
+        assert f"/api/v1/jobs/lumi/123456/report.{name}?attempt=0" in content
+    for name in ("gpu_use", "gpu_memory", "gpu_heatmap"):
+        assert f"/jobs/lumi/123456/figures/{name}.svg?attempt=0" in content
+
+
+def test_a_figure_is_an_svg_image(cast, reported) -> None:
+    reported()
+    answer = cast("alice").get(FIGURE)
+    assert answer["Content-Type"] == "image/svg+xml"
+    assert set(answer["Cache-Control"].split(", ")) == {"private", "max-age=300"}
+    assert b"<svg" in answer.content
+    assert cast("alice").get(FIGURE.replace("gpu_use", "gpu_power")).status_code == 404
+
+
+def test_a_job_without_a_report_says_why(cast) -> None:
+    client = cast("alice")
+    record_job(job_record())
+    assert b"The report is being made" in client.get(PAGE).content
+    record_job(job_record(job_id=2, state="RUNNING", ended_at=None))
+    assert b"Not ended yet" in client.get("/jobs/lumi/2/").content
+    record_job(job_record(job_id=3, state="CANCELLED", started_at=None))
+    assert b"Never started" in client.get("/jobs/lumi/3/").content
+    assert client.get(FIGURE).status_code == 404
+
+
+def test_attempts_can_be_told_apart(cast, reported) -> None:
+    record_job(job_record(attempt=1, state="CANCELLED", started_at=None))
+    reported()
+    client = cast("alice")
+    assert b"Never started" in client.get(PAGE).content
+    assert b"Attempt 0: completed" in client.get(PAGE).content
+    assert b"22.0 %" in client.get(f"{PAGE}?attempt=0").content
+
+
+def test_a_hostile_name_is_text(cast, reported) -> None:
+    reported(job_name='"><img src=x onerror=alert(1)>')
+    content = cast("alice").get(PAGE).content.decode()
+    assert "<img src=x" not in content
+
+
+def test_the_page_costs_the_same_queries_for_one_node_and_for_fifty(cast, reported) -> None:
+    reported(1)
+    nodes = [f"nid{number:06d}" for number in range(50)]
+    for node in nodes:
+        record_node_summary(node_payload(job_id=2, node=node))
+    reported(2, nodes=nodes, node_count=50, gpus_allocated=400)
+    client, counts = cast("alice"), []
+    for job_id in (1, 2):
+        with CaptureQueriesContext(connection) as queries:
+            assert client.get(f"/jobs/lumi/{job_id}/").status_code == 200
+        counts.append(len(queries))
+    assert counts[0] == counts[1]

@@ -1,0 +1,61 @@
+"""The figures: valid, the same every time, honest about gaps, quick for very large jobs."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from metrics.series import JobSeries
+from reports.figures import FIGURES, FigureData, draw
+from tests.payloads import gpu
+from tests.reports.builders import figures_of, report
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_is_svg_and_the_same_every_time(name: str) -> None:
+    first, second = draw(name, figures_of()), draw(name, figures_of())
+    assert first == second
+    assert ElementTree.fromstring(first).tag == "{http://www.w3.org/2000/svg}svg"
+    assert b"<dc:date>" not in first
+
+
+def test_a_report_has_at_most_three_figures_and_a_text_for_each() -> None:
+    value = report()
+    assert list(value.figures) == list(value.figure_texts) == ["gpu_use", "gpu_memory", "gpu_heatmap"]
+    assert value.figure_texts["gpu_use"] == "GPU use over the run: mean 22.0 %, single GPUs between 0 % and 88 %."
+    assert set(FIGURES) == set(value.figures)
+
+
+def test_one_gpu_has_no_heatmap_and_no_timeline_no_figure_over_time() -> None:
+    assert report([gpu(0)]).figures == ("gpu_use", "gpu_memory")
+    assert report([gpu(0, timeline=None), gpu(1, timeline=None)]).figures == ("gpu_memory",)
+    assert report([gpu(0, timeline=None, peak_mem_gb=None)]).figures == ()
+
+
+def test_gaps_are_drawn_as_gaps() -> None:
+    whole = {"step_s": 60.0, "util": [50.0, 50.0, 50.0, 50.0], "mem_gb": []}
+    holed = {"step_s": 60.0, "util": [50.0, None, None, 50.0], "mem_gb": []}
+    zeroed = {"step_s": 60.0, "util": [50.0, 0.0, 0.0, 50.0], "mem_gb": []}
+    pictures = {draw("gpu_use", figures_of([gpu(0, timeline=timeline)])) for timeline in (whole, holed, zeroed)}
+    assert len(pictures) == 3
+
+
+def test_forty_thousand_gpus_are_still_a_small_picture() -> None:
+    gpus = 40_000
+    util = np.tile(np.linspace(0, 100, 240)[:, None], (1, gpus))
+    util[:, 7] = np.nan
+    data = FigureData(
+        labels=tuple(f"nid{index // 8:06d}:{index % 8}" for index in range(gpus)),
+        series=JobSeries(360.0, util, util / 2),
+        peak_mem_gb=np.full(gpus, 40.0),
+        mem_total_gb=np.full(gpus, 64.0),
+    )
+    sizes = {name: len(draw(name, data)) for name in FIGURES}
+    assert max(sizes.values()) < 500_000, sizes
+
+
+def test_an_unknown_figure_is_an_error() -> None:
+    with pytest.raises(KeyError):
+        draw("gpu_temperature", figures_of())

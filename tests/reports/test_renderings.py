@@ -1,0 +1,146 @@
+"""One report value in five formats: the same facts in each, hostile names harmless in all."""
+
+from __future__ import annotations
+
+import html as html_parser
+import io
+import json
+import re
+
+import msgspec
+import pytest
+from pypdf import PdfReader
+
+from reports.as_json import report_json
+from reports.figures import draw
+from reports.job_report import JobReport
+from reports.markdown import report_markdown
+from reports.services import pdf
+from reports.services.pdf import report_pdf
+from reports.services.rendering import report_html
+from reports.text import WIDTH, report_text
+from tests.payloads import gpu
+from tests.reports.builders import figures_of, report
+
+HOSTILE = "<script>alert(1)</script> [x](http://evil.example) `rm` **b** \x1b[31m\u202e | & www.evil.example"
+
+
+def drawn(value: JobReport) -> dict[str, bytes]:
+    data = figures_of()
+    return {name: draw(name, data) for name in value.figures}
+
+
+def pdf_text(value: JobReport) -> str:
+    pages = PdfReader(io.BytesIO(report_pdf(value, drawn(value)))).pages
+    return re.sub(r"\s+", " ", " ".join(page.extract_text() for page in pages))
+
+
+def test_every_format_holds_the_verdict_the_causes_the_diff_and_the_savings() -> None:
+    value = report()
+    formats = {
+        "text": re.sub(r"\s+", " ", report_text(value)),
+        "markdown": report_markdown(value).replace("\\", ""),
+        "html": html_parser.unescape(report_html(value, drawn(value))),
+        "pdf": pdf_text(value),
+        "json": report_json(value).decode(),
+    }
+    for name, content in formats.items():
+        for said in (
+            "22.0 %",
+            "--gpus-per-node=8 -> --gpus-per-node=2",
+            "sustained utilization > 30 %",
+            "nid005123: 2-7",
+        ):
+            assert said in content, (name, said)
+
+
+def test_the_json_is_the_agreed_shape() -> None:
+    value = json.loads(report_json(report()))
+    assert value["schema"] == "job-report/1"
+    assert {"job", "efficiency", "findings", "recommendations", "savings", "not_measured", "figures"} <= set(value)
+    agreed = (
+        "job_id efficiency_class avg_gpu_util coverage_fraction partial effective_gpus effective_gpus_fraction"
+        " peak_gpu_mem_gb gpu_hours wasted_gpu_hours idle_gpu_hours rules_version"
+    )
+    assert set(agreed.split()) <= set(value["efficiency"])
+    assert value["job"]["schema"] == "job-record/1"
+    assert value["recommendations"][0]["recommended_gpus"] == 2
+    assert value["savings"]["gpu_hours"] == pytest.approx(6.0)
+    assert value["figures"] == ["gpu_use", "gpu_memory", "gpu_heatmap"]
+
+
+def test_the_stored_value_comes_back_unchanged() -> None:
+    value = report(job_name=HOSTILE)
+    assert msgspec.convert(json.loads(json.dumps(msgspec.to_builtins(value))), JobReport) == value
+
+
+def test_an_unmeasured_job_is_unknown_in_words_and_has_no_figures() -> None:
+    value = report([])
+    text = report_text(value)
+    assert value.efficiency.efficiency_class == "UNKNOWN"
+    assert "The GPU use of your job was not measured: UNKNOWN." in text
+    assert re.search(r"Mean GPU use +not measured", text)
+    assert "WASTED" not in text
+    assert value.figures == ()
+    assert "<img" not in report_html(value, {})
+
+
+def test_text_fits_its_width_but_for_addresses() -> None:
+    lines = report_text(report(job_name=HOSTILE * 3)).splitlines()
+    assert [line for line in lines if len(line) > WIDTH and "https://" not in line] == []
+
+
+def test_no_name_can_act_on_a_terminal() -> None:
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", report_text(report(job_name=HOSTILE)))
+
+
+def test_no_name_can_act_in_markdown() -> None:
+    title = report_markdown(report(job_name=HOSTILE)).splitlines()[0]
+    assert "\\<script\\>" in title
+    assert "\\[x\\](http\\://evil" in title
+    assert "\\`rm\\`" in title
+    assert "www\\.evil" in title
+    assert not re.search(r"(?<!\\)[<>`|]", title)
+
+
+def test_no_name_can_act_in_html() -> None:
+    content = report_html(report(job_name=HOSTILE), {})
+    assert "<script" not in content
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in content
+
+
+def test_the_html_file_loads_nothing_and_runs_nothing() -> None:
+    value = report()
+    content = report_html(value, drawn(value))
+    assert "default-src 'none'" in content
+    assert set(re.findall(r'(?:src|href)="([a-z]+):', content)) == {"data", "https"}
+    assert content.count('src="data:image/svg+xml;base64,') == 3
+    assert not re.search(r"<(script|link|iframe)|\son\w+=|\sstyle=", content)
+
+
+def test_a_pdf_is_made_without_reading_anything(tmp_path) -> None:
+    # A name that became an image would be fetched here: the file must not appear in the PDF, nor may it fail.
+    secret = tmp_path / "secret.svg"
+    secret.write_text('<svg xmlns="http://www.w3.org/2000/svg"><text y="9">TOPSECRET</text></svg>')
+    value = report([gpu(0)], job_name=f'<img src="file://{secret}">')
+    made = report_pdf(
+        value, {"gpu_use": f'<svg xmlns="http://www.w3.org/2000/svg"><image href="file://{secret}"/></svg>'.encode()}
+    )
+    assert "TOPSECRET" not in "".join(page.extract_text() for page in PdfReader(io.BytesIO(made)).pages)
+
+
+def test_a_pdf_is_tagged_titled_and_in_english() -> None:
+    value = report()
+    reader = PdfReader(io.BytesIO(report_pdf(value, drawn(value))))
+    assert reader.metadata.title == "Kaiku: Job 123456, train"
+    assert reader.trailer["/Root"]["/Lang"] == "en"
+    assert reader.trailer["/Root"]["/MarkInfo"]["/Marked"]
+    assert len(reader.pages) <= 4
+
+
+def test_without_pango_a_pdf_says_what_to_install_and_html_still_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pdf, "HTML", None)
+    monkeypatch.setattr(pdf, "PANGO_ERROR", OSError("cannot load library 'libpango-1.0-0'"), raising=False)
+    with pytest.raises(pdf.PdfUnavailable, match=re.escape("apt-get install --yes libpango-1.0-0 libpangoft2-1.0-0")):
+        report_pdf(report(), {})
+    assert "22.0 %" in report_html(report(), {})

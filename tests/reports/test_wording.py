@@ -1,0 +1,178 @@
+"""Every finding and every recommendation says something true, kind and concrete."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from analysis.efficiency import EfficiencyClass
+from analysis.findings import Finding, FindingCode
+from analysis.rightsizing import Recommendation, RecommendationKind
+from education.lessons import LESSONS, lesson_for
+from jobs.sbatch import OptionChange, Shape
+from reports.advice import REASONS, assumption, reason
+from reports.wording import TEXTS, TITLES, VERDICTS, finding_text, headline, verdict
+from tests.reports.builders import judged
+
+EVIDENCE = {
+    FindingCode.NO_GPU_USE: {"gpus": 8, "idle_fraction": 1.0, "elapsed_s": 7200.0},
+    FindingCode.PARALLELISM_MISMATCH: {
+        "gpus": 8,
+        "active_gpus": 2,
+        "active_util_percent": 88.0,
+        "inactive_util_percent": 0.3,
+        "threshold_percent": 30.0,
+    },
+    FindingCode.IDLE_GPUS: {
+        "idle_gpus": 1,
+        "gpus": 8,
+        "idle_fraction": 0.97,
+        "elapsed_s": 7200.0,
+        "gpu_list": "nid005123: 7",
+    },
+    FindingCode.CPU_BOTTLENECK: {
+        "gpu_util_percent": 22.0,
+        "cores_allocated": 56,
+        "busy_cores": 50.4,
+        "busy_fraction": 0.9,
+        "pattern": "busy_host",
+    },
+    FindingCode.OVERSCALING: {
+        "gpus": 8,
+        "avg_util_percent": 17.5,
+        "peak_memory_fraction": 0.0625,
+        "peak_memory_gb": 4.0,
+    },
+    FindingCode.IO_OR_SYNC_STALL: {
+        "first_third_percent": 80.0,
+        "later_percent": 20.0,
+        "drop_points": 60.0,
+        "io_pressure_fraction": 0.5,
+        "points_to": "io",
+    },
+    FindingCode.HOST_OUT_OF_MEMORY: {"oom_kills": 2, "peak_memory_gb": 59.9, "memory_limit_gb": 60.0},
+    FindingCode.TIMEOUT: {"walltime_requested_s": 7200.0, "final_util_percent": 88.0},
+    FindingCode.WALLTIME_OVERREQUEST: {
+        "walltime_requested_s": 86_400.0,
+        "walltime_used_s": 7200.0,
+        "used_fraction": 1 / 12,
+    },
+}
+MUST_SAY = {
+    FindingCode.NO_GPU_USE: "All 8 GPUs were idle for 100 % of 2 h 00 min.",
+    FindingCode.PARALLELISM_MISMATCH: "2 of 8 GPUs worked, at 88.0 % on average; the others stood at 0.3 %.",
+    FindingCode.IDLE_GPUS: "1 of 8 GPUs was idle for 97 % of 2 h 00 min (nid005123: 7).",
+    FindingCode.CPU_BOTTLENECK: "busy 22.0 % of the time while 50.4 of 56 CPU cores were busy (90 %)",
+    FindingCode.OVERSCALING: "only 17.5 % on average, and none needed more than 4.0 GB (6 %)",
+    FindingCode.IO_OR_SYNC_STALL: "fell from 80.0 % in the first third to 20.0 % afterwards",
+    FindingCode.HOST_OUT_OF_MEMORY: "The fullest node reached 59.9 GB of a limit of 60.0 GB.",
+    FindingCode.TIMEOUT: "The GPUs were still busy (88.0 % at the end)",
+    FindingCode.WALLTIME_OVERREQUEST: "The job used 2 h 00 min of 1 d 00 h (8 %).",
+}
+
+
+@pytest.mark.parametrize("code", FindingCode)
+def test_every_code_has_a_title_a_text_and_a_lesson(code: FindingCode) -> None:
+    assert MUST_SAY[code] in finding_text(Finding(code, 0.9, EVIDENCE[code]))
+    assert TITLES[code]
+    lesson = lesson_for(code)
+    assert lesson.url.startswith("https://")
+    assert 2 <= len(re.findall(r"[.:;?)](?:\s|$)", lesson.text)) <= 8
+    assert set(TITLES) == set(TEXTS) == set(LESSONS) == set(FindingCode)
+
+
+def test_a_single_gpu_is_spoken_of_as_one() -> None:
+    text = finding_text(Finding(FindingCode.NO_GPU_USE, 1.0, EVIDENCE[FindingCode.NO_GPU_USE] | {"gpus": 1}))
+    assert text.startswith("The GPU was idle")
+
+
+@pytest.mark.parametrize(
+    ("points_to", "expected"),
+    [("io", "waited for files"), ("synchronisation", "ranks waiting for each other"), ("unclear", "was not measured")],
+)
+def test_a_stall_names_what_the_host_showed(points_to: str, expected: str) -> None:
+    evidence = EVIDENCE[FindingCode.IO_OR_SYNC_STALL] | {"points_to": points_to}
+    assert expected in finding_text(Finding(FindingCode.IO_OR_SYNC_STALL, 0.9, evidence))
+
+
+@pytest.mark.parametrize(
+    ("final", "expected"), [({"final_util_percent": 5.0}, "look for a hang"), ({}, "is not known")]
+)
+def test_the_advice_on_a_timeout_depends_on_its_end(final: dict, expected: str) -> None:
+    evidence = {"walltime_requested_s": 7200.0} | final
+    assert expected in finding_text(Finding(FindingCode.TIMEOUT, 1.0, evidence))
+
+
+def test_an_out_of_memory_state_without_numbers_invents_none() -> None:
+    text = finding_text(Finding(FindingCode.HOST_OUT_OF_MEMORY, 1.0, {}))
+    assert text == "Slurm ended the job because it passed its host memory."
+
+
+def test_every_class_has_a_verdict_and_none_of_them_blames() -> None:
+    assert set(VERDICTS) == set(EfficiencyClass)
+    spoken = " ".join([*VERDICTS.values(), *TITLES.values()]).lower()
+    assert not re.search(r"\b(bad|fault|wrong|must|violat|abus|punish)", spoken)
+
+
+def test_the_headline_says_the_use_or_that_it_was_not_measured() -> None:
+    assert headline(judged().efficiency) == "Your job kept its 8 GPUs busy 22.0 % of the time"
+    assert headline(judged([]).efficiency) == "The GPU use of your job was not measured"
+
+
+def test_partial_data_are_said_first_and_uncounted_runs_last() -> None:
+    partial = verdict(judged(gpus_allocated=16, gpus_requested=16).efficiency)
+    assert partial.startswith("Partial: only 50 % of the GPU time was measured")
+    assert verdict(judged(state="NODE_FAIL").efficiency).endswith("not counted in any statistic.")
+
+
+ADVICE = {
+    "active_gpus": ({"gpus": 8, "active_gpus": 2, "threshold_percent": 30.0}, "Only 2 GPUs showed sustained"),
+    "gpu_memory": (
+        {"gpus": 8, "active_gpus": 2, "memory_gpus": 6, "peak_memory_total_gb": 320.0},
+        "6 GPUs hold the 320.0 GB of GPU memory",
+    ),
+    "no_gpu_use": ({"gpus": 8}, "No GPU showed sustained utilization"),
+    "overscaling": (
+        {"gpus": 8, "avg_util_percent": 17.5, "target_percent": 70.0, "busy_gpus": 2},
+        "The work of 8 GPUs at 17.5 % fits on 2 GPUs at 70 %",
+    ),
+    "peak_memory": (
+        {"memory_gb": 256.0, "peak_memory_gb": 30.0, "recommended_memory_gb": 36.0, "headroom_factor": 1.2},
+        "at most 30.0 GB of the 256.0 GB",
+    ),
+    "run_time": (
+        {
+            "walltime_requested_s": 86_400.0,
+            "walltime_used_s": 7200.0,
+            "recommended_walltime_s": 9000.0,
+            "headroom_factor": 1.2,
+        },
+        "a limit of 2 h 30 min",
+    ),
+}
+
+
+def advised(basis: str, partition: str = "small-g", gpus: int = 2) -> Recommendation:
+    shape = Shape(nodes=1, gpus=gpus, partition=partition)
+    changes = (OptionChange("--gpus", "8", str(gpus)),)
+    return Recommendation(RecommendationKind.GPUS, basis, ADVICE[basis][0], shape, changes)
+
+
+@pytest.mark.parametrize("basis", ADVICE)
+def test_every_basis_gives_its_reason(basis: str) -> None:
+    assert set(ADVICE) == set(REASONS)
+    assert ADVICE[basis][1] in reason(advised(basis), judged().facts)
+
+
+def test_the_reason_for_fewer_gpus_reads_as_agreed() -> None:
+    assert reason(advised("active_gpus"), judged().facts) == "Only 2 GPUs showed sustained utilization > 30 %."
+
+
+def test_another_partition_is_explained() -> None:
+    said = reason(advised("active_gpus"), judged(partition="standard-g").facts)
+    assert said.endswith("; small-g bills by GPU, standard-g by whole node.")
+
+
+def test_savings_state_their_assumption() -> None:
+    assert assumption(judged().savings) == "the same run time of 2 h 00 min"

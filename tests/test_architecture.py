@@ -1,0 +1,148 @@
+"""The floors, the pure modules and the sizes of this house, read from the source itself."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# What each package may import of ours: only what stands below it.
+MAY_IMPORT = {
+    "portal": {"reports", "education", "analysis", "metrics", "jobs", "collector.wire"},
+    "reports": {"education", "analysis", "metrics", "jobs"},
+    "education": {"analysis.findings"},
+    "analysis": {"metrics", "jobs"},
+    "metrics": {"collector.wire"},
+    "jobs": set(),
+    "collector": set(),
+}
+# What a pure module may import of others: numbers, pictures, and decoding at the border.
+PURE_LIBRARIES = {"numpy", "matplotlib", "msgspec"}
+EDGE_NAMES = set(
+    "models selectors services tasks views urls forms admin apps emails serializers slurm_client directory_client"
+    " management migrations templatetags".split()
+)
+CLOCK_CALLS = {"datetime.now", "datetime.utcnow", "datetime.today", "date.today", "time.time", "time.monotonic"}
+VAGUE_NAMES = {"utils", "util", "common", "helpers", "core", "manager", "misc"}
+MODULE_LINES_MAX, FUNCTION_LINES_MAX = 400, 40
+
+
+@dataclass(frozen=True)
+class Module:
+    """One source file of the product."""
+
+    path: Path
+
+    @property
+    def name(self) -> str:
+        return ".".join(self.path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+    @property
+    def package(self) -> str:
+        return self.name.partition(".")[0]
+
+    @property
+    def is_edge(self) -> bool:
+        return self.package in ("portal", "collector") or bool(EDGE_NAMES & set(self.name.split(".")[1:]))
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        return ast.parse(self.path.read_text())
+
+    @cached_property
+    def imports(self) -> tuple[str, ...]:
+        """Every imported name in full: `from jobs import records` is `jobs.records`."""
+        return tuple(imported(self.tree))
+
+    def functions(self) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+        return (node for node in ast.walk(self.tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+
+
+def imported(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"relative import at line {node.lineno}"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def is_below(name: str, allowed: set[str]) -> bool:
+    return any(name == permitted or name.startswith(f"{permitted}.") for permitted in allowed)
+
+
+MODULES = [Module(path) for package in MAY_IMPORT for path in sorted((ROOT / package).rglob("*.py"))]
+PURE = [module for module in MODULES if not module.is_edge]
+OWN = set(MAY_IMPORT)
+each_module = pytest.mark.parametrize("module", MODULES, ids=lambda module: module.name)
+each_pure_module = pytest.mark.parametrize("module", PURE, ids=lambda module: module.name)
+
+
+def test_every_package_of_the_house_is_there() -> None:
+    assert {module.package for module in MODULES} == OWN
+
+
+@each_module
+def test_imports_point_down(module: Module) -> None:
+    ours = [name for name in module.imports if name.partition(".")[0] in OWN - {module.package}]
+    assert [name for name in ours if not is_below(name, MAY_IMPORT[module.package])] == []
+
+
+@each_module
+def test_nothing_of_the_product_imports_its_tests(module: Module) -> None:
+    assert [name for name in module.imports if name.partition(".")[0] in ("tests", "bench")] == []
+
+
+@each_pure_module
+def test_a_pure_module_imports_no_framework_and_no_edge(module: Module) -> None:
+    foreign = [name for name in module.imports if name.partition(".")[0] not in OWN | sys.stdlib_module_names]
+    assert [name for name in foreign if name.partition(".")[0] not in PURE_LIBRARIES] == []
+    ours = [name for name in module.imports if name.partition(".")[0] in OWN]
+    assert [name for name in ours if EDGE_NAMES & set(name.split(".")[1:])] == []
+
+
+@each_pure_module
+def test_a_pure_module_asks_no_clock(module: Module) -> None:
+    calls = (ast.unparse(node.func) for node in ast.walk(module.tree) if isinstance(node, ast.Call))
+    assert [call for call in calls if any(call.endswith(clock) for clock in CLOCK_CALLS)] == []
+
+
+@pytest.mark.parametrize("module", [m for m in MODULES if m.package == "collector"], ids=lambda module: module.name)
+def test_the_collector_needs_the_standard_library_only(module: Module) -> None:
+    foreign = {name.partition(".")[0] for name in module.imports} - set(sys.stdlib_module_names) - {"collector"}
+    assert foreign == set()
+
+
+@each_module
+def test_nothing_is_imported_inside_a_function(module: Module) -> None:
+    assert [function.name for function in module.functions() if list(imported(function))] == []
+
+
+@each_module
+def test_modules_and_functions_stay_small(module: Module) -> None:
+    if "migrations" in module.name:
+        return
+    assert len(module.path.read_text().splitlines()) <= MODULE_LINES_MAX
+    long = [f.name for f in module.functions() if (f.end_lineno or 0) - f.lineno + 1 > FUNCTION_LINES_MAX]
+    assert long == []
+
+
+@each_module
+def test_a_module_says_what_it_is_and_has_a_telling_name(module: Module) -> None:
+    is_empty = not module.tree.body
+    is_package = module.path.name == "__init__.py"
+    assert not VAGUE_NAMES & set(module.name.split("."))
+    assert (is_package and is_empty) or "migrations" in module.name or ast.get_docstring(module.tree)
+    assert not is_package or is_empty or module.name == "portal"
+
+
+@each_module
+def test_no_signals_are_used(module: Module) -> None:
+    assert [name for name in module.imports if name.startswith("django.db.models.signals")] == []
