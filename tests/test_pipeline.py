@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-import sys
-from io import BytesIO, StringIO, TextIOWrapper
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -20,14 +19,11 @@ pytestmark = pytest.mark.django_db
 ACCOUNTING = Path(__file__).parent / "samples" / "slurm" / "sacct-P-wide.txt"
 
 
-def printed(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> bytes:
+def printed(capsysbinary: pytest.CaptureFixture[bytes], *arguments: str) -> bytes:
     """What a command writes to standard output as bytes."""
-    raw = BytesIO()
-    with monkeypatch.context() as patch:
-        patch.setattr(sys, "stdout", TextIOWrapper(raw))
-        call_command(*arguments)
-        sys.stdout.flush()
-    return raw.getvalue()
+    capsysbinary.readouterr()
+    call_command(*arguments)
+    return capsysbinary.readouterr().out
 
 
 @pytest.fixture
@@ -48,8 +44,8 @@ def job_2(tmp_path: Path) -> None:
     call_command("analyse_job", "lumi/2", stdout=StringIO())
 
 
-def test_real_accounting_and_a_measured_node_become_a_report_checked_by_hand(job_2, monkeypatch) -> None:
-    report = json.loads(printed(monkeypatch, "report", "lumi/2", "--format", "json"))
+def test_real_accounting_and_a_measured_node_become_a_report_checked_by_hand(job_2, capsysbinary) -> None:
+    report = json.loads(printed(capsysbinary, "report", "lumi/2", "--format", "json"))
     judged = report["efficiency"]
     # Mean (2 x 90 + 6 x 0) / 8 = 22.5: below 40, from 15.
     assert judged["avg_gpu_util"] == pytest.approx(22.5)
@@ -70,9 +66,10 @@ def test_real_accounting_and_a_measured_node_become_a_report_checked_by_hand(job
     assert report["savings"]["gpu_hours"] == pytest.approx(0.0041667, rel=1e-4)
 
 
-def test_the_report_command_writes_every_format(job_2, monkeypatch, tmp_path: Path) -> None:
-    assert b"Only 2 GPUs showed sustained utilization > 30 %" in printed(monkeypatch, "report", "2", "--format", "text")
-    assert printed(monkeypatch, "report", "2", "--format", "markdown").startswith(b"# Kaiku: Job 2, gpn8")
+def test_the_report_command_writes_every_format(job_2, capsysbinary, tmp_path: Path) -> None:
+    text = printed(capsysbinary, "report", "2", "--format", "text")
+    assert b"Only 2 GPUs showed sustained utilization > 30 %" in text
+    assert printed(capsysbinary, "report", "2", "--format", "markdown").startswith(b"# Kaiku: Job 2, gpn8")
     call_command("report", "lumi/2.0", "--format", "pdf", "-o", str(tmp_path / "report.pdf"))
     assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF-")
     call_command("report", "2", "--format", "html", "--output", str(tmp_path / "report.html"))
