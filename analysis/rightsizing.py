@@ -99,8 +99,23 @@ def _fewer_gpus(facts: JobFacts, found: tuple[Finding, ...], limits: Limits) -> 
     wanted = _with_gpus(facts, now, gpus, limits)
     if wanted is None or (wanted.gpus >= now.gpus and wanted.partition == now.partition):
         return None
-    changes = option_changes(facts.record.request, _as_asked(facts, now), wanted)
+    changes = option_changes(facts.record.request, _as_asked(facts, now), wanted) + _memory_to_add(facts, wanted, limits)
     return Recommendation(RecommendationKind.GPUS, basis, evidence, wanted, changes) if changes else None
+
+
+def _memory_to_add(facts: JobFacts, wanted: Shape, limits: Limits) -> tuple[OptionChange, ...]:
+    """`--mem` where the request had none and the other partition's default would be less than the job needs."""
+    record = facts.record
+    target = partition_of(record.cluster, wanted.partition)
+    if wanted.partition == record.partition or target is None or target.default_memory_gb is None:
+        return ()
+    if wanted.memory_gb is None or {"--mem", "--mem-per-gpu", "--mem-per-cpu"} & record.request.keys():
+        return ()
+    peak_gb = _host_peak_gb(facts)
+    needed_gb = wanted.memory_gb if peak_gb is None else limits.headroom_factor * peak_gb
+    if needed_gb <= target.default_memory_gb * wanted.nodes:
+        return ()
+    return (OptionChange("--mem", "", f"{math.ceil(wanted.memory_gb / wanted.nodes)}G"),)
 
 
 def _gpu_need(facts: JobFacts, codes: set[FindingCode], limits: Limits) -> tuple[str, int, dict[str, float | int]]:

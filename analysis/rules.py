@@ -15,11 +15,14 @@ from analysis.findings import Finding, FindingCode, confidence, margin_above, ma
 from analysis.idle import gpu_list, is_idle
 from analysis.phases import final_util_percent, span_thirds
 from analysis.thresholds import LIMITS, Limits
+from metrics.series import Floats
 
 Rule = Callable[[JobFacts, Limits], Finding | None]
 
-# Names that Slurm and Open OnDemand give to sessions a person sits at (salloc(1), srun(1); LUMI web interface guide).
-INTERACTIVE_NAMES = ("interactive", "bash", "sh", "zsh", "sys/dashboard", "ondemand", "jupyter", "vscode", "salloc")
+# Names that Slurm and Open OnDemand give to sessions a person sits at (salloc(1), srun(1); LUMI web interface guide):
+# salloc's own, the shell that srun starts, and the path of a dashboard's app.
+INTERACTIVE_NAMES = frozenset("interactive salloc bash sh zsh csh tcsh fish jupyter jupyter-lab vscode".split())
+DASHBOARD_PREFIX = "sys/dashboard/"
 
 
 def no_gpu_use(facts: JobFacts, limits: Limits = LIMITS) -> Finding | None:
@@ -35,11 +38,13 @@ def no_gpu_use(facts: JobFacts, limits: Limits = LIMITS) -> Finding | None:
 
 
 def parallelism_mismatch(facts: JobFacts, limits: Limits = LIMITS) -> Finding | None:
-    """At most half of several GPUs work, at least one does."""
+    """At most half of several GPUs work, at least one does; even use just around the threshold is another matter."""
     util_percent, gpus = facts.gpus.avg_util, facts.gpus.count
     is_active = util_percent > limits.active_gpu_percent
     active = int(np.sum(is_active))
     if gpus < 2 or active == 0 or active > gpus * limits.active_share_max:
+        return None
+    if _variation(util_percent) < limits.uneven_variation:
         return None
     active_percent = float(np.mean(util_percent[is_active]))
     inactive_percent = float(np.mean(util_percent[~is_active]))
@@ -237,7 +242,8 @@ def findings(facts: JobFacts, limits: Limits = LIMITS) -> tuple[Finding, ...]:
 
 def is_interactive(facts: JobFacts) -> bool:
     """Whether a person sat at the job, so that unused walltime is no fault."""
-    return facts.record.job_name.lower().startswith(INTERACTIVE_NAMES)
+    name = facts.record.job_name.lower()
+    return name in INTERACTIVE_NAMES or name.startswith(DASHBOARD_PREFIX)
 
 
 def _pinned_margin(cores_per_rank: float, limits: Limits) -> float:
@@ -249,9 +255,13 @@ def _pinned_margin(cores_per_rank: float, limits: Limits) -> float:
 
 def _is_uneven(facts: JobFacts, limits: Limits) -> bool:
     util_percent = facts.gpus.avg_util
+    return float(np.ptp(util_percent)) >= limits.uneven_points and _variation(util_percent) >= limits.uneven_variation
+
+
+def _variation(util_percent: Floats) -> float:
+    """The coefficient of variation; 0 where all are idle."""
     mean = float(np.mean(util_percent))
-    spread = float(np.ptp(util_percent))
-    return spread >= limits.uneven_points and float(np.std(util_percent)) >= limits.uneven_variation * mean
+    return float(np.std(util_percent)) / mean if mean > 0 else 0.0
 
 
 def _stall_cause(facts: JobFacts, limits: Limits) -> tuple[str, dict[str, float]]:

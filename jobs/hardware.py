@@ -36,13 +36,17 @@ class NodeType:
 
 @dataclass(frozen=True)
 class Partition:
-    """One Slurm partition: `is_exclusive` gives whole nodes, `shared_twin` is its by-resource sibling."""
+    """One Slurm partition: `is_exclusive` gives whole nodes, `shared_twin` is its by-resource sibling.
+
+    `default_memory_gb` is the host memory of a node that a request without any memory option gets; None is all.
+    """
 
     node: NodeType
     is_exclusive: bool
     nodes_max: int
     walltime_max_s: int
     shared_twin: str | None = None
+    default_memory_gb: float | None = None
 
 
 @dataclass(frozen=True)
@@ -59,7 +63,8 @@ DAY_S = 86_400
 # mode leaves 56; Slurm RealMemory 491520 MB = 480 GiB (LUMI training materials, "Slurm on LUMI", 2026-04).
 LUMI_G = NodeType(gpus=8, cores=56, host_memory_gb=480.0, gpu_memory_gb=64.0, gpus_per_module=2)
 
-# LUMI user guide, "Slurm partitions" (2024-10): maximum nodes and walltime.
+# LUMI user guide, "Slurm partitions" (2024-10): maximum nodes and walltime. DefMemPerNode of small-g is 65536 MB
+# (scontrol show partition, LUMI training materials, 2023).
 CLUSTERS: Mapping[str, Cluster] = MappingProxyType(
     {
         "lumi": Cluster(
@@ -67,7 +72,7 @@ CLUSTERS: Mapping[str, Cluster] = MappingProxyType(
             partitions=MappingProxyType(
                 {
                     "standard-g": Partition(LUMI_G, True, 1024, 2 * DAY_S, shared_twin="small-g"),
-                    "small-g": Partition(LUMI_G, False, 4, 3 * DAY_S),
+                    "small-g": Partition(LUMI_G, False, 4, 3 * DAY_S, default_memory_gb=64.0),
                     "dev-g": Partition(LUMI_G, False, 32, 3 * 3600),
                 }
             ),

@@ -31,7 +31,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class OptionChange:
-    """One option as it was and as advised; an empty `recommended` means to leave the option out."""
+    """One option as it was and as advised; an empty `recommended` leaves it out, an empty `requested` adds it."""
 
     option: str
     requested: str
@@ -44,7 +44,11 @@ class OptionChange:
         '--gpus=8 -> --gpus=2'
         >>> str(OptionChange("--exclusive", "", ""))
         '--exclusive -> (leave out)'
+        >>> str(OptionChange("--mem", "", "120G"))
+        '(not set) -> --mem=120G'
         """
+        if self.recommended and not self.requested:
+            return f"(not set) -> {self.option}={self.recommended}"
         before = f"{self.option}={self.requested}" if self.requested else self.option
         return f"{before} -> {self.option}={self.recommended}" if self.recommended else f"{before} -> (leave out)"
 

@@ -64,7 +64,12 @@ def test_a_whole_node_with_one_busy_gpu_moves_to_the_shared_partition() -> None:
     gpus = [gpu(index, 90.0 if index == 0 else 0.0, peak_mem_gb=2.0) for index in range(8)]
     known = facts([], gpus=gpus, cpu=HOST, partition="standard-g", ntasks=1, request={"--nodes": "1", "--gpus": "8"})
     (fewer,) = advice(known)
-    assert diff(fewer) == ["--partition=standard-g -> --partition=small-g", "--gpus=8 -> --gpus=1"]
+    # 97 GB of host memory is more than the 64 GB that small-g gives without --mem, which standard-g does not need.
+    assert diff(fewer) == [
+        "--partition=standard-g -> --partition=small-g",
+        "--gpus=8 -> --gpus=1",
+        "(not set) -> --mem=97G",
+    ]
     # Host memory 1.2 x 80.2 = 97 GB is 2 slices: 1 an hour. Standard-g: 4 x 1 node x 2 h = 8; then 1 x 2 h = 2.
     assert savings(known, (fewer,)).gpu_hours == pytest.approx(6.0)
 

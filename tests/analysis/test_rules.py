@@ -74,6 +74,13 @@ def test_a_mismatch_needs_one_active_gpu_and_at_most_half(active: int, holds: bo
     assert (found(known, FindingCode.PARALLELISM_MISMATCH) is not None) == holds
 
 
+def test_even_use_around_the_threshold_is_no_mismatch() -> None:
+    # Half of them are above 30, but all do the same: standard deviation 2 of a mean of 30.
+    assert found(facts([32.0] * 4 + [28.0] * 4), FindingCode.PARALLELISM_MISMATCH) is None
+    # 40 against 20: 10 / 30 = 0.33 of the mean, above 0.25.
+    assert found(facts([40.0] * 4 + [20.0] * 4), FindingCode.PARALLELISM_MISMATCH) is not None
+
+
 def test_exactly_30_percent_is_not_active() -> None:
     assert found(facts([30.0, 5.0]), FindingCode.PARALLELISM_MISMATCH) is None
 
@@ -218,6 +225,7 @@ def test_a_timeout_says_how_busy_the_end_was() -> None:
         ({"walltime_requested_s": 86400, "state": "FAILED"}, False),
         ({"walltime_requested_s": 86400, "job_name": "interactive"}, False),
         ({"walltime_requested_s": 86400, "job_name": "sys/dashboard/sys/jupyter"}, False),
+        ({"walltime_requested_s": 86400, "job_name": "shallow_water"}, True),
         ({"walltime_requested_s": None}, False),
     ],
 )
