@@ -99,7 +99,8 @@ def _fewer_gpus(facts: JobFacts, found: tuple[Finding, ...], limits: Limits) -> 
     wanted = _with_gpus(facts, now, gpus, limits)
     if wanted is None or (wanted.gpus >= now.gpus and wanted.partition == now.partition):
         return None
-    changes = option_changes(facts.record.request, _as_asked(facts, now), wanted) + _memory_to_add(facts, wanted, limits)
+    changes = option_changes(facts.record.request, _as_asked(facts, now), wanted)
+    changes += _memory_to_add(facts, wanted, limits)
     return Recommendation(RecommendationKind.GPUS, basis, evidence, wanted, changes) if changes else None
 
 
