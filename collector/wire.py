@@ -4,7 +4,10 @@ Standard library only, and no import at all, so that a sampling process on a nod
 The field-by-field shapes are `metrics.payloads` and `jobs.records`, which decode what arrives.
 """
 
+VERSION = "1.0.0"
+
 NODE_SUMMARY = "node-summary/1"
+JOB_RECORD = "job-record/1"
 
 HISTOGRAM_BINS = 101
 """One bin of seconds for each whole busy percent, 0 to 100."""

@@ -1,0 +1,82 @@
+"""The collector's settings: `name = value` lines, every one with a default that fits a LUMI-G node."""
+
+from __future__ import annotations
+
+DEFAULT_FILE = "/etc/kaiku/collector.conf"
+
+
+class ConfigError(Exception):
+    """A settings file with a line that is not understood; the message names file, line and reason."""
+
+
+class Config:
+    """The settings. `node` in a value stands for the node's name, as `{node}`."""
+
+    portal_url = ""
+    token_file = "/etc/kaiku/token"  # noqa: S105  where it lies, not what it is
+    ca_file = ""
+    state_dir = "/var/lib/kaiku"
+    spool_max_mb = 64.0
+    cluster = ""  # empty: as Slurm names it
+    source = "auto"  # or one of collector.sources.choose.NAMES
+    interval_s = 1.0
+    slow_interval_s = 10.0
+    checkpoint_s = 30.0
+    job_max_s = 270000.0  # 75 h: LUMI-G's longest walltime is 72 h (LUMI user guide, "Slurm partitions")
+    hook_max_s = 4.0
+    ship_max_s = 240.0
+    request_max_s = 20.0
+    scontrol = "scontrol"  # empty: job records come from accounting alone
+    sysfs_root = "/sys"
+    proc_root = "/proc"
+    cgroup_root = "/sys/fs/cgroup"
+    pm_counters_root = "/sys/cray/pm_counters"
+
+    @property
+    def jobs_dir(self) -> str:
+        return f"{self.state_dir}/jobs"
+
+    @property
+    def spool_dir(self) -> str:
+        return f"{self.state_dir}/spool"
+
+    @property
+    def records_dir(self) -> str:
+        return f"{self.state_dir}/records"
+
+    @property
+    def hook_error_file(self) -> str:
+        return f"{self.state_dir}/hook-error"
+
+    @property
+    def calibration_file(self) -> str:
+        return f"{self.state_dir}/calibration"
+
+
+def load(path: str, node: str) -> Config:
+    """The settings in a file, the defaults where it does not exist; raises ConfigError."""
+    config = Config()
+    try:
+        with open(path, encoding="utf-8") as lines:
+            for number, line in enumerate(lines, 1):
+                _take(config, line.partition("#")[0].strip(), f"{path}, line {number}", node)
+    except FileNotFoundError:
+        pass
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: {error}") from error
+    if not 0.05 <= config.interval_s <= 60:
+        raise ConfigError(f"{path}: interval_s must lie between 0.05 and 60")
+    return config
+
+
+def _take(config: Config, line: str, where: str, node: str) -> None:
+    if not line:
+        return
+    name, separator, value = (part.strip() for part in line.partition("="))
+    default = getattr(Config, name, None) if name.isidentifier() and not name.startswith("_") else None
+    if not separator or not isinstance(default, (str, float)):
+        raise ConfigError(f"{where}: no setting called {name[:40]!r}")
+    try:
+        setattr(config, name, float(value) if isinstance(default, float) else value.replace("{node}", node))
+    except ValueError as error:
+        raise ConfigError(f"{where}: {name} must be a number") from error

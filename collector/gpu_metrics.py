@@ -1,0 +1,162 @@
+"""The binary `gpu_metrics` table of amdgpu: where each field lies in every fixed layout, and two readers of it.
+
+Source: Linux drivers/gpu/drm/amd/include/kgd_pp_interface.h, struct gpu_metrics_v1_0 … v1_8, natural alignment on
+x86-64, little endian; a layout is accepted only when the header, the size in it and the bytes read agree. Content
+revisions from 1.9 on are not fixed structures and are left to the text files.
+"""
+
+from __future__ import annotations
+
+import struct
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    Fields = dict[str, tuple[str, int]]
+
+HEADER = struct.Struct("<HBB")
+
+ENERGY_J = 1.0 / 65536
+"""One count of the energy accumulator (smu13_driver_if_aldebaran.h: 15.259 uJ, exactly 2^-16 J)."""
+
+FIRMWARE_TICK_S = 1e-8
+"""One count of `firmware_timestamp` (same header: 10 ns resolution)."""
+
+U16_NONE, U32_NONE, U64_NONE = 0xFFFF, 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF
+"""What the driver leaves in a field that it does not write (smu_cmn_init_soft_gpu_metrics fills with 0xff)."""
+
+# A field by its struct code and its byte offset; a layout lacks what it does not name.
+_FAST = ("activity", "power_w", "throttle", "stamp")
+_SLOW = ("hotspot_c", "gfx_clock_mhz", "mem_clock_mhz", "energy", "busy_acc", "busy_ticks")
+
+_V1_EARLY = {
+    "hotspot_c": ("H", 6),
+    "activity": ("H", 16),
+    "power_w": ("H", 22),
+    "energy": ("Q", 24),
+    "gfx_clock_mhz": ("H", 54),
+    "mem_clock_mhz": ("H", 58),
+    "throttle": ("I", 68),
+    "busy_acc": ("I", 80),
+}
+_V1_LATE = {"hotspot_c": ("H", 4), "power_w": ("H", 10), "activity": ("H", 12)}
+
+# (format, content) -> (size in bytes, fields)
+LAYOUTS: dict[tuple[int, int], tuple[int, Fields]] = {
+    (1, 0): (
+        80,
+        {
+            "hotspot_c": ("H", 18),
+            "activity": ("H", 28),
+            "power_w": ("H", 34),
+            "energy": ("I", 36),
+            "gfx_clock_mhz": ("H", 54),
+            "mem_clock_mhz": ("H", 58),
+            "throttle": ("I", 68),
+        },
+    ),
+    (1, 1): (96, _V1_EARLY),
+    (1, 2): (104, {**_V1_EARLY, "stamp": ("Q", 96)}),
+    (1, 3): (120, {**_V1_EARLY, "stamp": ("Q", 96)}),
+    (1, 4): (
+        288,
+        {
+            **_V1_LATE,
+            "energy": ("Q", 24),
+            "throttle": ("I", 40),
+            "busy_acc": ("I", 56),
+            "stamp": ("Q", 232),
+            "gfx_clock_mhz": ("H", 240),
+            "mem_clock_mhz": ("H", 280),
+        },
+    ),
+    (1, 5): (
+        360,
+        {
+            **_V1_LATE,
+            "energy": ("Q", 88),
+            "throttle": ("I", 104),
+            "busy_acc": ("I", 120),
+            "stamp": ("Q", 304),
+            "gfx_clock_mhz": ("H", 312),
+            "mem_clock_mhz": ("H", 352),
+        },
+    ),
+    (1, 6): (
+        1664,
+        {
+            **_V1_LATE,
+            "energy": ("Q", 16),
+            "busy_ticks": ("I", 32),
+            "busy_acc": ("I", 68),
+            "stamp": ("Q", 256),
+            "gfx_clock_mhz": ("H", 264),
+            "mem_clock_mhz": ("H", 304),
+        },
+    ),
+    (1, 7): (
+        2208,
+        {
+            **_V1_LATE,
+            "energy": ("Q", 24),
+            "busy_ticks": ("I", 40),
+            "busy_acc": ("I", 76),
+            "stamp": ("Q", 288),
+            "gfx_clock_mhz": ("H", 296),
+            "mem_clock_mhz": ("H", 336),
+        },
+    ),
+}
+LAYOUTS[1, 8] = (3872, LAYOUTS[1, 7][1])
+
+
+class Layout:
+    """How to read one table: `size` bytes, `fast(blob)` what every tick needs, `slow(blob)` the rest.
+
+    `fast` gives (activity percent, power W, throttle bits, firmware timestamp), `slow` gives (hot spot C, graphics
+    clock MHz, memory clock MHz, energy counts, busy counts, busy ticks); raw, so a field that the layout lacks or the
+    driver does not write is its all-ones value, or None where the layout has no such field.
+    """
+
+    __slots__ = ("energy_wraps", "fast", "key", "size", "slow")
+
+    def __init__(self, key: tuple[int, int]) -> None:
+        self.key = key
+        self.size, fields = LAYOUTS[key]
+        self.fast = _reader(_FAST, fields)
+        self.slow = _reader(_SLOW, fields)
+        # A 32-bit energy count wraps within minutes; a 64-bit one never does.
+        self.energy_wraps = fields["energy"][0] == "I"
+
+
+def layout_of(blob: bytes) -> Layout | None:
+    """The layout of a table, None when it is not one of the fixed ones or was cut."""
+    if len(blob) < HEADER.size:
+        return None
+    size, major, minor = HEADER.unpack_from(blob)
+    known = LAYOUTS.get((major, minor))
+    if known is None or known[0] != size or len(blob) != size:
+        return None
+    return Layout((major, minor))
+
+
+def _reader(names: Sequence[str], fields: Fields) -> Callable[[bytes], Sequence[Any]]:
+    """One unpack for all of `names`, whatever their order in the table."""
+    present = sorted((fields[name][1], fields[name][0], name) for name in names if name in fields)
+    form, position = "<", 0
+    for offset, code, _ in present:
+        form += f"{offset - position}x{code}"
+        position = offset + struct.calcsize(code)
+    unpack_from = struct.Struct(form).unpack_from
+    order = [name for _, _, name in present]
+    if order == list(names):
+        return unpack_from
+    positions = [order.index(name) if name in order else None for name in names]
+
+    def read(blob: bytes) -> Sequence[Any]:
+        values = unpack_from(blob)
+        return [None if position is None else values[position] for position in positions]
+
+    return read

@@ -1,0 +1,91 @@
+"""What Slurm tells its hooks about a job, as plain values: which run, whose, and which GPUs of this node."""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+
+class NoGpuJob(Exception):
+    """The hook was called for a job that holds no GPU on this node, or not by Slurm."""
+
+
+def from_environment(environment: Mapping[str, str], cluster: str) -> dict[str, Any]:
+    """The job of a prolog or epilog (slurm.conf, "Prolog and Epilog"); NoGpuJob where there is nothing to measure."""
+    if not environment.get("SLURM_JOB_ID", "").isdigit():
+        raise NoGpuJob("no SLURM_JOB_ID")
+    gpus = gpu_indices(environment.get("SLURM_JOB_GPUS") or environment.get("ROCR_VISIBLE_DEVICES") or "")
+    if not gpus:
+        raise NoGpuJob("no GPU")
+    node = node_name(environment)
+    nodes = environment.get("SLURM_JOB_NODELIST") or environment.get("SLURM_NODELIST") or node
+    return {
+        "cluster": cluster or environment.get("SLURM_CLUSTER_NAME", ""),
+        "job_id": int(environment["SLURM_JOB_ID"]),
+        # In an epilog the count is already that of the next run: only the prolog's is kept.
+        "attempt": whole(environment.get("SLURM_JOB_RESTART_COUNT")) or 0,
+        "node": node,
+        "is_first_node": first_node(nodes) == node,
+        "node_count": whole(environment.get("SLURM_JOB_NUM_NODES")),
+        "gpus": gpus,
+        "cpu_threads": cpus_here(environment.get("SLURM_JOB_CPUS_PER_NODE", "")),
+        "uid": whole(environment.get("SLURM_JOB_UID")) or 0,
+        "sluid": environment.get("SLURM_JOB_SLUID", ""),
+        "user": environment.get("SLURM_JOB_USER", ""),
+        "account": environment.get("SLURM_JOB_ACCOUNT", ""),
+        "partition": environment.get("SLURM_JOB_PARTITION", ""),
+        "ntasks": whole(environment.get("SLURM_JOB_NTASKS")),
+        "array_job_id": whole(environment.get("SLURM_ARRAY_JOB_ID")),
+        "array_task_id": whole(environment.get("SLURM_ARRAY_TASK_ID")),
+    }
+
+
+def node_name(environment: Mapping[str, str]) -> str:
+    """Slurm's name of this node, else the host's."""
+    return environment.get("SLURMD_NODENAME") or os.uname().nodename.partition(".")[0]
+
+
+def gpu_indices(written: str) -> list[int]:
+    """Indices as Slurm writes them.
+
+    >>> gpu_indices("0,2-4"), gpu_indices("GPU-5f2"), gpu_indices("")
+    ([0, 2, 3, 4], [], [])
+    """
+    indices: list[int] = []
+    for part in written.split(","):
+        first, _, last = part.partition("-")
+        if not first.isdigit() or (last and not last.isdigit()):
+            return []
+        indices += range(int(first), int(last or first) + 1)
+    return indices
+
+
+def first_node(nodes: str) -> str:
+    """The first name of a node list: it sends the job's record.
+
+    >>> first_node("nid[005002-005003,005007]"), first_node("nid005001,nid005004"), first_node("n[1-2]x")
+    ('nid005002', 'nid005001', 'n1x')
+    """
+    name, rest = nodes, ""
+    if "[" in nodes.split(",")[0]:
+        name, _, rest = nodes.partition("[")
+        inside, _, rest = rest.partition("]")
+        name += inside.split(",")[0].split("-")[0]
+    return (name.split(",")[0] if not rest else name) + rest.split(",")[0].split("[")[0]
+
+
+def cpus_here(written: str) -> int | None:
+    """Hardware threads on each node, where Slurm gave every node the same.
+
+    >>> cpus_here("8(x2)"), cpus_here("64"), cpus_here("8,16"), cpus_here("")
+    (8, 64, None, None)
+    """
+    return whole(written.partition("(")[0]) if "," not in written else None
+
+
+def whole(written: str | None) -> int | None:
+    return int(written) if written and written.isdigit() else None

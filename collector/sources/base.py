@@ -1,0 +1,100 @@
+"""What every source of GPU numbers offers to the sampling loop."""
+
+from __future__ import annotations
+
+from collector.totals import GpuTotals
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+# PCI device ids whose two dies share one package and its power sensor: MI250X and MI250 (amdgpu_drv.c).
+TWO_DIE_MODELS = (0x7408, 0x740C)
+
+
+class SourceError(Exception):
+    """A source that cannot be used on this node; the message says why."""
+
+
+class Gpu:
+    """One GPU of the job: `index` is Slurm's, `module_id` the package it shares with its neighbour, or None."""
+
+    __slots__ = ("bus", "index", "mem_total_bytes", "module_id", "power_cap_w", "power_from", "totals")
+
+    def __init__(self, index: int, bus: str = "", module_id: int | None = None) -> None:
+        self.index = index
+        self.bus = bus
+        self.module_id = module_id
+        self.mem_total_bytes: float | None = None
+        self.power_cap_w: float | None = None
+        # "gpu": a number of its own; "module": of it and its neighbour; "": none, and the reason is in the totals.
+        self.power_from = "gpu"
+        self.totals = GpuTotals()
+
+    def state(self) -> dict[str, Any]:
+        named = {name: getattr(self, name) for name in Gpu.__slots__ if name != "totals"}
+        return {**named, "totals": self.totals.state()}
+
+
+class Source:
+    """One way to read the job's GPUs: `tick` adds a sample to each GPU's totals, `slow_tick` what may be rarer.
+
+    Neither raises for a GPU that cannot be read: it says so in the totals and the time stays unmeasured.
+    """
+
+    name = ""
+    interval_min_s = 0.0
+
+    def __init__(self, gpus: list[Gpu]) -> None:
+        self.gpus = gpus
+
+    def tick(self, dt_s: float) -> None:
+        raise NotImplementedError
+
+    def slow_tick(self, dt_s: float) -> None:
+        """What need not be read at every tick; most sources have nothing."""
+
+    def state(self) -> dict[str, Any]:
+        """What a restarted collector needs beside the totals."""
+        return {}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take up what `state` gave."""
+
+
+def share_power(gpus: list[Gpu], reporting: list[bool]) -> None:
+    """Settle whose power is whose: a package's goes to the job only where it holds both dies, on the one that reports.
+
+    `reporting` says which of `gpus` give a power at all; a GPU without `module_id` has a sensor of its own.
+    """
+    held = [gpu.module_id for gpu in gpus]
+    for gpu, has_power in zip(gpus, reporting):
+        if gpu.module_id is not None and held.count(gpu.module_id) < 2:
+            reason = "shared module: its other GPU is not this job's"
+        elif has_power:
+            gpu.power_from = "gpu" if gpu.module_id is None else "module"
+            continue
+        else:
+            reason = "not reported for this GPU" if gpu.module_id is None else "reported by the primary die"
+        gpu.power_from = ""
+        gpu.totals.miss("power", reason)
+
+
+def number(text: bytes | str | None) -> float | None:
+    """A number that may be wrapped in words or not be there: `(1700Mhz)`, `N/A`, empty.
+
+    >>> number("(1700Mhz)"), number("45.0"), number("N/A (Secondary die)"), number("None"), number(b"12 ")
+    (1700.0, 45.0, None, None, 12.0)
+    """
+    if text is None:
+        return None
+    written = text.decode("ascii", "replace") if isinstance(text, bytes) else text
+    digits = written.strip().lstrip("(")
+    end = 0
+    while end < len(digits) and (digits[end].isdigit() or digits[end] in ".-"):
+        end += 1
+    try:
+        return float(digits[:end])
+    except ValueError:
+        return None

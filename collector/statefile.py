@@ -1,0 +1,65 @@
+"""Small files that are either whole or not there: a job's facts, its checkpoint, the node's calibration.
+
+`marshal` is built into the interpreter, so that a sampling process loads no encoder; the folders are root's alone.
+"""
+
+from __future__ import annotations
+
+import marshal
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+# The last format without references to other objects: any Python 3 reads what another wrote.
+FORMAT = 2
+
+
+def save(path: str, value: Any, *, is_durable: bool = False) -> None:
+    """Write a value of dicts, lists, text and numbers; `is_durable` waits for the disk. Raises OSError."""
+    write_bytes(path, marshal.dumps(value, FORMAT), is_durable=is_durable)
+
+
+def read(path: str) -> Any:
+    """The value, or None when there is no file or it is not whole."""
+    try:
+        with open(path, "rb") as file:
+            return marshal.loads(file.read())  # noqa: S302  our own file, in a folder of root's
+    except (OSError, EOFError, ValueError, TypeError):
+        return None
+
+
+def write_bytes(path: str, content: bytes, *, is_durable: bool) -> None:
+    """Write all or nothing: a new file beside it, then a rename. Raises OSError and leaves nothing behind."""
+    beside = f"{path}.{os.getpid()}.new"
+    fd = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            view = memoryview(content)
+            while view:
+                view = view[os.write(fd, view) :]
+            if is_durable:
+                os.fsync(fd)
+        finally:
+            os.close(fd)
+        os.rename(beside, path)
+    except OSError:
+        os.unlink(beside)
+        raise
+    if is_durable:
+        sync_folder(os.path.dirname(path))
+
+
+def sync_folder(path: str) -> None:
+    """Make renames and removals in a folder last."""
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def private_folder(path: str) -> None:
+    """Make a folder, and those above it, that only its owner can enter."""
+    os.makedirs(path, mode=0o700, exist_ok=True)

@@ -1,0 +1,195 @@
+"""From what was gathered to the `node-summary/1` payload: numbers that are known, and a reason for each that is not."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+
+from collector.wire import HISTOGRAM_BINS, IDLE_UTIL_PERCENT_MAX, NODE_SUMMARY, VERSION
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+BYTES_PER_GB = 2**30
+ACCUMULATOR_COVERAGE_MIN = 0.9
+"""The accumulator replaces the samples' mean only where it covers as much of the time as they do."""
+
+
+def node_summary(
+    job: dict[str, Any], state: dict[str, Any] | None, ended_at_s: float, errors: list[str]
+) -> dict[str, Any]:
+    """The payload of one job on one node; without a `state` it only says that, and why, nothing was measured."""
+    payload: dict[str, Any] = {
+        "schema": NODE_SUMMARY,
+        "cluster": job["cluster"],
+        "job_id": job["job_id"],
+        "attempt": job["attempt"],
+        "node": job["node"],
+        "sequence": 1,
+        "final": True,
+        "started_at": instant(job["started_at"]),
+        "ended_at": instant(max(ended_at_s, job["started_at"])),
+        "collector_version": VERSION,
+    }
+    if state is None:
+        reason = errors[0] if errors else "the collector took no sample"
+        gpus = [{"gpu_id": index, "missing": {"avg_util": reason}} for index in job["gpus"]]
+        return {**payload, "gpus": gpus, "errors": errors}
+    gpus = [_gpu(gpu, _points(state["timeline"], position), state) for position, gpu in enumerate(state["gpus"])]
+    return {
+        **payload,
+        "interval_s": state["interval_s"],
+        "source": state["source"],
+        "gpus": gpus,
+        "cpu": _cpu(job, state["host"]),
+        "node_energy_j": _rounded(state["cray_node_j"], 0),
+        "errors": errors + _errors(state),
+    }
+
+
+def instant(seconds: float) -> str:
+    """RFC 3339 in UTC.
+
+    >>> instant(0.5)
+    '1970-01-01T00:00:00.500000Z'
+    """
+    return datetime.fromtimestamp(seconds, timezone.utc).isoformat().replace("+00:00", "Z")
+
+
+def percentile(histogram_s: Sequence[float], fraction: float) -> float:
+    """The lowest whole percent below or at which `fraction` of the seconds lie.
+
+    >>> percentile([94.0, 0.0, 6.0] + [0.0] * 98, 0.95)
+    2.0
+    """
+    wanted, seen = fraction * sum(histogram_s), 0.0
+    for percent in range(HISTOGRAM_BINS):
+        seen += histogram_s[percent]
+        if seen >= wanted:
+            return float(percent)
+    return float(HISTOGRAM_BINS - 1)
+
+
+def _gpu(gpu: dict[str, Any], timeline: dict[str, Any] | None, state: dict[str, Any]) -> dict[str, Any]:
+    totals = gpu["totals"]
+    missing = dict(totals["reasons"])
+    known: dict[str, Any] = {"gpu_id": gpu["index"], "module_id": gpu["module_id"], "pci_bus": gpu["bus"] or None}
+    measured_s = totals["measured_s"]
+    if measured_s > 0:
+        known.update(_use(totals, measured_s, state["scale"]), timeline=timeline)
+    else:
+        missing.setdefault("avg_util", missing.pop("unreadable", "no sample"))
+    if gpu["mem_total_bytes"]:
+        known["mem_total_gb"] = round(gpu["mem_total_bytes"] / BYTES_PER_GB, 4)
+    if totals["mem_s"] > 0:
+        known["peak_mem_gb"] = round(totals["mem_peak"] / BYTES_PER_GB, 4)
+        known["avg_mem_gb"] = round(totals["mem_byte_s"] / totals["mem_s"] / BYTES_PER_GB, 4)
+    known.update(_power(gpu, totals, state["cray_gpus_j"].get(gpu["index"])))
+    for name in ("gfx_clock", "mem_clock"):
+        if totals[f"{name}_count"]:
+            known[f"{name}_mhz"] = round(totals[f"{name}_sum"] / totals[f"{name}_count"])
+    if totals["temperature_peak_c"]:
+        known["temperature_peak_c"] = totals["temperature_peak_c"]
+    if totals["throttle_s"]:
+        known["throttled_s"] = round(totals["throttled_s"], 3)
+    missing.setdefault("pcie_bandwidth", "not read: it would stall the GPU's counters")
+    return {**{name: value for name, value in known.items() if value is not None}, "missing": missing}
+
+
+def _use(totals: dict[str, Any], measured_s: float, scale: float | None) -> dict[str, Any]:
+    histogram_s = totals["hist"]
+    idle_s = sum(histogram_s[: int(IDLE_UTIL_PERCENT_MAX) + 1])
+    exact = _accumulated_util(totals, measured_s, scale)
+    return {
+        "avg_util": round(totals["util_s"] / measured_s if exact is None else exact, 4),
+        "util_source": "samples" if exact is None else "accumulator",
+        "p95_util": percentile(histogram_s, 0.95),
+        "samples": int(totals["samples"]),
+        "measured_s": round(measured_s, 3),
+        "idle_s": round(idle_s, 3),
+        "active_s": round(measured_s - idle_s, 3),
+        "util_histogram_s": {str(percent): round(s, 3) for percent, s in enumerate(histogram_s) if s > 0},
+    }
+
+
+def _accumulated_util(totals: dict[str, Any], measured_s: float, scale: float | None) -> float | None:
+    """The mean by the activity accumulator, None until its scale is known or where it cannot be true."""
+    weight = totals["busy_weight"]
+    if scale is None or weight <= 0 or (scale > 1e2 and weight < ACCUMULATOR_COVERAGE_MIN * measured_s):
+        return None
+    util = 100 * float(totals["busy_acc"]) / weight / scale
+    return min(util, 100.0) if util <= 101.0 else None
+
+
+def _power(gpu: dict[str, Any], totals: dict[str, Any], package_j: float | None) -> dict[str, Any]:
+    """Watts and joules, where they are this GPU's or its package's and the job holds all of it."""
+    if not gpu["power_from"]:
+        return {}
+    known: dict[str, Any] = {"power_cap_w": gpu["power_cap_w"]}
+    energy_j = package_j if package_j is not None else totals["energy_j"]
+    if totals["power_s"] > 0:
+        known["power_avg_w"] = round(totals["power_w_s"] / totals["power_s"], 1)
+        known["power_peak_w"] = totals["power_peak_w"]
+    if energy_j > 0:
+        known["energy_j"] = round(energy_j, 1)
+    return known
+
+
+def _points(timeline: dict[str, Any], position: int) -> dict[str, Any] | None:
+    """The bounded timeline of one GPU; a bucket without a sample is a gap."""
+    buckets = timeline["buckets"][position]
+    if not buckets:
+        return None
+    return {
+        "step_s": timeline["step_s"],
+        "util": [round(util_s / s, 1) if s > 0 else None for util_s, s, _, _ in buckets],
+        "mem_gb": [round(byte_s / s / BYTES_PER_GB, 2) if s > 0 else None for _, _, byte_s, s in buckets],
+    }
+
+
+def _cpu(job: dict[str, Any], host: dict[str, Any]) -> dict[str, Any]:
+    values = host["values"]
+    cores = None if job["cpu_threads"] is None else -(-job["cpu_threads"] // job["threads_per_core"])
+    known: dict[str, Any] = {"cores_allocated": cores}
+    if not values:
+        return {**known, "missing": {"cpu": "the job has no control group on this node"}}
+    seconds = max(values["read_at_s"] - job["started_at"], 1.0)
+    missing = {}
+    known["busy_cores_avg"] = round(values["cpu_s"] / seconds, 3)
+    if cores:
+        share = seconds * cores
+        known["user_fraction"] = _fraction(values["user_s"] / share)
+        known["system_fraction"] = _fraction(values["system_s"] / share)
+        known["idle_fraction"] = _fraction(1 - values["cpu_s"] / share)
+        first_s, last_s = host["iowait"]
+        if first_s is not None and last_s is not None:
+            known["iowait_fraction"] = _fraction((last_s - first_s) / share)
+        else:
+            missing["iowait_fraction"] = "known of whole nodes only"
+    for name in ("peak_memory", "memory_limit"):
+        if f"{name}_bytes" in values:
+            known[f"{name}_gb"] = round(values[f"{name}_bytes"] / BYTES_PER_GB, 3)
+    for name in ("oom_kills", "pressure_cpu_s", "pressure_memory_s", "pressure_io_s"):
+        if name in values:
+            known[name] = values[name]
+    if values.get("ranks"):
+        known.update(ranks=values["ranks"], threads_per_rank=round(values["threads"] / values["ranks"], 2))
+    return {**known, "missing": missing}
+
+
+def _fraction(share: float) -> float:
+    return round(min(max(share, 0.0), 1.0), 4)
+
+
+def _rounded(value: float | None, digits: int) -> float | None:
+    return None if value is None else round(value, digits)
+
+
+def _errors(state: dict[str, Any]) -> list[str]:
+    said = {
+        "sampling stood still for {:.0f} s": state["gap_s"],
+        "the collector was restarted {} times": state["restarts"],
+        "{} checkpoints could not be written": state["lost_checkpoints"],
+    }
+    return [sentence.format(count) for sentence, count in said.items() if count]

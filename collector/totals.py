@@ -1,0 +1,155 @@
+"""What one GPU did so far: sums, peaks and a histogram that never grow, and a timeline of bounded length."""
+
+from __future__ import annotations
+
+from collector.wire import HISTOGRAM_BINS, TIMELINE_POINTS_MAX
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Bucket = tuple[float, ...]
+
+_SUMS = (
+    "measured_s util_s mem_byte_s mem_s mem_peak samples power_w_s power_s power_peak_w energy_j throttled_s throttle_s"
+    " temperature_peak_c gfx_clock_sum gfx_clock_count mem_clock_sum mem_clock_count busy_acc busy_weight"
+).split()
+
+
+class GpuTotals:
+    """Rolling sums of one GPU. `util` is busy percent 0..100, memory is bytes, every sample stands for `dt_s`."""
+
+    __slots__ = ("hist", "reasons", *_SUMS)
+
+    hist: list[float]
+    reasons: dict[str, str]
+    measured_s: float
+    util_s: float
+    mem_byte_s: float
+    mem_s: float
+    mem_peak: float
+    samples: float
+    power_w_s: float
+    power_s: float
+    power_peak_w: float
+    energy_j: float
+    throttled_s: float
+    throttle_s: float
+    temperature_peak_c: float
+    gfx_clock_sum: float
+    gfx_clock_count: float
+    mem_clock_sum: float
+    mem_clock_count: float
+    busy_acc: float
+    busy_weight: float
+
+    def __init__(self) -> None:
+        self.hist = [0.0] * HISTOGRAM_BINS
+        self.reasons = {}
+        for name in _SUMS:
+            setattr(self, name, 0.0)
+
+    def add(self, dt_s: float, util: float, used_bytes: int) -> None:
+        """One sample of use and memory; both must be known."""
+        self.hist[int(util + 0.5)] += dt_s
+        self.measured_s += dt_s
+        self.util_s += util * dt_s
+        self.samples += 1
+        self.mem_byte_s += used_bytes * dt_s
+        self.mem_s += dt_s
+        if used_bytes > self.mem_peak:
+            self.mem_peak = used_bytes
+
+    def add_util(self, dt_s: float, util: float) -> None:
+        """One sample of use alone, where memory could not be read."""
+        self.hist[int(util + 0.5)] += dt_s
+        self.measured_s += dt_s
+        self.util_s += util * dt_s
+        self.samples += 1
+
+    def add_power(self, dt_s: float, power_w: float) -> None:
+        self.power_w_s += power_w * dt_s
+        self.power_s += dt_s
+        if power_w > self.power_peak_w:
+            self.power_peak_w = power_w
+
+    def add_clocks(self, gfx_mhz: float | None, mem_mhz: float | None) -> None:
+        if gfx_mhz is not None:
+            self.gfx_clock_sum += gfx_mhz
+            self.gfx_clock_count += 1
+        if mem_mhz is not None:
+            self.mem_clock_sum += mem_mhz
+            self.mem_clock_count += 1
+
+    def miss(self, name: str, reason: str) -> None:
+        """Say why `name` has no number, or not for all of the time; the first reason stays."""
+        self.reasons.setdefault(name, reason)
+
+    def state(self) -> dict[str, Any]:
+        return {"hist": self.hist, "reasons": self.reasons, **{name: getattr(self, name) for name in _SUMS}}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> GpuTotals:
+        totals = cls()
+        totals.hist, totals.reasons = list(state["hist"]), dict(state["reasons"])
+        for name in _SUMS:
+            setattr(totals, name, state[name])
+        return totals
+
+
+class Timeline:
+    """Mean busy percent and memory of every GPU by bucket of `step_s`; when full, neighbours merge and it doubles.
+
+    A bucket is the growth of a GPU's sums since the bucket began, so a tick costs nothing here but one comparison.
+    """
+
+    __slots__ = ("_marks", "buckets", "ends_s", "gpus", "step_s")
+
+    def __init__(self, gpus: list[GpuTotals], step_s: float) -> None:
+        self.gpus = gpus
+        self.step_s = step_s
+        # Per GPU and bucket: (busy percent-seconds, seconds, byte-seconds, seconds of memory).
+        self.buckets: list[list[Bucket]] = [[] for _ in gpus]
+        self.ends_s = step_s
+        self._marks = [_sums(gpu) for gpu in gpus]
+
+    def advance(self, now_s: float) -> None:
+        """Close every bucket that ends by `now_s` seconds after the start; buckets in a gap stay empty."""
+        while now_s >= self.ends_s:
+            self._close()
+            self.ends_s += self.step_s
+            if len(self.buckets[0]) >= TIMELINE_POINTS_MAX:
+                self._double()
+
+    def finish(self) -> None:
+        """Close the last bucket as it is."""
+        if any(_sums(gpu) != mark for gpu, mark in zip(self.gpus, self._marks)):
+            self._close()
+
+    def _close(self) -> None:
+        for index, gpu in enumerate(self.gpus):
+            now, before = _sums(gpu), self._marks[index]
+            self.buckets[index].append(tuple(a - b for a, b in zip(now, before)))
+            self._marks[index] = now
+
+    def _double(self) -> None:
+        for index, row in enumerate(self.buckets):
+            pairs = zip(row[::2], row[1::2])
+            self.buckets[index] = [tuple(a + b for a, b in zip(first, second)) for first, second in pairs]
+        self.step_s *= 2
+        self.ends_s = (len(self.buckets[0]) + 1) * self.step_s
+
+    def state(self) -> dict[str, Any]:
+        return {"step_s": self.step_s, "ends_s": self.ends_s, "buckets": self.buckets, "marks": self._marks}
+
+    @classmethod
+    def from_state(cls, gpus: list[GpuTotals], state: dict[str, Any]) -> Timeline:
+        timeline = cls(gpus, state["step_s"])
+        timeline.ends_s = state["ends_s"]
+        timeline.buckets = [list(row) for row in state["buckets"]]
+        timeline._marks = list(state["marks"])
+        return timeline
+
+
+def _sums(gpu: GpuTotals) -> Bucket:
+    return gpu.util_s, gpu.measured_s, gpu.mem_byte_s, gpu.mem_s
