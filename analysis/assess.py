@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from analysis.comparable import ComparableRun
 from analysis.efficiency import Efficiency, efficiency
 from analysis.facts import JobFacts, job_facts
 from analysis.findings import Finding
@@ -28,11 +30,13 @@ class Assessment:
     not_measured: tuple[str, ...]
 
 
-def assess(record: JobRecord, metrics: RunMetrics, limits: Limits = LIMITS) -> Assessment:
-    """Judge one run."""
+def assess(
+    record: JobRecord, metrics: RunMetrics, limits: Limits = LIMITS, past: Sequence[ComparableRun] = ()
+) -> Assessment:
+    """Judge one run; `past` are the user's own comparable runs."""
     facts = job_facts(record, metrics, limits)
     found = findings(facts, limits)
-    advised = recommendations(facts, found, limits)
+    advised = recommendations(facts, found, limits, past)
     return Assessment(
         rules_version=RULES_VERSION,
         facts=facts,

@@ -11,12 +11,17 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from analysis.plausible import trusted
 from analysis.thresholds import LIMITS, Limits
 from jobs.billing import Allocation, gpu_hours
 from jobs.hardware import Partition, partition_of
 from jobs.records import JobRecord
 from metrics.series import Floats, GpuColumns, HostColumns, JobSeries, RunMetrics
 
+UNKNOWN_HARDWARE = "price and power: the hardware of this partition is not described here"
+USUAL_FIELDS = ("p95_util", "measured_s", "samples")
+NAMED_MAX = 20
+"""A report names no more single GPUs than a person would read."""
 IDLE_BINS = slice(0, 2)  # histogram bins 0 and 1: busy percent at most 1
 
 
@@ -31,6 +36,7 @@ class JobFacts:
     nodes: tuple[str, ...]
     series: JobSeries
     not_measured: tuple[str, ...]
+    idle_gpu_fraction: float = LIMITS.idle_gpu_fraction
 
     @property
     def elapsed_s(self) -> float:
@@ -39,6 +45,25 @@ class JobFacts:
     @property
     def allocated_gpus(self) -> int:
         return self.record.gpus_allocated or self.record.gpus_requested or self.gpus.count
+
+    @property
+    def unasked_gpus(self) -> int:
+        """GPUs that the site gave beyond the request, as whole nodes do: they are nobody's choice."""
+        return max(self.allocated_gpus - (self.record.gpus_requested or self.allocated_gpus), 0)
+
+    @property
+    def is_exclusive(self) -> bool:
+        """Whether the run held whole nodes."""
+        return "--exclusive" in self.record.request or bool(self.partition and self.partition.is_exclusive)
+
+    @cached_property
+    def working_use(self) -> Floats:
+        """Mean busy percent over time `(T,)` of the GPUs that were not idle throughout; NaN where none was measured."""
+        is_idle = self.idle_fractions >= self.idle_gpu_fraction
+        util = self.series.util[:, ~is_idle] if np.any(is_idle) else self.series.util
+        is_known = ~np.isnan(util)
+        sums = np.sum(util, axis=1, where=is_known)
+        return divide(sums, np.count_nonzero(is_known, axis=1).astype(np.float64))
 
     @cached_property
     def measured_s(self) -> Floats:
@@ -118,16 +143,27 @@ class JobFacts:
 
 def job_facts(record: JobRecord, metrics: RunMetrics, limits: Limits = LIMITS) -> JobFacts:
     """The facts of one run from Slurm's record and what the collectors measured."""
+    kept = trusted(record, metrics, run_seconds(record))
+    metrics = kept.metrics
     is_measured = ~np.isnan(metrics.gpus.avg_util)
     is_consistent, reasons = consistency(metrics, limits)
+    keep = is_measured & is_consistent
+    partition = partition_of(record.cluster, record.partition)
     return JobFacts(
         record=record,
-        partition=partition_of(record.cluster, record.partition),
-        gpus=metrics.gpus.only(is_measured & is_consistent),
+        partition=partition,
+        gpus=metrics.gpus.only(keep),
         hosts=metrics.hosts,
         nodes=metrics.nodes,
-        series=_series_of(metrics.series, is_measured & is_consistent),
-        not_measured=(*metrics.not_measured, *reasons, *_absent_nodes(record, metrics)),
+        series=_series_of(metrics.series, keep),
+        not_measured=(
+            *metrics.not_measured,
+            *kept.reasons,
+            *reasons,
+            *_absent_nodes(record, metrics),
+            *(() if partition else (UNKNOWN_HARDWARE,)),
+        ),
+        idle_gpu_fraction=limits.idle_gpu_fraction,
     )
 
 
@@ -141,16 +177,25 @@ def run_seconds(record: JobRecord) -> float:
 
 
 def consistency(metrics: RunMetrics, limits: Limits = LIMITS) -> tuple[NDArray[np.bool_], tuple[str, ...]]:
-    """Which GPUs `(G,)` agree with their peers in capacity and sample count, and a sentence for each that does not."""
+    """Which GPUs `(G,)` agree with their peers, and a sentence for each that does not.
+
+    They must agree in capacity, in sample count and in having what most of their peers have.
+    """
     gpus = metrics.gpus
     odd_capacity = _differs(gpus.mem_total_gb, limits.consistency_fraction)
     odd_samples = _differs(gpus.samples, limits.consistency_fraction)
+    is_read = ~np.isnan(gpus.avg_util)
+    lacks_fields = is_read & np.any([_lacks(getattr(gpus, name), is_read) for name in USUAL_FIELDS], axis=0)
+    is_odd = odd_capacity | odd_samples | lacks_fields
+    odd = np.flatnonzero(is_odd)
     reasons = []
-    for index in np.flatnonzero(odd_capacity | odd_samples):
-        what = "capacity" if odd_capacity[index] else "sample count"
+    for index in odd[:NAMED_MAX]:
+        what = "capacity" if odd_capacity[index] else "sample count" if odd_samples[index] else "set of fields"
         node = metrics.nodes[gpus.node_index[index]]
         reasons.append(f"GPU {gpus.gpu_id[index]} on {node}: {what} differs from its peers, left out of the mean")
-    return ~(odd_capacity | odd_samples), tuple(reasons)
+    if odd.size > NAMED_MAX:
+        reasons.append(f"and {odd.size - NAMED_MAX:,} more GPUs that differ from their peers")
+    return ~is_odd, tuple(reasons)
 
 
 def weighted_mean(values: Floats, weights: Floats) -> float | None:
@@ -178,7 +223,16 @@ def _differs(values: Floats, fraction: float) -> NDArray[np.bool_]:
     return np.asarray(np.abs(values - usual) > fraction * usual, dtype=bool)
 
 
+def _lacks(values: Floats, is_read: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Where a value is missing that more than half of the GPUs that could be read have."""
+    is_missing = np.isnan(values)
+    is_usual = np.sum(~is_missing & is_read) * 2 > np.sum(is_read)
+    return np.asarray(is_missing & is_usual, dtype=bool)
+
+
 def _series_of(series: JobSeries, keep: NDArray[np.bool_]) -> JobSeries:
+    if np.all(keep):
+        return series
     return replace(series, util=series.util[:, keep], mem_gb=series.mem_gb[:, keep])
 
 

@@ -14,10 +14,21 @@ class FindingCode(StrEnum):
     NO_GPU_USE = "no_gpu_use"
     PARALLELISM_MISMATCH = "parallelism_mismatch"
     IDLE_GPUS = "idle_gpus"
-    CPU_BOTTLENECK = "cpu_bottleneck"
+    EXCLUSIVE_NODE_UNDERUSED = "exclusive_node_underused"
+    LOAD_IMBALANCE = "load_imbalance"
     OVERSCALING = "overscaling"
+    CPU_BOTTLENECK = "cpu_bottleneck"
+    HOST_OVERSUBSCRIPTION = "host_oversubscription"
     IO_OR_SYNC_STALL = "io_or_sync_stall"
+    LATE_START = "late_start"
+    IDLE_TAIL = "idle_tail"
+    BUSY_BUT_WAITING = "busy_but_waiting"
+    KERNEL_TUNING = "kernel_tuning"
+    THROTTLED = "throttled"
+    GPU_MEMORY_PRESSURE = "gpu_memory_pressure"
+    GPU_OUT_OF_MEMORY = "gpu_out_of_memory"
     HOST_OUT_OF_MEMORY = "host_out_of_memory"
+    CORES_OR_MEMORY_BEYOND_SHARE = "cores_or_memory_beyond_share"
     TIMEOUT = "timeout"
     WALLTIME_OVERREQUEST = "walltime_overrequest"
 
@@ -70,3 +81,13 @@ def margin_above(value: float, threshold: float, highest: float = 1.0) -> float:
     0.5
     """
     return (value - threshold) / (highest - threshold)
+
+
+def margin_within(value: float, lowest: float, highest: float) -> float:
+    """1 in the middle of a band, 0 on its edges, negative outside.
+
+    >>> margin_within(50.0, 40.0, 80.0)
+    0.5
+    """
+    half_band = (highest - lowest) / 2
+    return 1 - abs(value - lowest - half_band) / half_band

@@ -1,11 +1,16 @@
-"""How GPU use changed over the run: the job's active span and its thirds, and its end."""
+"""How GPU use changed over the run: idle edges, the active span between them, its thirds and its course.
+
+Gaps count neither as busy nor as idle; what a timeline is too short to tell is None or "unknown".
+"""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
 
 import numpy as np
 
 from analysis.facts import JobFacts, divide
-from analysis.idle import is_idle
 from analysis.thresholds import LIMITS, Limits
 from metrics.series import Floats, JobSeries
 
@@ -13,35 +18,109 @@ FINAL_FRACTION = 0.1
 """The end of a run: its last tenth."""
 
 
+class Course(StrEnum):
+    """What use did within the active span."""
+
+    STEADY = "steady"
+    BURSTS = "bursts"
+    FALLING = "falling"
+    UNEVEN = "uneven"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class Phases:
+    """The parts of one run: idle seconds at both ends, and the mean use `(P,)` of each measured bucket between them."""
+
+    late_start_s: float
+    idle_tail_s: float
+    measured_fraction: float
+    span: Floats
+
+
+def phases(facts: JobFacts, limits: Limits = LIMITS) -> Phases | None:
+    """The phases of the GPUs that worked; None where the timeline shows no work.
+
+    An edge is the longest stretch from the start, or to the end, that is idle on average: one stray reading does not
+    end it.
+    """
+    use, seconds = facts.working_use, _bucket_seconds(facts)
+    is_measured = ~np.isnan(use)
+    if not np.any(use[is_measured] > limits.idle_util_percent):
+        return None
+    measured_s = np.where(is_measured, seconds, 0.0)
+    late = _idle_buckets(use, measured_s, limits.idle_util_percent)
+    tail = _idle_buckets(use[::-1], measured_s[::-1], limits.idle_util_percent)
+    span = use[late : use.size - tail]
+    return Phases(
+        late_start_s=float(np.sum(measured_s[:late])),
+        idle_tail_s=float(np.sum(measured_s[use.size - tail :])),
+        measured_fraction=min(float(np.sum(measured_s)) / facts.elapsed_s, 1.0) if facts.elapsed_s > 0 else 1.0,
+        span=span[~np.isnan(span)],
+    )
+
+
+def thirds(seen: Phases, limits: Limits = LIMITS) -> tuple[float, float] | None:
+    """Mean busy percent of the first third of the active span and of the two later ones; None for too few buckets."""
+    if seen.span.size < limits.span_buckets_min:
+        return None
+    third = seen.span.size // 3
+    return float(np.mean(seen.span[:third])), float(np.mean(seen.span[third:]))
+
+
+def has_fallen(first_percent: float, later_percent: float, limits: Limits = LIMITS) -> bool:
+    """Whether use dropped by enough points and by enough of what it was."""
+    drop_points = first_percent - later_percent
+    return drop_points >= max(limits.stall_drop_points, limits.stall_drop_fraction * first_percent)
+
+
+def course(seen: Phases, limits: Limits = LIMITS) -> Course:
+    """What use did within the active span, in one word."""
+    means = thirds(seen, limits)
+    if means is None:
+        return Course.UNKNOWN
+    if _bursts(seen.span, limits) >= limits.bursts_min:
+        return Course.BURSTS
+    if has_fallen(*means, limits):
+        return Course.FALLING
+    low, high = np.percentile(seen.span, (5, 95))
+    return Course.STEADY if high - low <= limits.steady_range_points else Course.UNEVEN
+
+
 def mean_over_gpus(util: Floats) -> Floats:
     """Mean busy percent `(T,)` of the GPUs measured in each bucket of `util` `(T, G)`; NaN where none was."""
     counts = np.sum(~np.isnan(util), axis=1)
-    sums = np.nansum(util, axis=1)
-    return divide(sums, counts.astype(np.float64))
-
-
-def span_thirds(facts: JobFacts, limits: Limits = LIMITS) -> tuple[float, float] | None:
-    """Mean busy percent of the first third of the active span and of the two later ones, over the working GPUs.
-
-    The active span runs from the first to the last bucket in which the GPUs were not idle. None when it has too few
-    buckets to have thirds.
-    """
-    overall = mean_over_gpus(facts.series.util[:, ~is_idle(facts, limits)])
-    active = np.flatnonzero(np.nan_to_num(overall) > limits.idle_util_percent)
-    if active.size == 0:
-        return None
-    span = overall[active[0] : active[-1] + 1]
-    span = span[~np.isnan(span)]
-    if span.size < limits.stall_buckets_min:
-        return None
-    third = span.size // 3
-    return float(np.mean(span[:third])), float(np.mean(span[third:]))
+    return divide(np.nansum(util, axis=1), counts.astype(np.float64))
 
 
 def final_util_percent(series: JobSeries) -> float | None:
     """Mean busy percent over the end of the run; None when nothing was measured there."""
-    overall = mean_over_gpus(series.util)
-    if overall.size == 0:
+    if series.length == 0:
         return None
-    end = overall[-max(int(overall.size * FINAL_FRACTION), 1) :]
+    end = mean_over_gpus(series.util[-max(int(series.length * FINAL_FRACTION), 1) :])
     return float(np.nanmean(end)) if np.any(~np.isnan(end)) else None
+
+
+def _bucket_seconds(facts: JobFacts) -> Floats:
+    """How long each bucket `(T,)` is: the last one ends with the run."""
+    step_s = facts.series.step_s
+    starts_s = np.arange(facts.working_use.size) * step_s
+    if facts.elapsed_s <= 0:
+        return np.full(starts_s.size, step_s)
+    return np.asarray(np.clip(facts.elapsed_s - starts_s, 0.0, step_s))
+
+
+def _idle_buckets(use: Floats, seconds: Floats, idle_percent: float) -> int:
+    """How many buckets from the first are idle on average; the last of them is idle itself."""
+    busy_s = np.cumsum(np.nan_to_num(use) * seconds)
+    is_idle = busy_s <= idle_percent * np.cumsum(seconds)
+    ends = np.flatnonzero(is_idle & (np.nan_to_num(use) <= idle_percent))
+    return int(ends[-1]) + 1 if ends.size else 0
+
+
+def _bursts(span: Floats, limits: Limits) -> int:
+    """How often use rose from rest to busy, the first time included."""
+    level = np.where(span >= limits.burst_busy_percent, 1, np.where(span <= limits.burst_rest_percent, -1, 0))
+    level = level[level != 0]
+    rises = int(np.sum((level[1:] == 1) & (level[:-1] == -1)))
+    return rises + (1 if level.size and level[0] == 1 else 0)

@@ -1,4 +1,4 @@
-"""What to ask for next time: fewer GPUs, less host memory, a shorter walltime, as an advisory diff.
+"""What to ask for next time: GPUs, nodes and tasks, cores, host memory, walltime, as an advisory diff.
 
 Nothing is changed for the user, and nothing is advised that would alter neither the bill nor the queue time.
 """
@@ -6,25 +6,32 @@ Nothing is changed for the user, and nothing is advised that would alter neither
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
 
+from analysis.comparable import ComparableRun, longest_run_s, scaling_gpus
 from analysis.facts import JobFacts, divide
 from analysis.findings import Finding, FindingCode
+from analysis.host_share import fitting_host, host_peak_gb, memory_is_default
 from analysis.thresholds import LIMITS, Limits
-from jobs.billing import gpu_hours
 from jobs.hardware import Partition, partition_of
 from jobs.sbatch import OptionChange, Shape, option_changes
 
-FEWER_GPUS = (FindingCode.PARALLELISM_MISMATCH, FindingCode.IDLE_GPUS, FindingCode.NO_GPU_USE)
+FEWER_GPUS = (
+    FindingCode.PARALLELISM_MISMATCH,
+    FindingCode.IDLE_GPUS,
+    FindingCode.NO_GPU_USE,
+    FindingCode.EXCLUSIVE_NODE_UNDERUSED,
+)
 
 
 class RecommendationKind(StrEnum):
     GPUS = "gpus"
     HOST_MEMORY = "host_memory"
+    CORES = "cores"
     WALLTIME = "walltime"
 
 
@@ -32,7 +39,9 @@ class RecommendationKind(StrEnum):
 class Recommendation:
     """One piece of advice: `basis` says what decided it, `evidence` in which numbers, `wanted` is the request after it.
 
-    A basis is "active_gpus", "gpu_memory", "no_gpu_use", "overscaling", "peak_memory" or "run_time".
+    A basis is "active_gpus", "gpu_memory", "no_gpu_use", "overscaling", "own_scaling", "peak_memory", "busy_cores",
+    "host_share", "out_of_memory", "run_time" or "own_runs". With "own_scaling" `run_s` is how long the run on that many
+    GPUs took.
     """
 
     kind: RecommendationKind
@@ -40,16 +49,29 @@ class Recommendation:
     evidence: Mapping[str, float | int]
     wanted: Shape
     changes: tuple[OptionChange, ...]
+    run_s: float | None = None
 
     @property
     def recommended_gpus(self) -> int | None:
         return self.wanted.gpus if self.kind is RecommendationKind.GPUS else None
 
 
-def recommendations(facts: JobFacts, found: tuple[Finding, ...], limits: Limits = LIMITS) -> tuple[Recommendation, ...]:
-    """The advice that follows from what was found, most saving kind first; empty when the request already fits."""
-    resized = _fewer_gpus(facts, found, limits) or _less_host_memory(facts, found, limits)
-    shorter = _shorter_walltime(facts, found, resized, limits)
+def recommendations(
+    facts: JobFacts,
+    found: tuple[Finding, ...],
+    limits: Limits = LIMITS,
+    past: Sequence[ComparableRun] = (),
+) -> tuple[Recommendation, ...]:
+    """The advice that follows from what was found, most saving kind first; empty when the request already fits.
+
+    `past` are the user's own comparable runs: where they can tell, they override a guess from this run alone.
+    """
+    resized = (
+        _fewer_gpus(facts, found, limits, past)
+        or _fitting_host(facts, found, limits)
+        or _more_host_memory(facts, found, limits)
+    )
+    shorter = _shorter_walltime(facts, found, resized, limits, past)
     return tuple(advice for advice in (resized, shorter) if advice is not None)
 
 
@@ -91,8 +113,14 @@ def gpus_for_memory(facts: JobFacts, limits: Limits = LIMITS) -> int:
     return math.ceil(peak_gb / (limits.memory_fill_fraction * float(np.min(capacities_gb))))
 
 
-def _fewer_gpus(facts: JobFacts, found: tuple[Finding, ...], limits: Limits) -> Recommendation | None:
+def _fewer_gpus(
+    facts: JobFacts, found: tuple[Finding, ...], limits: Limits, past: Sequence[ComparableRun]
+) -> Recommendation | None:
     basis, gpus, evidence = _gpu_need(facts, {finding.code for finding in found}, limits)
+    run_s = None
+    if basis in ("overscaling", "gpu_memory") and (scaling := _own_scaling(facts, found, limits, past)):
+        basis, (gpus, run_s) = "own_scaling", scaling
+        evidence = {"gpus": facts.allocated_gpus, "scaling_gpus": gpus, "run_s": run_s, "elapsed_s": facts.elapsed_s}
     if not basis:
         return None
     now = requested_shape(facts)
@@ -101,7 +129,16 @@ def _fewer_gpus(facts: JobFacts, found: tuple[Finding, ...], limits: Limits) -> 
         return None
     changes = option_changes(facts.record.request, _as_asked(facts, now), wanted)
     changes += _memory_to_add(facts, wanted, limits)
-    return Recommendation(RecommendationKind.GPUS, basis, evidence, wanted, changes) if changes else None
+    return Recommendation(RecommendationKind.GPUS, basis, evidence, wanted, changes, run_s) if changes else None
+
+
+def _own_scaling(
+    facts: JobFacts, found: tuple[Finding, ...], limits: Limits, past: Sequence[ComparableRun]
+) -> tuple[int, float] | None:
+    """What the user's runs on other numbers of GPUs showed; idle GPUs are counted, not guessed, and stay as found."""
+    if any(finding.code in FEWER_GPUS for finding in found):
+        return None
+    return scaling_gpus(facts.elapsed_s, facts.allocated_gpus, past, limits)
 
 
 def _memory_to_add(facts: JobFacts, wanted: Shape, limits: Limits) -> tuple[OptionChange, ...]:
@@ -112,7 +149,7 @@ def _memory_to_add(facts: JobFacts, wanted: Shape, limits: Limits) -> tuple[Opti
         return ()
     if wanted.memory_gb is None or {"--mem", "--mem-per-gpu", "--mem-per-cpu"} & record.request.keys():
         return ()
-    peak_gb = _host_peak_gb(facts)
+    peak_gb = host_peak_gb(facts)
     needed_gb = wanted.memory_gb if peak_gb is None else limits.headroom_factor * peak_gb
     if needed_gb <= target.default_memory_gb * wanted.nodes:
         return ()
@@ -185,7 +222,7 @@ def _with_host_share(facts: JobFacts, shape: Shape, partition: Partition | None,
     if cores:
         cores = min(cores, shape.gpus * partition.node.cores_per_gpu if partition else math.ceil(cores * share))
     if memory_gb:
-        needed_gb = math.ceil(limits.headroom_factor * (_host_peak_gb(facts) or 0.0))
+        needed_gb = math.ceil(limits.headroom_factor * (host_peak_gb(facts) or 0.0))
         share_gb = shape.gpus * partition.node.host_memory_share_gb if partition else math.ceil(memory_gb * share)
         memory_gb = max(min(memory_gb, share_gb), min(memory_gb, needed_gb))
         if partition and memory_gb > shape.nodes * partition.node.host_memory_gb:
@@ -193,54 +230,90 @@ def _with_host_share(facts: JobFacts, shape: Shape, partition: Partition | None,
     return replace(shape, cores=cores, memory_gb=memory_gb)
 
 
-def _less_host_memory(facts: JobFacts, found: tuple[Finding, ...], limits: Limits) -> Recommendation | None:
-    """Less host memory where it alone raises the bill of a shared partition."""
-    now, peak_gb = requested_shape(facts), _host_peak_gb(facts)
-    if facts.partition is None or facts.partition.is_exclusive or now.memory_gb is None or peak_gb is None:
+def _fitting_host(facts: JobFacts, found: tuple[Finding, ...], limits: Limits) -> Recommendation | None:
+    """Fewer cores, less host memory, or both, where they alone raise the bill of a shared partition."""
+    fitting = fitting_host(facts, limits)
+    if fitting is None or any(finding.code is FindingCode.HOST_OUT_OF_MEMORY for finding in found):
         return None
-    if any(finding.code is FindingCode.HOST_OUT_OF_MEMORY for finding in found):
+    now = requested_shape(facts)
+    memory_gb = now.memory_gb if fitting.memory_gb is None else fitting.memory_gb
+    cores = now.cores if fitting.cores is None else fitting.cores
+    evidence: dict[str, float | int] = {"headroom_factor": limits.headroom_factor}
+    if fitting.memory_gb is not None:
+        evidence |= {
+            "memory_gb": facts.held.memory_gb,
+            "peak_memory_gb": fitting.peak_memory_gb,
+            "recommended_memory_gb": fitting.memory_gb,
+        }
+    if fitting.cores is not None:
+        evidence |= {"cores": facts.held.cores, "busy_cores": fitting.busy_cores, "recommended_cores": fitting.cores}
+    kind = RecommendationKind.CORES if fitting.memory_gb is None else RecommendationKind.HOST_MEMORY
+    basis = "busy_cores" if fitting.memory_gb is None else "peak_memory" if fitting.cores is None else "host_share"
+    return _changed(kind, basis, evidence, facts, replace(now, cores=cores, memory_gb=memory_gb))
+
+
+def _more_host_memory(facts: JobFacts, found: tuple[Finding, ...], limits: Limits) -> Recommendation | None:
+    """More host memory after it ran out, as far as it comes with the GPUs and so costs nothing more."""
+    now = requested_shape(facts)
+    if facts.partition is None or facts.is_exclusive or now.memory_gb is None:
         return None
-    memory_gb = float(math.ceil(limits.headroom_factor * peak_gb / now.nodes) * now.nodes)
+    if not any(finding.code is FindingCode.HOST_OUT_OF_MEMORY for finding in found):
+        return None
+    share_gb = now.gpus * facts.partition.node.host_memory_share_gb
+    needed_gb = math.ceil(limits.headroom_factor * max(host_peak_gb(facts) or 0.0, now.memory_gb) / now.nodes)
+    memory_gb = min(float(needed_gb * now.nodes), share_gb)
+    if memory_gb <= now.memory_gb:
+        return None
+    evidence = {"memory_gb": now.memory_gb, "recommended_memory_gb": memory_gb, "share_gb": share_gb}
     wanted = replace(now, memory_gb=memory_gb)
-    later = gpu_hours(facts.partition, replace(facts.held, memory_gb=memory_gb), facts.elapsed_s)
-    if later is None or facts.gpu_hours is None or later >= facts.gpu_hours:
-        return None
-    evidence = {
-        "memory_gb": now.memory_gb,
-        "peak_memory_gb": peak_gb,
-        "recommended_memory_gb": memory_gb,
-        "headroom_factor": limits.headroom_factor,
-    }
+    return _changed(RecommendationKind.HOST_MEMORY, "out_of_memory", evidence, facts, wanted)
+
+
+def _changed(
+    kind: RecommendationKind, basis: str, evidence: Mapping[str, float | int], facts: JobFacts, wanted: Shape
+) -> Recommendation | None:
+    """The advice, or None where it would change none of the user's options."""
+    now = requested_shape(facts)
     changes = option_changes(facts.record.request, _as_asked(facts, now), wanted)
-    return Recommendation(RecommendationKind.HOST_MEMORY, "peak_memory", evidence, wanted, changes) if changes else None
+    if wanted.memory_gb != now.memory_gb and wanted.memory_gb and memory_is_default(facts) and facts.record.request:
+        changes += (OptionChange("--mem", "", f"{math.ceil(wanted.memory_gb / wanted.nodes)}G"),)
+    return Recommendation(kind, basis, evidence, wanted, changes) if changes else None
 
 
 def _shorter_walltime(
-    facts: JobFacts, found: tuple[Finding, ...], resized: Recommendation | None, limits: Limits
+    facts: JobFacts,
+    found: tuple[Finding, ...],
+    resized: Recommendation | None,
+    limits: Limits,
+    past: Sequence[ComparableRun],
 ) -> Recommendation | None:
     """A time limit close to the run, or to the longer run on fewer, busier GPUs."""
     requested_s = facts.record.walltime_requested_s
     if requested_s is None or not any(finding.code is FindingCode.WALLTIME_OVERREQUEST for finding in found):
         return None
-    run_s = run_seconds_after(facts, resized, limits)
+    longest_s = longest_run_s(facts.elapsed_s, facts.allocated_gpus, past)
+    run_s = max(run_seconds_after(facts, resized, limits), longest_s)
     walltime_s = math.ceil(limits.headroom_factor * run_s / limits.walltime_step_s) * limits.walltime_step_s
     if walltime_s >= requested_s:
         return None
-    now = requested_shape(facts)
-    wanted = replace(now, walltime_s=walltime_s)
     evidence = {
         "walltime_requested_s": requested_s,
         "walltime_used_s": facts.elapsed_s,
+        "longest_run_s": longest_s,
         "recommended_walltime_s": walltime_s,
         "headroom_factor": limits.headroom_factor,
     }
-    changes = option_changes(facts.record.request, _as_asked(facts, now), wanted)
-    return Recommendation(RecommendationKind.WALLTIME, "run_time", evidence, wanted, changes)
+    basis = "own_runs" if longest_s > facts.elapsed_s else "run_time"
+    wanted = replace(requested_shape(facts), walltime_s=walltime_s)
+    return _changed(RecommendationKind.WALLTIME, basis, evidence, facts, wanted)
 
 
 def run_seconds_after(facts: JobFacts, advice: Recommendation | None, limits: Limits = LIMITS) -> float:
-    """How long the run would take with the advice: longer only where fewer GPUs take over the same busy seconds."""
+    """How long the run would take with the advice: as the user's own run did, or longer only where fewer GPUs take
+    over the same busy seconds."""
     average = facts.avg_gpu_util
+    if advice is not None and advice.run_s is not None:
+        return advice.run_s
     if advice is None or advice.basis != "overscaling" or average is None:
         return facts.elapsed_s
     busy_gpu_s = facts.allocated_gpus * facts.elapsed_s * average / 100
@@ -250,11 +323,3 @@ def run_seconds_after(facts: JobFacts, advice: Recommendation | None, limits: Li
 def _as_asked(facts: JobFacts, now: Shape) -> Shape:
     """`now` as the user asked for it: an exclusive node gives more GPUs than the request names."""
     return replace(now, gpus=facts.record.gpus_requested or now.gpus)
-
-
-def _host_peak_gb(facts: JobFacts) -> float | None:
-    """Host memory the job needs over all its nodes: as many times the fullest node; None unless each was measured."""
-    peaks_gb = facts.hosts.peak_memory_gb
-    if not peaks_gb.size or np.any(np.isnan(peaks_gb)) or peaks_gb.size < facts.held.nodes:
-        return None
-    return float(np.max(peaks_gb)) * facts.held.nodes

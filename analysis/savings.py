@@ -10,10 +10,13 @@ from analysis.thresholds import LIMITS, Limits
 from jobs.billing import Allocation, gpu_hours
 from jobs.hardware import partition_of
 
+ASSUMPTIONS = {"overscaling": "same_busy_gpu_seconds", "own_scaling": "own_run_time"}
+
 
 @dataclass(frozen=True)
 class Savings:
-    """Never negative; `assumption` is "same_run_time" or "same_busy_gpu_seconds" (then `run_s` is the longer run)."""
+    """Never negative; `assumption` is "same_run_time", "same_busy_gpu_seconds" (then `run_s` is the longer run) or
+    "own_run_time" (`run_s` is how long the user's own run on that many GPUs took)."""
 
     gpu_hours: float
     assumption: str
@@ -32,7 +35,7 @@ def savings(facts: JobFacts, advised: tuple[Recommendation, ...], limits: Limits
         return None
     advice = resized[0]
     run_s = run_seconds_after(facts, advice, limits)
-    assumption = "same_busy_gpu_seconds" if advice.basis == "overscaling" else "same_run_time"
+    assumption = ASSUMPTIONS.get(advice.basis, "same_run_time")
     wanted = Allocation(
         nodes=advice.wanted.nodes,
         gpus=advice.wanted.gpus,

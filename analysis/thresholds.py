@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-RULES_VERSION = "2026.11.2"
+RULES_VERSION = "2026.11.3"
 
 
 @dataclass(frozen=True)
@@ -39,11 +39,37 @@ class Limits:
     pinned_cores_per_rank_max: float = 1.15
     stall_drop_points: float = 20.0
     stall_drop_fraction: float = 0.5
-    stall_buckets_min: int = 6
+    span_buckets_min: int = 6
     # Sustained enough to say that I/O and not synchronisation held the job: a tenth of the time.
     io_wait_fraction: float = 0.10
     # A host that is mostly idle while its GPUs wait is waiting for another node, not for work of its own.
     idle_host_fraction: float = 0.5
+
+    edge_idle_fraction: float = 0.20
+    edge_idle_s: float = 600.0
+    # Busy and waiting within a run: omnistat-inspect's thresholds of an iteration (ROCm/omnistat e93110f).
+    burst_rest_percent: float = 20.0
+    burst_busy_percent: float = 70.0
+    bursts_min: int = 3
+    # Nine tenths of a steady span lie within a fifth of the scale.
+    steady_range_points: float = 20.0
+
+    spinning_busy_percent: float = 70.0
+    spinning_power_fraction: float = 0.40
+    tuning_busy_percent_min: float = 40.0
+    tuning_busy_percent_max: float = 85.0
+    tuning_power_fraction_min: float = 0.40
+    tuning_power_fraction_max: float = 0.65
+    # "Ample room": half of the cores and a fifth of the GPU memory free, and no more idle time than a tenth.
+    tuning_host_fraction_max: float = 0.50
+    tuning_memory_fraction_max: float = 0.80
+    tuning_idle_fraction_max: float = 0.10
+    throttled_fraction: float = 0.05
+
+    memory_pressure_fraction: float = 0.95
+    # Pressure-stall "some": the share of the time in which at least one task waited (Linux, accounting/psi.rst).
+    cpu_pressure_fraction: float = 0.10
+    active_node_share_max: float = 0.5
 
     walltime_used_fraction: float = 0.60
     walltime_run_s: float = 900.0

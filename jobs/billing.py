@@ -42,9 +42,14 @@ def gpu_hours(partition: Partition | None, held: Allocation, elapsed_s: float) -
     modules_per_node = partition.node.gpus / partition.node.gpus_per_module
     if partition.is_exclusive or held.is_exclusive:
         return modules_per_node * held.nodes * hours
-    slices = max(
-        math.ceil(held.cores / CORES_PER_SLICE),
-        math.ceil(held.memory_gb / MEMORY_GB_PER_SLICE),
-        held.gpus,
-    )
-    return slices / SLICES_PER_GPU_HOUR * hours
+    return billed_slices(held) / SLICES_PER_GPU_HOUR * hours
+
+
+def billed_slices(held: Allocation) -> int:
+    """How many GPUs a job on a shared partition is billed for: by cores, host memory or GPUs, whichever is most.
+
+    >>> billed_slices(Allocation(1, 1, 16, 256.0))
+    4
+    """
+    by_memory = math.ceil(held.memory_gb / MEMORY_GB_PER_SLICE)
+    return max(math.ceil(held.cores / CORES_PER_SLICE), by_memory, held.gpus)

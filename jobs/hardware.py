@@ -23,6 +23,7 @@ class NodeType:
     host_memory_gb: float
     gpu_memory_gb: float
     gpus_per_module: int
+    module_power_cap_w: float
 
     @property
     def cores_per_gpu(self) -> int:
@@ -60,8 +61,11 @@ class Cluster:
 DAY_S = 86_400
 
 # LUMI user guide, "LUMI-G" and "LUMI-G job examples" (2024-10): 8 GCDs of 64 GB, 64 cores of which low-noise
-# mode leaves 56; Slurm RealMemory 491520 MB = 480 GiB (LUMI training materials, "Slurm on LUMI", 2026-04).
-LUMI_G = NodeType(gpus=8, cores=56, host_memory_gb=480.0, gpu_memory_gb=64.0, gpus_per_module=2)
+# mode leaves 56; Slurm RealMemory 491520 MB = 480 GiB (LUMI training materials, "Slurm on LUMI", 2026-04). Power cap
+# of a module: rocm-smi on LUMI-G, 2025/26.
+LUMI_G = NodeType(
+    gpus=8, cores=56, host_memory_gb=480.0, gpu_memory_gb=64.0, gpus_per_module=2, module_power_cap_w=500.0
+)
 
 # LUMI user guide, "Slurm partitions" (2024-10): maximum nodes and walltime. DefMemPerNode of small-g is 65536 MB
 # (scontrol show partition, LUMI training materials, 2023).

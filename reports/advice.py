@@ -22,6 +22,8 @@ def assumption(saved: Savings) -> str:
     """What the saved GPU-hours take for granted."""
     if saved.assumption == "same_busy_gpu_seconds":
         return f"the same busy GPU time at 70 % use, which takes {duration(saved.run_s)}"
+    if saved.assumption == "own_run_time":
+        return f"the {duration(saved.run_s)} that your own run on that many GPUs took"
     return f"the same run time of {duration(saved.run_s)}"
 
 
@@ -63,6 +65,48 @@ def _peak_memory(advice: Recommendation) -> str:
     )
 
 
+def _own_scaling(advice: Recommendation) -> str:
+    seen = advice.evidence
+    fewer, all_gpus = counted(int(seen["scaling_gpus"]), "GPU"), counted(int(seen["gpus"]), "GPU")
+    return (
+        f"Your own run on {fewer} took {duration(float(seen['run_s']))}, this one on {all_gpus}"
+        f" {duration(float(seen['elapsed_s']))}: the others added less than they cost"
+    )
+
+
+def _busy_cores(advice: Recommendation) -> str:
+    seen = advice.evidence
+    return (
+        f"The job kept {float(seen['busy_cores']):.1f} of {counted(int(seen['cores']), 'core')} busy, and the cores"
+        f" alone raise its bill; {seen['recommended_cores']} are enough"
+    )
+
+
+def _host_share(advice: Recommendation) -> str:
+    seen = advice.evidence
+    return (
+        f"The job used at most {gigabytes(float(seen['peak_memory_gb']))} of {gigabytes(float(seen['memory_gb']))} of"
+        f" host memory and kept {float(seen['busy_cores']):.1f} of {counted(int(seen['cores']), 'core')} busy; together"
+        " they raise its bill"
+    )
+
+
+def _out_of_memory(advice: Recommendation) -> str:
+    seen = advice.evidence
+    return (
+        f"Host memory ran out at {gigabytes(float(seen['memory_gb']))}; up to {gigabytes(float(seen['share_gb']))} come"
+        " with the GPUs at no further cost"
+    )
+
+
+def _own_runs(advice: Recommendation) -> str:
+    seen = advice.evidence
+    return (
+        f"The longest of your last comparable runs took {duration(float(seen['longest_run_s']))}; a limit of"
+        f" {duration(float(seen['recommended_walltime_s']))} leaves a fifth to spare and often starts sooner"
+    )
+
+
 def _run_time(advice: Recommendation) -> str:
     seen = advice.evidence
     return (
@@ -77,5 +121,10 @@ REASONS: dict[str, Callable[[Recommendation], str]] = {
     "no_gpu_use": _no_gpu_use,
     "overscaling": _overscaling,
     "peak_memory": _peak_memory,
+    "own_scaling": _own_scaling,
+    "busy_cores": _busy_cores,
+    "host_share": _host_share,
+    "out_of_memory": _out_of_memory,
     "run_time": _run_time,
+    "own_runs": _own_runs,
 }

@@ -15,10 +15,21 @@ TITLES = {
     FindingCode.NO_GPU_USE: "The GPUs were not used",
     FindingCode.PARALLELISM_MISMATCH: "Only part of the GPUs did the work",
     FindingCode.IDLE_GPUS: "Some GPUs stayed idle",
-    FindingCode.CPU_BOTTLENECK: "The GPUs waited for the CPU",
+    FindingCode.EXCLUSIVE_NODE_UNDERUSED: "Whole nodes for part of their GPUs",
+    FindingCode.LOAD_IMBALANCE: "The GPUs shared the work unevenly",
     FindingCode.OVERSCALING: "More GPUs than the work filled",
+    FindingCode.CPU_BOTTLENECK: "The GPUs waited for the CPU",
+    FindingCode.HOST_OVERSUBSCRIPTION: "More threads than CPU cores",
     FindingCode.IO_OR_SYNC_STALL: "GPU use fell after the start",
+    FindingCode.LATE_START: "The GPUs began late",
+    FindingCode.IDLE_TAIL: "The GPUs were done before the job ended",
+    FindingCode.BUSY_BUT_WAITING: "Busy GPUs that drew little power",
+    FindingCode.KERNEL_TUNING: "Room in the GPU kernels",
+    FindingCode.THROTTLED: "The hardware slowed the GPUs down",
+    FindingCode.GPU_MEMORY_PRESSURE: "GPU memory was nearly full",
+    FindingCode.GPU_OUT_OF_MEMORY: "GPU memory probably ran out",
     FindingCode.HOST_OUT_OF_MEMORY: "Host memory ran out",
+    FindingCode.CORES_OR_MEMORY_BEYOND_SHARE: "Unused cores or memory raised the bill",
     FindingCode.TIMEOUT: "The time limit ended the job",
     FindingCode.WALLTIME_OVERREQUEST: "Much more time was requested than used",
 }
@@ -163,14 +174,125 @@ def _walltime_overrequest(seen: Evidence) -> str:
     )
 
 
+def _exclusive_node_underused(seen: Evidence) -> str:
+    return (
+        f"{seen['partition']} gives and bills whole nodes: {counted(seen['nodes'], 'node')} with"
+        f" {counted(seen['gpus'], 'GPU')}, of which {seen['active_gpus']:,} worked. A partition that bills by GPU, or"
+        " fewer nodes, costs less for the same work."
+    )
+
+
+def _load_imbalance(seen: Evidence) -> str:
+    return (
+        f"Of {seen['active_gpus']:,} working GPUs the least busy stood at {percent(seen['lowest_util_percent'])}, the"
+        f" busiest at {percent(seen['highest_util_percent'])}. The ones that did less probably waited for the others"
+        f" (below the mean: {seen['gpu_list']})."
+    )
+
+
+def _host_oversubscription(seen: Evidence) -> str:
+    return (
+        f"On {seen['node']}, {counted(seen['ranks'], 'rank')} ran {seen['threads']:,} threads on"
+        f" {counted(seen['cores_allocated'], 'core')}, and some of them waited for a core"
+        f" {share(seen['cpu_pressure_fraction'])} of the time. As many threads as cores are faster."
+    )
+
+
+def _late_start(seen: Evidence) -> str:
+    return (
+        f"For the first {duration(seen['idle_s'])} of {duration(seen['elapsed_s'])} ({share(seen['idle_fraction'])}) no"
+        " GPU had work: installing, unpacking, reading or preparing data can be done before the GPUs are held."
+    )
+
+
+def _idle_tail(seen: Evidence) -> str:
+    return (
+        f"For the last {duration(seen['idle_s'])} of {duration(seen['elapsed_s'])} ({share(seen['idle_fraction'])}) no"
+        " GPU had work: look for a process that does not end, or move the steps after the GPU work into a job of"
+        " their own."
+    )
+
+
+def _busy_but_waiting(seen: Evidence) -> str:
+    return (
+        f"The GPUs showed {percent(seen['busy_percent'])} busy, but {_modules(seen)} drew {seen['power_w']:.0f} W on"
+        f" average ({share(seen['power_fraction'])} of the cap). Kernels that only wait look like this: for a"
+        " collective across nodes, or in a deadlock."
+    )
+
+
+def _kernel_tuning(seen: Evidence) -> str:
+    return (
+        f"The GPUs were steadily busy at {percent(seen['busy_percent'])} while {_modules(seen)} drew"
+        f" {share(seen['power_fraction'])} of the power cap, with cores and GPU memory to spare. Larger batches, fewer"
+        " small kernels or a profile of them are where the room is."
+    )
+
+
+def _modules(seen: Evidence) -> str:
+    return "the one module measured" if seen["modules"] == 1 else f"the {seen['modules']:,} modules"
+
+
+def _throttled(seen: Evidence) -> str:
+    return (
+        f"{seen['throttled_gpus']:,} of {counted(seen['gpus'], 'GPU')} were slowed for heat or power, together"
+        f" {share(seen['throttled_fraction'])} of the time. That is the machine's doing, not yours; the support team"
+        " can look at the node if it comes again."
+    )
+
+
+def _gpu_memory_pressure(seen: Evidence) -> str:
+    return (
+        f"{_full_gpus(seen)}. The job went well; a slightly larger input may not fit."
+        " Frameworks that reserve memory ahead look the same."
+    )
+
+
+def _gpu_out_of_memory(seen: Evidence) -> str:
+    return (
+        f"The program failed, and {_full_gpus(seen)}: its output probably names an allocation that did not fit. A"
+        " smaller batch, or more GPUs to share the memory, avoids it."
+    )
+
+
+def _full_gpus(seen: Evidence) -> str:
+    return (
+        f"{seen['full_gpus']:,} of {counted(seen['gpus'], 'GPU')} came close to the end of their memory"
+        f" ({gigabytes(seen['peak_memory_gb'])} of {gigabytes(seen['capacity_gb'])}; {seen['gpu_list']})"
+    )
+
+
+def _cores_or_memory_beyond_share(seen: Evidence) -> str:
+    used = []
+    if "peak_memory_gb" in seen:
+        used.append(f"{gigabytes(seen['peak_memory_gb'])} of {gigabytes(seen['memory_gb'])} of host memory")
+    if "busy_cores" in seen:
+        used.append(f"{seen['busy_cores']:.1f} of {counted(seen['cores'], 'core')}")
+    return (
+        f"The job used {' and '.join(used)}. What it asked for is billed like {counted(seen['billed_slices'], 'GPU')};"
+        f" {seen['needed_slices']:,} would have been enough."
+    )
+
+
 TEXTS: Mapping[FindingCode, Callable[[Evidence], str]] = {
     FindingCode.NO_GPU_USE: _no_gpu_use,
     FindingCode.PARALLELISM_MISMATCH: _parallelism_mismatch,
     FindingCode.IDLE_GPUS: _idle_gpus,
-    FindingCode.CPU_BOTTLENECK: _cpu_bottleneck,
+    FindingCode.EXCLUSIVE_NODE_UNDERUSED: _exclusive_node_underused,
+    FindingCode.LOAD_IMBALANCE: _load_imbalance,
     FindingCode.OVERSCALING: _overscaling,
+    FindingCode.CPU_BOTTLENECK: _cpu_bottleneck,
+    FindingCode.HOST_OVERSUBSCRIPTION: _host_oversubscription,
     FindingCode.IO_OR_SYNC_STALL: _io_or_sync_stall,
+    FindingCode.LATE_START: _late_start,
+    FindingCode.IDLE_TAIL: _idle_tail,
+    FindingCode.BUSY_BUT_WAITING: _busy_but_waiting,
+    FindingCode.KERNEL_TUNING: _kernel_tuning,
+    FindingCode.THROTTLED: _throttled,
+    FindingCode.GPU_MEMORY_PRESSURE: _gpu_memory_pressure,
+    FindingCode.GPU_OUT_OF_MEMORY: _gpu_out_of_memory,
     FindingCode.HOST_OUT_OF_MEMORY: _host_out_of_memory,
+    FindingCode.CORES_OR_MEMORY_BEYOND_SHARE: _cores_or_memory_beyond_share,
     FindingCode.TIMEOUT: _timeout,
     FindingCode.WALLTIME_OVERREQUEST: _walltime_overrequest,
 }

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from analysis.facts import JobFacts, job_facts
 from analysis.findings import Finding, FindingCode
+from analysis.ranking import expected_gain
 from analysis.rules import RULES, findings
 from tests.analysis.runs import facts, metrics_of
 from tests.payloads import gpu, job_record
@@ -248,8 +249,9 @@ def test_half_the_coverage_is_half_the_confidence() -> None:
 
 
 @given(st.lists(st.floats(0, 100), min_size=1, max_size=16), st.floats(0, 56), st.integers(0, 56))
-def test_every_confidence_is_a_share_and_the_surest_comes_first(utils: list[float], busy: float, ranks: int) -> None:
+def test_confidences_are_shares_and_what_saves_most_comes_first(utils: list[float], busy: float, ranks: int) -> None:
     cpu = {"cores_allocated": 56, "busy_cores_avg": busy, "ranks": ranks}
-    sure = [finding.confidence for finding in findings(facts(utils, cpu=cpu))]
-    assert all(0 <= confidence <= 1 for confidence in sure)
-    assert sure == sorted(sure, reverse=True)
+    held = findings(facts(utils, cpu=cpu))
+    assert all(0 <= finding.confidence <= 1 for finding in held)
+    gains = [expected_gain(finding) for finding in held]
+    assert gains == sorted(gains, reverse=True)

@@ -58,6 +58,50 @@ EVIDENCE = {
         "walltime_used_s": 7200.0,
         "used_fraction": 1 / 12,
     },
+    FindingCode.EXCLUSIVE_NODE_UNDERUSED: {"active_gpus": 2, "gpus": 8, "nodes": 1, "partition": "standard-g"},
+    FindingCode.LOAD_IMBALANCE: {
+        "active_gpus": 8,
+        "lowest_util_percent": 40.0,
+        "highest_util_percent": 95.0,
+        "mean_util_percent": 60.0,
+        "variation": 0.4,
+        "gpu_list": "nid005123: 4-7",
+    },
+    FindingCode.HOST_OVERSUBSCRIPTION: {
+        "ranks": 8,
+        "threads": 448,
+        "cores_allocated": 56,
+        "cpu_pressure_fraction": 0.4,
+        "node": "nid005123",
+    },
+    FindingCode.LATE_START: {"idle_s": 2400.0, "idle_fraction": 1 / 3, "elapsed_s": 7200.0},
+    FindingCode.IDLE_TAIL: {"idle_s": 3600.0, "idle_fraction": 0.5, "elapsed_s": 7200.0},
+    FindingCode.BUSY_BUT_WAITING: {"busy_percent": 99.0, "power_w": 130.0, "power_fraction": 0.26, "modules": 4},
+    FindingCode.KERNEL_TUNING: {"busy_percent": 60.0, "power_w": 260.0, "power_fraction": 0.52, "modules": 1},
+    FindingCode.THROTTLED: {"throttled_fraction": 0.2, "throttled_gpus": 2, "gpus": 8, "elapsed_s": 7200.0},
+    FindingCode.GPU_MEMORY_PRESSURE: {
+        "full_gpus": 8,
+        "gpus": 8,
+        "peak_memory_gb": 62.0,
+        "capacity_gb": 64.0,
+        "peak_memory_fraction": 0.97,
+        "gpu_list": "nid005123: 0-7",
+    },
+    FindingCode.GPU_OUT_OF_MEMORY: {
+        "full_gpus": 1,
+        "gpus": 8,
+        "peak_memory_gb": 63.5,
+        "capacity_gb": 64.0,
+        "peak_memory_fraction": 0.99,
+        "gpu_list": "nid005123: 3",
+    },
+    FindingCode.CORES_OR_MEMORY_BEYOND_SHARE: {
+        "gpus": 1,
+        "billed_slices": 4,
+        "needed_slices": 1,
+        "memory_gb": 256.0,
+        "peak_memory_gb": 30.0,
+    },
 }
 MUST_SAY = {
     FindingCode.NO_GPU_USE: "All 8 GPUs were idle for 100 % of 2 h 00 min.",
@@ -69,6 +113,17 @@ MUST_SAY = {
     FindingCode.HOST_OUT_OF_MEMORY: "The fullest node reached 59.9 GB of a limit of 60.0 GB.",
     FindingCode.TIMEOUT: "The GPUs were still busy (88.0 % at the end)",
     FindingCode.WALLTIME_OVERREQUEST: "The job used 2 h 00 min of 1 d 00 h (8 %).",
+    FindingCode.EXCLUSIVE_NODE_UNDERUSED: "whole nodes: 1 node with 8 GPUs, of which 2 worked",
+    FindingCode.LOAD_IMBALANCE: "the least busy stood at 40.0 %, the busiest at 95.0 %",
+    FindingCode.HOST_OVERSUBSCRIPTION: "8 ranks ran 448 threads on 56 cores",
+    FindingCode.LATE_START: "For the first 40 min 00 s of 2 h 00 min (33 %) no GPU had work",
+    FindingCode.IDLE_TAIL: "For the last 1 h 00 min of 2 h 00 min (50 %) no GPU had work",
+    FindingCode.BUSY_BUT_WAITING: "99.0 % busy, but the 4 modules drew 130 W on average (26 % of the cap)",
+    FindingCode.KERNEL_TUNING: "at 60.0 % while the one module measured drew 52 % of the power cap",
+    FindingCode.THROTTLED: "2 of 8 GPUs were slowed for heat or power, together 20 % of the time",
+    FindingCode.GPU_MEMORY_PRESSURE: "8 of 8 GPUs came close to the end of their memory (62.0 GB of 64.0 GB",
+    FindingCode.GPU_OUT_OF_MEMORY: "The program failed, and 1 of 8 GPUs came close to the end",
+    FindingCode.CORES_OR_MEMORY_BEYOND_SHARE: "used 30.0 GB of 256.0 GB of host memory. What it asked for is billed",
 }
 
 
@@ -149,6 +204,23 @@ ADVICE = {
             "headroom_factor": 1.2,
         },
         "a limit of 2 h 30 min",
+    ),
+    "own_runs": (
+        {"longest_run_s": 10_800.0, "recommended_walltime_s": 13_500.0},
+        "The longest of your last comparable runs took 3 h 00 min; a limit of 3 h 45 min",
+    ),
+    "own_scaling": (
+        {"gpus": 8, "scaling_gpus": 2, "run_s": 9000.0, "elapsed_s": 7200.0},
+        "Your own run on 2 GPUs took 2 h 30 min, this one on 8 GPUs 2 h 00 min",
+    ),
+    "busy_cores": ({"cores": 32, "busy_cores": 3.1, "recommended_cores": 7}, "kept 3.1 of 32 cores busy"),
+    "host_share": (
+        {"memory_gb": 256.0, "peak_memory_gb": 30.0, "cores": 32, "busy_cores": 3.1},
+        "30.0 GB of 256.0 GB of host memory and kept 3.1 of 32 cores busy",
+    ),
+    "out_of_memory": (
+        {"memory_gb": 64.0, "recommended_memory_gb": 77.0, "share_gb": 240.0},
+        "ran out at 64.0 GB; up to 240.0 GB come with the GPUs",
     ),
 }
 

@@ -1,0 +1,72 @@
+"""Memory that ran short, on the GPUs or on the host."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from analysis.facts import JobFacts
+from analysis.findings import Finding, FindingCode, confidence, margin_above
+from analysis.idle import gpu_list
+from analysis.thresholds import LIMITS, Limits
+
+
+def gpu_memory_pressure(facts: JobFacts, limits: Limits = LIMITS) -> Finding | None:
+    """Some GPU's memory was nearly full, and the job did not fail of it."""
+    if _failed_by_itself(facts):
+        return None
+    return _full_memory(FindingCode.GPU_MEMORY_PRESSURE, facts, limits)
+
+
+def gpu_out_of_memory(facts: JobFacts, limits: Limits = LIMITS) -> Finding | None:
+    """The program failed of its own while some GPU's memory was nearly full.
+
+    Slurm has no state for it: OUT_OF_MEMORY and the kernel's kills speak of host memory only (slurm.conf(5)).
+    """
+    if not _failed_by_itself(facts):
+        return None
+    return _full_memory(FindingCode.GPU_OUT_OF_MEMORY, facts, limits)
+
+
+def host_out_of_memory(facts: JobFacts, limits: Limits = LIMITS) -> Finding | None:
+    """Slurm or the kernel ended processes because the job passed its host memory."""
+    kills = facts.hosts.oom_kills
+    killed = int(np.nansum(kills))
+    if facts.record.state != "OUT_OF_MEMORY" and killed == 0:
+        return None
+    evidence: dict[str, float | int | str] = {}
+    if np.any(~np.isnan(kills)):
+        evidence["oom_kills"] = killed
+    for name, values in (
+        ("peak_memory_gb", facts.hosts.peak_memory_gb),
+        ("memory_limit_gb", facts.hosts.memory_limit_gb),
+    ):
+        if np.any(~np.isnan(values)):
+            evidence[name] = float(np.nanmax(values))
+    return Finding(FindingCode.HOST_OUT_OF_MEMORY, 1.0, evidence)
+
+
+def _full_memory(code: FindingCode, facts: JobFacts, limits: Limits) -> Finding | None:
+    fractions = facts.memory_fractions
+    is_full = fractions >= limits.memory_pressure_fraction
+    if not np.any(is_full):
+        return None
+    fullest = int(np.nanargmax(fractions))
+    return Finding(
+        code,
+        confidence(facts.coverage_fraction, margin_above(float(fractions[fullest]), limits.memory_pressure_fraction)),
+        {
+            "full_gpus": int(np.sum(is_full)),
+            "gpus": facts.gpus.count,
+            "peak_memory_gb": float(facts.gpus.peak_mem_gb[fullest]),
+            "capacity_gb": float(facts.memory_capacity_gb[fullest]),
+            "peak_memory_fraction": min(float(fractions[fullest]), 1.0),
+            "gpu_list": gpu_list(facts, is_full),
+        },
+    )
+
+
+def _failed_by_itself(facts: JobFacts) -> bool:
+    """Whether the program ended with an error that is not Slurm's, a signal's or the kernel's doing."""
+    code, _, signal = facts.record.exit_code.partition(":")
+    was_killed = bool(np.any(facts.hosts.oom_kills > 0))
+    return facts.record.state == "FAILED" and code not in ("", "0") and signal in ("", "0") and not was_killed

@@ -1,0 +1,106 @@
+"""What power and clocks say beside busy percent: kernels that spin, kernels with room, hardware that slows down.
+
+A rule on power needs known hardware and modules that the job held whole.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from analysis.facts import JobFacts, divide
+from analysis.findings import Finding, FindingCode, confidence, margin_above, margin_below, margin_within
+from analysis.modules import Modules, whole_modules
+from analysis.phases import Course, course, phases
+from analysis.thresholds import LIMITS, Limits
+
+
+def busy_but_waiting(facts: JobFacts, limits: Limits = LIMITS) -> Finding | None:
+    """Busy GPUs that draw little power: kernels that wait in a loop, for a collective that never ends."""
+    modules = whole_modules(facts)
+    if modules is None:
+        return None
+    busy_percent, power_fraction = float(np.mean(modules.busy_percent)), float(np.mean(modules.power_fraction))
+    if busy_percent < limits.spinning_busy_percent or power_fraction >= limits.spinning_power_fraction:
+        return None
+    return Finding(
+        FindingCode.BUSY_BUT_WAITING,
+        confidence(
+            facts.coverage_fraction * modules.known_fraction,
+            margin_above(busy_percent, limits.spinning_busy_percent, 100.0),
+            margin_below(power_fraction, limits.spinning_power_fraction),
+        ),
+        _power_evidence(modules),
+    )
+
+
+def kernel_tuning(facts: JobFacts, limits: Limits = LIMITS) -> Finding | None:
+    """Steadily half busy at half power, with host and memory to spare: the kernels themselves have room."""
+    modules = whole_modules(facts)
+    if modules is None or not _has_room(facts, limits) or not _is_steady(facts, limits):
+        return None
+    margins = (
+        margin_within(
+            float(np.mean(modules.busy_percent)), limits.tuning_busy_percent_min, limits.tuning_busy_percent_max
+        ),
+        margin_within(
+            float(np.mean(modules.power_fraction)), limits.tuning_power_fraction_min, limits.tuning_power_fraction_max
+        ),
+    )
+    if min(margins) < 0:
+        return None
+    return Finding(
+        FindingCode.KERNEL_TUNING,
+        confidence(facts.coverage_fraction * modules.known_fraction, *margins),
+        _power_evidence(modules),
+    )
+
+
+def throttled(facts: JobFacts, limits: Limits = LIMITS) -> Finding | None:
+    """The hardware held its clocks down for heat or power: the system's doing, not the user's."""
+    throttled_s, measured_s = facts.gpus.throttled_s, facts.measured_s
+    is_known = ~np.isnan(throttled_s)
+    known_s = float(np.sum(measured_s[is_known]))
+    if known_s <= 0:
+        return None
+    fraction = min(float(np.sum(throttled_s[is_known])) / known_s, 1.0)
+    if fraction < limits.throttled_fraction:
+        return None
+    by_gpu = divide(throttled_s, measured_s)
+    return Finding(
+        FindingCode.THROTTLED,
+        confidence(facts.coverage_fraction, margin_above(fraction, limits.throttled_fraction)),
+        {
+            "throttled_fraction": fraction,
+            "throttled_gpus": int(np.sum(by_gpu >= limits.throttled_fraction)),
+            "gpus": int(np.sum(is_known)),
+            "elapsed_s": facts.elapsed_s,
+        },
+    )
+
+
+def _power_evidence(modules: Modules) -> dict[str, float | int | str]:
+    return {
+        "busy_percent": float(np.mean(modules.busy_percent)),
+        "power_w": float(np.mean(modules.power_w)),
+        "power_fraction": float(np.mean(modules.power_fraction)),
+        "modules": modules.count,
+    }
+
+
+def _has_room(facts: JobFacts, limits: Limits) -> bool:
+    """Whether cores and GPU memory were measured and far from full."""
+    hosts, fractions = facts.hosts, facts.memory_fractions
+    is_known = ~np.isnan(hosts.cores_allocated) & ~np.isnan(hosts.busy_cores_avg) & (hosts.cores_allocated > 0)
+    if not np.any(is_known) or np.all(np.isnan(fractions)):
+        return False
+    busy_fraction = float(np.sum(hosts.busy_cores_avg[is_known]) / np.sum(hosts.cores_allocated[is_known]))
+    has_memory = float(np.nanmax(fractions)) <= limits.tuning_memory_fraction_max
+    return busy_fraction <= limits.tuning_host_fraction_max and has_memory
+
+
+def _is_steady(facts: JobFacts, limits: Limits) -> bool:
+    """Steady over the timeline, and not by buckets that hide short bursts: those show as idle seconds."""
+    seen = phases(facts, limits)
+    if seen is None or course(seen, limits) is not Course.STEADY:
+        return False
+    return facts.idle_fraction is not None and facts.idle_fraction <= limits.tuning_idle_fraction_max

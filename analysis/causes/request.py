@@ -1,0 +1,70 @@
+"""What Slurm's record says of the request and of the end of the job."""
+
+from __future__ import annotations
+
+from analysis.facts import JobFacts, run_seconds
+from analysis.findings import Finding, FindingCode, confidence, margin_below
+from analysis.host_share import fitting_host
+from analysis.phases import final_util_percent
+from analysis.thresholds import LIMITS, Limits
+
+# Names that Slurm and Open OnDemand give to sessions a person sits at (salloc(1), srun(1); LUMI web interface guide):
+# salloc's own, the shell that srun starts, and the path of a dashboard's app.
+INTERACTIVE_NAMES = frozenset("interactive salloc bash sh zsh csh tcsh fish jupyter jupyter-lab vscode".split())
+DASHBOARD_PREFIX = "sys/dashboard/"
+
+
+def timeout(facts: JobFacts, limits: Limits = LIMITS) -> Finding | None:
+    """The time limit ended the job; whether its GPUs were busy to the end decides the advice."""
+    if facts.record.state != "TIMEOUT":
+        return None
+    evidence: dict[str, float | int | str] = {
+        "walltime_requested_s": facts.record.walltime_requested_s or facts.elapsed_s
+    }
+    final_percent = final_util_percent(facts.series)
+    if final_percent is not None:
+        evidence["final_util_percent"] = final_percent
+    return Finding(FindingCode.TIMEOUT, 1.0, evidence)
+
+
+def walltime_overrequest(facts: JobFacts, limits: Limits = LIMITS) -> Finding | None:
+    """A completed batch job used far less time than it asked for."""
+    record, used_s = facts.record, run_seconds(facts.record)
+    requested_s = record.walltime_requested_s
+    if record.state != "COMPLETED" or not requested_s or used_s <= limits.walltime_run_s or is_interactive(facts):
+        return None
+    used_fraction = used_s / requested_s
+    if used_fraction >= limits.walltime_used_fraction:
+        return None
+    return Finding(
+        FindingCode.WALLTIME_OVERREQUEST,
+        confidence(1.0, margin_below(used_fraction, limits.walltime_used_fraction)),
+        {"walltime_requested_s": requested_s, "walltime_used_s": used_s, "used_fraction": used_fraction},
+    )
+
+
+def cores_or_memory_beyond_share(facts: JobFacts, limits: Limits = LIMITS) -> Finding | None:
+    """Cores or host memory beyond what comes with the GPUs raise the bill of a shared partition, and were not used."""
+    fitting = fitting_host(facts, limits)
+    if fitting is None:
+        return None
+    evidence: dict[str, float | int | str] = {
+        "gpus": facts.allocated_gpus,
+        "billed_slices": fitting.slices_now,
+        "needed_slices": fitting.slices,
+    }
+    if fitting.memory_gb is not None:
+        evidence |= {"memory_gb": facts.held.memory_gb, "peak_memory_gb": fitting.peak_memory_gb}
+    if fitting.cores is not None:
+        evidence |= {"cores": facts.held.cores, "busy_cores": fitting.busy_cores}
+    return Finding(
+        FindingCode.CORES_OR_MEMORY_BEYOND_SHARE,
+        confidence(1.0, margin_below(fitting.slices, fitting.slices_now)),
+        evidence,
+    )
+
+
+def is_interactive(facts: JobFacts) -> bool:
+    """Whether a person sat at the job, so that unused walltime is no fault."""
+    name = facts.record.job_name.lower()
+    return name in INTERACTIVE_NAMES or name.startswith(DASHBOARD_PREFIX)

@@ -1,0 +1,90 @@
+"""Cores and host memory of a shared partition against what comes with the GPUs, what was used, and what is billed."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from analysis.facts import JobFacts
+from analysis.thresholds import LIMITS, Limits
+from jobs.billing import billed_slices
+
+MEMORY_OPTIONS = frozenset({"--mem", "--mem-per-gpu", "--mem-per-cpu"})
+
+
+@dataclass(frozen=True)
+class FittingHost:
+    """The smallest change that lowers the bill; `cores` or `memory_gb` is None where it may stay as it is."""
+
+    slices_now: int
+    slices: int
+    cores: int | None
+    memory_gb: float | None
+    busy_cores: float
+    peak_memory_gb: float
+
+
+def fitting_host(facts: JobFacts, limits: Limits = LIMITS) -> FittingHost | None:
+    """Fewer cores or less memory, or both, where they were billed beyond the GPUs and not used; None otherwise.
+
+    What was not measured on every node, or what the site gave by default, is left as it is.
+    """
+    if facts.partition is None or facts.is_exclusive:
+        return None
+    held, now = facts.held, billed_slices(facts.held)
+    cores, memory_gb = _cores(facts, limits), _memory_gb(facts, limits)
+    best: tuple[int, int | None, float | None] = (now, None, None)
+    for fewer, less_gb in ((None, memory_gb), (cores, None), (cores, memory_gb)):
+        changed = replace(
+            held, cores=held.cores if fewer is None else fewer, memory_gb=held.memory_gb if less_gb is None else less_gb
+        )
+        if (slices := billed_slices(changed)) < best[0]:
+            best = (slices, fewer, less_gb)
+    if best[0] >= now:
+        return None
+    return FittingHost(now, *best, busy_cores(facts) or 0.0, host_peak_gb(facts) or 0.0)
+
+
+def host_peak_gb(facts: JobFacts) -> float | None:
+    """Host memory the job needs over all its nodes: as many times the fullest node; None unless each was measured."""
+    peaks_gb = facts.hosts.peak_memory_gb
+    if not peaks_gb.size or np.any(np.isnan(peaks_gb)) or peaks_gb.size < facts.held.nodes:
+        return None
+    return float(np.max(peaks_gb)) * facts.held.nodes
+
+
+def busy_cores(facts: JobFacts) -> float | None:
+    """Busy cores over all nodes of the job; None unless each was measured."""
+    busy = facts.hosts.busy_cores_avg
+    if not busy.size or np.any(np.isnan(busy)) or busy.size < facts.held.nodes:
+        return None
+    return float(np.sum(busy))
+
+
+def memory_is_default(facts: JobFacts) -> bool:
+    """Whether the host memory is what the site gives unasked; a request nobody knows counts as asked if it is more."""
+    record, partition = facts.record, facts.partition
+    if record.request:
+        return not MEMORY_OPTIONS & record.request.keys()
+    default_gb = partition.default_memory_gb if partition else None
+    return default_gb is not None and (record.memory_requested_gb or 0.0) <= default_gb * facts.held.nodes
+
+
+def _cores(facts: JobFacts, limits: Limits) -> int | None:
+    """The cores that come with the GPUs, or a fifth more than were busy; None where that is no less than was held."""
+    busy = busy_cores(facts)
+    if busy is None or facts.partition is None or facts.record.cpus_allocated is None:
+        return None
+    wanted = max(facts.allocated_gpus * facts.partition.node.cores_per_gpu, math.ceil(limits.headroom_factor * busy))
+    return wanted if wanted < facts.held.cores else None
+
+
+def _memory_gb(facts: JobFacts, limits: Limits) -> float | None:
+    """A fifth more than the peak, in whole gigabytes a node; None where that is no less than was held."""
+    peak_gb, held = host_peak_gb(facts), facts.held
+    if peak_gb is None or facts.record.memory_requested_gb is None or memory_is_default(facts):
+        return None
+    wanted_gb = float(math.ceil(limits.headroom_factor * peak_gb / held.nodes) * held.nodes)
+    return wanted_gb if wanted_gb < held.memory_gb else None

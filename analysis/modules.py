@@ -1,0 +1,59 @@
+"""Power by module: on MI250X two GPUs share one module, and only the primary die reports power.
+
+Source: AMD SMI documentation; rocm_smi_lib issue 160.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.facts import JobFacts
+from analysis.plausible import module_groups
+from metrics.series import Floats
+
+
+@dataclass(frozen=True)
+class Modules:
+    """The modules `(M,)` of which every GPU was measured and power is known."""
+
+    busy_percent: Floats
+    power_fraction: Floats
+    power_w: Floats
+    known_fraction: float
+
+    @property
+    def count(self) -> int:
+        return int(self.power_w.size)
+
+
+def whole_modules(facts: JobFacts) -> Modules | None:
+    """The job's modules with their power as a share of the cap; None where the hardware or all power is unknown."""
+    if facts.partition is None or not facts.gpus.count:
+        return None
+    node = facts.partition.node
+    module, gpus = module_groups(facts.gpus)
+    if not gpus.size:
+        return None
+    busy_percent = np.bincount(module, weights=facts.gpus.avg_util) / gpus
+    power_w, cap_w = _highest(module, facts.gpus.power_avg_w), _highest(module, facts.gpus.power_cap_w)
+    cap_w = np.where(np.isnan(cap_w), node.module_power_cap_w, cap_w)
+    is_known = (gpus == node.gpus_per_module) & ~np.isnan(power_w)
+    if not np.any(is_known):
+        return None
+    return Modules(
+        busy_percent=busy_percent[is_known],
+        power_fraction=power_w[is_known] / cap_w[is_known],
+        power_w=power_w[is_known],
+        known_fraction=float(np.mean(is_known)),
+    )
+
+
+def _highest(module: NDArray[np.int64], values: Floats) -> Floats:
+    """The highest known value of each module `(M,)`, NaN where none is known."""
+    highest = np.full(int(module.max()) + 1, -np.inf)
+    is_known = ~np.isnan(values)
+    np.maximum.at(highest, module[is_known], values[is_known])
+    return np.where(np.isneginf(highest), np.nan, highest)

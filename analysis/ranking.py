@@ -1,0 +1,97 @@
+"""What fixing a cause would save, so that the causes of one job can be put in order.
+
+Each is the share of the job's billed time that would be won back, 0..1, from the finding's own evidence; an estimate
+that is meant to rank, not to promise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from analysis.findings import Evidence, Finding, FindingCode
+from analysis.thresholds import LIMITS, Limits
+
+Numbers = Mapping[str, float]
+
+
+def expected_gain(finding: Finding, limits: Limits = LIMITS) -> float:
+    """The share that would be won back, times how sure the finding is."""
+    return lost_fraction(finding.code, finding.evidence, limits) * finding.confidence
+
+
+def lost_fraction(code: FindingCode, evidence: Evidence, limits: Limits = LIMITS) -> float:
+    """The share of the billed time that this cause took, 0..1.
+
+    >>> lost_fraction(FindingCode.PARALLELISM_MISMATCH, {"gpus": 8, "active_gpus": 2})
+    0.75
+    """
+    numbers = {name: float(value) for name, value in evidence.items() if not isinstance(value, str)}
+    return min(max(LOST[code](numbers, limits), 0.0), 1.0)
+
+
+def _idle_share(seen: Numbers, _: Limits) -> float:
+    return seen["idle_fraction"]
+
+
+def _idle_gpus(seen: Numbers, _: Limits) -> float:
+    return seen["idle_gpus"] / seen["gpus"] * seen["idle_fraction"]
+
+
+def _inactive_gpus(seen: Numbers, _: Limits) -> float:
+    return 1 - seen["active_gpus"] / seen["gpus"]
+
+
+def _behind_the_fullest(seen: Numbers, _: Limits) -> float:
+    return 1 - seen["mean_util_percent"] / seen["highest_util_percent"]
+
+
+def _below_target(name: str) -> Callable[[Numbers, Limits], float]:
+    """What is missing to the use that fewer, or better fed, GPUs would reach."""
+    return lambda seen, limits: 1 - seen[name] / limits.target_percent
+
+
+def _after_the_fall(seen: Numbers, _: Limits) -> float:
+    return 2 / 3 * seen["drop_points"] / seen["first_third_percent"]
+
+
+def _share_of(name: str) -> Callable[[Numbers, Limits], float]:
+    return lambda seen, _: seen[name]
+
+
+def _unbilled_slices(seen: Numbers, _: Limits) -> float:
+    return 1 - seen["needed_slices"] / seen["billed_slices"]
+
+
+def _power_left(seen: Numbers, _: Limits) -> float:
+    return 1 - seen["power_fraction"]
+
+
+def _fixed(share: float) -> Callable[[Numbers, Limits], float]:
+    return lambda seen, limits: share
+
+
+LOST: Mapping[FindingCode, Callable[[Numbers, Limits], float]] = {
+    FindingCode.NO_GPU_USE: _idle_share,
+    FindingCode.PARALLELISM_MISMATCH: _inactive_gpus,
+    FindingCode.IDLE_GPUS: _idle_gpus,
+    FindingCode.EXCLUSIVE_NODE_UNDERUSED: _inactive_gpus,
+    FindingCode.LOAD_IMBALANCE: _behind_the_fullest,
+    FindingCode.OVERSCALING: _below_target("avg_util_percent"),
+    FindingCode.CPU_BOTTLENECK: _below_target("gpu_util_percent"),
+    FindingCode.HOST_OVERSUBSCRIPTION: _share_of("cpu_pressure_fraction"),
+    FindingCode.IO_OR_SYNC_STALL: _after_the_fall,
+    FindingCode.LATE_START: _idle_share,
+    FindingCode.IDLE_TAIL: _idle_share,
+    FindingCode.BUSY_BUT_WAITING: _power_left,
+    FindingCode.KERNEL_TUNING: lambda seen, limits: 1 - seen["busy_percent"] / limits.tuning_busy_percent_max,
+    FindingCode.THROTTLED: _share_of("throttled_fraction"),
+    # Nearly full memory costs nothing by itself; a run that failed of memory has to be run again.
+    FindingCode.GPU_MEMORY_PRESSURE: _fixed(0.0),
+    FindingCode.GPU_OUT_OF_MEMORY: _fixed(1.0),
+    FindingCode.HOST_OUT_OF_MEMORY: _fixed(1.0),
+    FindingCode.CORES_OR_MEMORY_BEYOND_SHARE: _unbilled_slices,
+    # Between nothing, with a checkpoint just before the end, and everything, without any.
+    FindingCode.TIMEOUT: _fixed(0.5),
+    # Time that was asked for and not used is not billed.
+    FindingCode.WALLTIME_OVERREQUEST: _fixed(0.0),
+}

@@ -1,0 +1,132 @@
+"""The phases of a run from its timeline: idle edges, the span between, gaps, and timelines that are too short."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.facts import JobFacts
+from analysis.findings import Finding, FindingCode
+from analysis.phases import Course, course, phases
+from analysis.rules import findings
+from tests.analysis.runs import facts
+from tests.payloads import gpu
+
+LATE, TAIL = FindingCode.LATE_START, FindingCode.IDLE_TAIL
+
+
+def found(known: JobFacts, code: FindingCode) -> Finding | None:
+    return next((finding for finding in findings(known) if finding.code is code), None)
+
+
+def over_time(util: list[float | None], step_s: float = 60.0, **record: Any) -> JobFacts:
+    """One GPU with this timeline; the run is as long as the timeline."""
+    elapsed_s = len(util) * step_s
+    known = [value for value in util if value is not None]
+    idle_s = step_s * sum(value <= 1 for value in known)
+    use = {
+        "measured_s": elapsed_s,
+        "samples": round(elapsed_s),
+        "idle_s": idle_s,
+        "active_s": elapsed_s - idle_s,
+        "util_histogram_s": None,
+        "timeline": {"step_s": step_s, "util": util, "mem_gb": [1.0] * len(util)},
+    }
+    mean = float(np.mean(known)) if known else 0.0
+    return facts([], gpus=[gpu(0, mean, **use)], walltime_used_s=elapsed_s, **record)
+
+
+def test_a_late_start_in_numbers() -> None:
+    # 60 of 120 minutes: half. Margins (0.5 - 0.2) / 0.8 = 0.375 and 1 - 600 / 3600 = 0.83333; sqrt = 0.559017.
+    finding = found(over_time([0.0] * 60 + [90.0] * 60), LATE)
+    assert dict(finding.evidence) == {"idle_s": 3600.0, "idle_fraction": 0.5, "elapsed_s": 7200.0}
+    assert finding.confidence == pytest.approx(0.5 + 0.5 * 0.559017, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("idle", "busy", "holds"),
+    [(24, 96, True), (23, 97, False), (10, 40, True), (9, 36, False)],
+    ids=["20 percent", "19 percent", "10 minutes", "9 minutes"],
+)
+def test_an_edge_counts_from_a_fifth_of_the_run_and_ten_minutes(idle: int, busy: int, holds: bool) -> None:
+    assert (found(over_time([0.0] * idle + [90.0] * busy), LATE) is not None) == holds
+    assert (found(over_time([90.0] * busy + [0.0] * idle), TAIL) is not None) == holds
+
+
+def test_both_edges_may_be_idle() -> None:
+    codes = {finding.code for finding in findings(over_time([0.0] * 40 + [90.0] * 40 + [0.0] * 40))}
+    assert {LATE, TAIL} <= codes
+
+
+def test_one_stray_reading_does_not_end_an_idle_tail() -> None:
+    # 3 % in one of 60 idle minutes is 0.05 % on average.
+    known = over_time([90.0] * 60 + [0.0] * 30 + [3.0] + [0.0] * 29)
+    assert found(known, TAIL).evidence["idle_s"] == 3600.0
+
+
+def test_a_gap_is_neither_busy_nor_idle() -> None:
+    # 20 idle minutes and 20 that nobody measured: only the 20 count, and 100 of 120 minutes were seen.
+    seen = phases(over_time([None] * 20 + [0.0] * 20 + [90.0] * 80))
+    assert seen.late_start_s == 1200.0
+    assert seen.measured_fraction == pytest.approx(100 / 120)
+    assert found(over_time([90.0] * 60 + [None] * 60), TAIL) is None
+
+
+def test_three_points_tell_an_idle_edge_and_no_course() -> None:
+    known = over_time([0.0, 90.0, 90.0], step_s=2400.0)
+    assert found(known, LATE).evidence["idle_s"] == 2400.0
+    assert course(phases(known)) is Course.UNKNOWN
+    assert found(known, FindingCode.IO_OR_SYNC_STALL) is None
+
+
+@pytest.mark.parametrize("util", [[], [None], [0.0], [None] * 50, [0.0] * 50])
+def test_a_timeline_without_work_has_no_phases(util: list) -> None:
+    assert phases(over_time(util)) is None
+
+
+def test_the_last_bucket_ends_with_the_run() -> None:
+    # Buckets of 60 s, a run of 7170 s: the idle tail of two buckets is 60 + 30 s.
+    known = over_time([90.0] * 118 + [0.0, 0.0])
+    shorter = facts([], gpus=[gpu(0, 88.0, timeline={"step_s": 60.0, "util": [90.0] * 118 + [0.0] * 2})])
+    assert phases(known).idle_tail_s == 120.0
+    assert phases(shorter).idle_tail_s == 120.0
+    cut = facts([], gpus=[gpu(0, 88.0, timeline=_points([90.0] * 118 + [0.0] * 2))], walltime_used_s=7170)
+    assert phases(cut).idle_tail_s == 90.0
+
+
+def _points(util: list[float]) -> dict[str, Any]:
+    return {"step_s": 60.0, "util": util, "mem_gb": [1.0] * len(util)}
+
+
+@pytest.mark.parametrize(
+    ("util", "expected"),
+    [
+        ([85.0, 95.0] * 30, Course.STEADY),
+        ([100.0] * 5 + [0.0] * 5 + [100.0] * 5 + [0.0] * 5 + [100.0] * 5, Course.BURSTS),
+        ([90.0] * 20 + [20.0] * 40, Course.FALLING),
+        ([40.0] * 20 + [90.0] * 40, Course.UNEVEN),
+        ([90.0] * 5, Course.UNKNOWN),
+    ],
+)
+def test_the_course_of_a_run(util: list[float], expected: Course) -> None:
+    assert course(phases(over_time(util))) is expected
+
+
+def test_two_busy_phases_with_a_gap_between_are_no_bursts_yet() -> None:
+    # omnistat's own test signal: busy, idle, busy in 24 points of 10 s.
+    seen = phases(over_time([90.0] * 10 + [0.0] * 4 + [90.0] * 10, step_s=10.0))
+    assert course(seen) is Course.UNEVEN
+
+
+@given(st.lists(st.none() | st.floats(0, 100), max_size=60))
+def test_phases_are_parts_of_the_run_whatever_was_measured(util: list[float | None]) -> None:
+    seen = phases(over_time(util))
+    if seen is not None:
+        assert 0 <= seen.late_start_s <= 60.0 * len(util)
+        assert seen.late_start_s + seen.idle_tail_s <= 60.0 * len(util) + 1e-6
+        assert 0 <= seen.measured_fraction <= 1
+        assert course(seen) in Course
