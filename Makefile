@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 MANAGE := $(BIN)/python manage.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo run worker test lint bench format clean
+.PHONY: help setup demo run worker test lint bench score format clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,6 +40,9 @@ lint: setup ## Formatting, lint and types
 
 bench: setup ## Measure the pipeline as ratios against limits of the same run
 	$(BIN)/python -m bench.pipeline
+
+score: setup ## Precision, recall and false alarms of every finding over the labelled runs
+	$(BIN)/python -m bench.scorecard
 
 format: setup ## Mend formatting and simple lint
 	$(BIN)/ruff format .

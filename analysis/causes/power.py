@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from analysis.causes.spread import is_uneven
 from analysis.facts import JobFacts, divide
 from analysis.findings import Finding, FindingCode, confidence, margin_above, margin_below, margin_within
 from analysis.modules import Modules, whole_modules
@@ -36,7 +37,9 @@ def busy_but_waiting(facts: JobFacts, limits: Limits = LIMITS) -> Finding | None
 def kernel_tuning(facts: JobFacts, limits: Limits = LIMITS) -> Finding | None:
     """Steadily half busy at half power, with host and memory to spare: the kernels themselves have room."""
     modules = whole_modules(facts)
-    if modules is None or not _has_room(facts, limits) or not _is_steady(facts, limits):
+    if modules is None or is_uneven(facts.gpus.avg_util, limits):
+        return None
+    if not _has_room(facts, limits) or not _is_steady(facts, limits):
         return None
     margins = (
         margin_within(

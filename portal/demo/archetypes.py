@@ -15,25 +15,41 @@ ALL_SPELLINGS = (PER_NODE, TOTAL, PER_TASK, GRES, GRES_TYPED)
 
 @dataclass(frozen=True)
 class Expected:
-    """What the analysis should answer; `uncounted_reason` as in `analysis.efficiency.Efficiency`."""
+    """What the analysis should answer: `findings` must be raised, every other one must not.
+
+    `uncounted_reason` is as in `analysis.efficiency.Efficiency`.
+    """
 
     efficiency_class: EfficiencyClass
     findings: frozenset[FindingCode] = frozenset()
     is_partial: bool = False
     uncounted_reason: str = ""
 
+    @property
+    def is_healthy(self) -> bool:
+        """Whether nothing is wrong with such a job, so that any finding is a false alarm."""
+        return not self.findings and self.efficiency_class in (EfficiencyClass.EFFICIENT, EfficiencyClass.ACCEPTABLE)
+
+
+def found(efficiency_class: EfficiencyClass, *codes: FindingCode) -> Expected:
+    """A class and the findings that must be raised with it."""
+    return Expected(efficiency_class, frozenset(codes))
+
 
 @dataclass(frozen=True)
 class Host:
     """What the cores of a node do: each is a range to draw from, fractions of the allocated cores or of the run.
 
-    With `busy_cores_per_rank` that many cores of each rank are busy, in place of `busy_fraction` of all.
+    With `busy_cores_per_rank` that many cores of each rank are busy, in place of `busy_fraction` of all;
+    `threads_per_core` above 1 are more threads than cores. Without `cpu_pressure_fraction` pressure follows from use.
     """
 
     busy_fraction: Range = (0.25, 0.40)
     busy_cores_per_rank: Range | None = None
     iowait_fraction: Range = (0.0, 0.02)
     io_pressure_fraction: Range = (0.0, 0.02)
+    cpu_pressure_fraction: Range | None = None
+    threads_per_core: float = 1.0
     memory_fraction: Range = (0.15, 0.55)
     oom_kills: int = 0
 
@@ -43,7 +59,8 @@ class Archetype:
     """One kind of job; `gpus` and `ranks` are per node, `ranks=0` is one rank a GPU.
 
     `used_fraction` is the share of the time limit that it ran. `silent_nodes` sent no summary,
-    `unreadable_gpus` of the first node told nothing of their use.
+    `unreadable_gpus` of the first node told nothing of their use. `full_power_w` is what a module draws at 100 percent.
+    With `drawn_nodes` only so many nodes are drawn: the last of them ends the list, the others take turns before it.
     """
 
     kind: str
@@ -67,6 +84,11 @@ class Archetype:
     silent_nodes: int = 0
     unreadable_gpus: int = 0
     attempt: int = 0
+    full_power_w: Range = (410.0, 490.0)
+    tells_power: bool = True
+    throttled_fraction: Range = (0.0, 0.0)
+    gap: Range | None = None
+    drawn_nodes: int = 0
 
     @property
     def ranks_per_node(self) -> int:

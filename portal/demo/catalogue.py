@@ -7,7 +7,8 @@ from types import MappingProxyType
 
 from analysis.efficiency import EfficiencyClass
 from analysis.findings import FindingCode
-from portal.demo.archetypes import PER_NODE, TOTAL, Archetype, Expected, Host
+from portal.demo.archetypes import PER_NODE, TOTAL, Archetype, Expected, Host, found
+from portal.demo.causes import CAUSES
 from portal.demo.shapes import alternating, falling, hanging, no_work, some_busy, steady, training
 
 TRAINING = ("train_llama", "vit-pretrain", "finetune_7b", "diffusion_train")
@@ -24,9 +25,8 @@ UNKNOWN = Expected(EfficiencyClass.UNKNOWN)
 LITTLE_MEMORY = (0.05, 0.10)
 
 
-def _found(efficiency_class: EfficiencyClass, *codes: FindingCode) -> Expected:
-    return Expected(efficiency_class, frozenset(codes))
-
+# Memory that leaves the kernels little room: nobody can tell whether they, or what fits, set the pace.
+FILLED_MEMORY_GB = (54.0, 58.0)
 
 # Levels keep clear of the thresholds on both sides: 70, 40 and 15 percent of a class, 30 of an active GPU.
 WELL_USED = (
@@ -52,7 +52,7 @@ WELL_USED = (
         spellings=(PER_NODE,),
     ),
     Archetype("efficient_part_node", EFFICIENT, steady(80, 92), SIMULATION, gpus=2),
-    Archetype("acceptable", ACCEPTABLE, steady(48, 65), SIMULATION, gpus=4),
+    Archetype("acceptable", ACCEPTABLE, steady(48, 65), SIMULATION, gpus=4, peak_mem_gb=FILLED_MEMORY_GB),
     Archetype("small_single_gpu", EFFICIENT, steady(76, 95), SMALL, gpus=1, walltimes_h=(0.5, 1, 2, 4, 8)),
     Archetype("small_light_gpu", ACCEPTABLE, steady(46, 64), SMALL, gpus=1, walltimes_h=(0.5, 1, 2, 4)),
     Archetype(
@@ -64,11 +64,11 @@ WELL_USED = (
 
 POORLY_USED = (
     Archetype(
-        "one_idle_gpu", _found(EfficiencyClass.EFFICIENT, FindingCode.IDLE_GPUS), some_busy(7, 93, 97), SIMULATION
+        "one_idle_gpu", found(EfficiencyClass.EFFICIENT, FindingCode.IDLE_GPUS), some_busy(7, 93, 97), SIMULATION
     ),
     Archetype(
         "parallelism_mismatch",
-        _found(EfficiencyClass.INEFFICIENT, FindingCode.PARALLELISM_MISMATCH, FindingCode.IDLE_GPUS),
+        found(EfficiencyClass.INEFFICIENT, FindingCode.PARALLELISM_MISMATCH, FindingCode.IDLE_GPUS),
         some_busy(2, 82, 92),
         ("gromacs_md", "cp2k"),
         ranks=16,
@@ -79,7 +79,12 @@ POORLY_USED = (
     ),
     Archetype(
         "single_process",
-        _found(EfficiencyClass.WASTED, FindingCode.PARALLELISM_MISMATCH, FindingCode.IDLE_GPUS),
+        found(
+            EfficiencyClass.WASTED,
+            FindingCode.PARALLELISM_MISMATCH,
+            FindingCode.IDLE_GPUS,
+            FindingCode.EXCLUSIVE_NODE_UNDERUSED,
+        ),
         some_busy(1, 85, 97),
         ("finetune_lora", "train_unet"),
         partition="standard-g",
@@ -90,7 +95,7 @@ POORLY_USED = (
     ),
     Archetype(
         "overscaled",
-        _found(EfficiencyClass.INEFFICIENT, FindingCode.OVERSCALING),
+        found(EfficiencyClass.INEFFICIENT, FindingCode.OVERSCALING),
         steady(17.5, 25),
         ("gromacs_md", "lammps_melt"),
         peak_mem_gb=(3.0, 10.0),
@@ -98,7 +103,7 @@ POORLY_USED = (
     ),
     Archetype(
         "overscaled_nodes",
-        _found(EfficiencyClass.WASTED, FindingCode.OVERSCALING),
+        found(EfficiencyClass.WASTED, FindingCode.OVERSCALING),
         steady(10, 13),
         CLIMATE,
         partition="standard-g",
@@ -108,7 +113,7 @@ POORLY_USED = (
     ),
     Archetype(
         "cpu_bottleneck",
-        _found(EfficiencyClass.INEFFICIENT, FindingCode.CPU_BOTTLENECK),
+        found(EfficiencyClass.INEFFICIENT, FindingCode.CPU_BOTTLENECK),
         steady(18, 26),
         ("imagenet_loader", "video_train"),
         peak_mem_gb=(22.0, 40.0),
@@ -116,7 +121,7 @@ POORLY_USED = (
     ),
     Archetype(
         "one_core_per_rank",
-        _found(EfficiencyClass.INEFFICIENT, FindingCode.CPU_BOTTLENECK),
+        found(EfficiencyClass.INEFFICIENT, FindingCode.CPU_BOTTLENECK),
         steady(19, 26),
         ("train_tabular", "gnn_train"),
         peak_mem_gb=(20.0, 30.0),
@@ -124,14 +129,14 @@ POORLY_USED = (
     ),
     Archetype(
         "io_stall",
-        _found(EfficiencyClass.INEFFICIENT, FindingCode.IO_OR_SYNC_STALL),
+        found(EfficiencyClass.INEFFICIENT, FindingCode.IO_OR_SYNC_STALL),
         falling((82, 88), (12, 16)),
         ("genome_train", "train_small_files"),
         host=Host(iowait_fraction=(0.18, 0.30), io_pressure_fraction=(0.30, 0.50)),
     ),
     Archetype(
         "sync_stall",
-        _found(EfficiencyClass.INEFFICIENT, FindingCode.IO_OR_SYNC_STALL),
+        found(EfficiencyClass.INEFFICIENT, FindingCode.IO_OR_SYNC_STALL),
         falling((82, 88), (12, 16)),
         ("icon-atm", "fsdp_train"),
         partition="standard-g",
@@ -141,14 +146,14 @@ POORLY_USED = (
     ),
     Archetype(
         "no_gpu_use",
-        _found(EfficiencyClass.WASTED, FindingCode.NO_GPU_USE),
+        found(EfficiencyClass.WASTED, FindingCode.NO_GPU_USE),
         no_work(),
         ("matlab_sim", "preprocess", "cp2k"),
         host=Host(busy_fraction=(0.80, 0.95)),
     ),
     Archetype(
         "walltime_overrequest",
-        _found(EfficiencyClass.EFFICIENT, FindingCode.WALLTIME_OVERREQUEST),
+        found(EfficiencyClass.EFFICIENT, FindingCode.WALLTIME_OVERREQUEST),
         steady(80, 92),
         SIMULATION,
         gpus=4,
@@ -158,7 +163,7 @@ POORLY_USED = (
     # Four slices of LUMI's bill for one GPU: 256 GB of host memory of which a tenth is used.
     Archetype(
         "memory_over_share",
-        EFFICIENT,
+        found(EfficiencyClass.EFFICIENT, FindingCode.CORES_OR_MEMORY_BEYOND_SHARE),
         steady(78, 92),
         ("embed_corpus", "inference"),
         gpus=1,
@@ -176,7 +181,7 @@ POORLY_USED = (
     ),
     Archetype(
         "interactive",
-        _found(EfficiencyClass.WASTED),
+        found(EfficiencyClass.WASTED),
         alternating(16, 0.09),
         ("interactive",),
         gpus=1,
@@ -189,10 +194,11 @@ POORLY_USED = (
 CUT_SHORT = (
     Archetype(
         "host_out_of_memory",
-        _found(EfficiencyClass.ACCEPTABLE, FindingCode.HOST_OUT_OF_MEMORY),
+        found(EfficiencyClass.ACCEPTABLE, FindingCode.HOST_OUT_OF_MEMORY),
         steady(50, 64),
         ("imagenet_loader", "tokenize_train"),
         gpus=2,
+        peak_mem_gb=FILLED_MEMORY_GB,
         used_fraction=(0.1, 0.4),
         host=Host(memory_fraction=(1.0, 1.0), oom_kills=1),
         state="OUT_OF_MEMORY",
@@ -200,7 +206,7 @@ CUT_SHORT = (
     ),
     Archetype(
         "timeout_busy",
-        _found(EfficiencyClass.EFFICIENT, FindingCode.TIMEOUT),
+        found(EfficiencyClass.EFFICIENT, FindingCode.TIMEOUT),
         steady(80, 94),
         SIMULATION,
         gpus=4,
@@ -209,7 +215,7 @@ CUT_SHORT = (
     ),
     Archetype(
         "timeout_hung",
-        _found(EfficiencyClass.ACCEPTABLE, FindingCode.TIMEOUT),
+        found(EfficiencyClass.ACCEPTABLE, FindingCode.TIMEOUT, FindingCode.IDLE_TAIL),
         hanging(0.65, 80, 90),
         ("fsdp_train", "train_llama"),
         used_fraction=(1.0, 1.0),
@@ -221,6 +227,7 @@ CUT_SHORT = (
         steady(46, 62),
         TRAINING,
         gpus=4,
+        peak_mem_gb=FILLED_MEMORY_GB,
         used_fraction=(0.05, 0.30),
         state="FAILED",
         exit_code="1:0",
@@ -231,6 +238,7 @@ CUT_SHORT = (
         steady(48, 64),
         TRAINING,
         gpus=4,
+        peak_mem_gb=FILLED_MEMORY_GB,
         used_fraction=(0.2, 0.6),
         state="CANCELLED",
         exit_code="0:15",
@@ -306,5 +314,5 @@ PARTLY_KNOWN = (
 )
 
 ARCHETYPES: Mapping[str, Archetype] = MappingProxyType(
-    {archetype.kind: archetype for archetype in WELL_USED + POORLY_USED + CUT_SHORT + PARTLY_KNOWN}
+    {archetype.kind: archetype for archetype in WELL_USED + POORLY_USED + CUT_SHORT + PARTLY_KNOWN + CAUSES}
 )

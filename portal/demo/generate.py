@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from portal.demo.archetypes import Archetype, Expected
-from portal.demo.catalogue import ARCHETYPES
+from portal.demo.library import LIBRARY
 from portal.demo.payloads import clock_of, cpu_summary, node_summary, readings_of
 from portal.demo.people import sample_people
 from portal.demo.records import cores_per_node, job_record, memory_per_node_gb, script_key
@@ -41,7 +41,7 @@ def sample_jobs(
 ) -> Iterator[SampleJob]:
     """`jobs` runs of the `days` before `until` (aware), in the order in which they, or the last of a bundle, ended.
 
-    From 50 jobs on every kind is there. Raises ValueError when `until` is naive or there are fewer users than projects.
+    From 60 jobs on every kind is there. Raises ValueError when `until` is naive or there are fewer users than projects.
     """
     people = sample_people(seed=seed, users=users, projects=projects)
     job_id = FIRST_JOB_ID
@@ -61,12 +61,12 @@ def make_job(
     rng: np.random.Generator,
     **overrides: Any,
 ) -> SampleJob:
-    """One run of a kind in `catalogue.ARCHETYPES`; `overrides` replace fields of its job record.
+    """One run of a kind in `library.LIBRARY`; `overrides` replace fields of its job record.
 
     The summaries follow the record's cluster, job id, attempt, nodes and times, overridden or not. Raises KeyError for
     an unknown kind or field.
     """
-    shape = ARCHETYPES[kind]
+    shape = LIBRARY[kind]
     record = job_record(shape, job_id=job_id, user=user, project=project, ended_at=ended_at, rng=rng)
     if unknown := overrides.keys() - record.keys():
         raise KeyError(f"not in a job record: {', '.join(sorted(unknown))}")
@@ -118,21 +118,56 @@ def _summaries(shape: Archetype, record: dict[str, Any], rng: np.random.Generato
     nodes = record["nodes"][: max(len(record["nodes"]) - shape.silent_nodes, 0)]
     if not nodes or record["started_at"] is None:
         return []
+    drawn = min(shape.drawn_nodes or len(nodes), len(nodes))
     clock = clock_of(_elapsed_s(record))
-    util = shape.curve(rng, clock.instants, len(nodes) * shape.gpus)
+    util = shape.curve(rng, clock.instants, drawn * shape.gpus)
     gpu_ids = _gpu_ids(shape.gpus, rng)
-    return [
+    made = [
         node_summary(
             record,
-            node,
+            nodes[index],
             readings_of(clock, util[:, index * shape.gpus : (index + 1) * shape.gpus], shape.peak_mem_gb, rng),
             gpu_ids=gpu_ids,
             unreadable=shape.unreadable_gpus if index == 0 else 0,
             cpu=_host_side(shape, clock.elapsed_s, rng),
             rng=rng,
+            full_power_w=shape.full_power_w,
         )
-        for index, node in enumerate(nodes)
+        for index in range(drawn)
     ]
+    for summary in made:
+        _disturb(shape, summary["gpus"], rng)
+    return _in_turns(made, nodes)
+
+
+def _in_turns(made: list[dict[str, Any]], nodes: list[str]) -> list[dict[str, Any]]:
+    """A summary for each node from fewer that were drawn: the last one last, the others in turns before it."""
+    *others, last = made
+    in_turns = [others[index % len(others)] for index in range(len(nodes) - 1)] if others else []
+    return [summary | {"node": node} for summary, node in zip([*in_turns, last], nodes, strict=True)]
+
+
+def _disturb(shape: Archetype, gpus: list[dict[str, Any]], rng: np.random.Generator) -> None:
+    """Throttling, gaps and power that nobody could read, where the archetype has them."""
+    for gpu in gpus:
+        if shape.throttled_fraction != (0.0, 0.0):
+            gpu["throttled_s"] = round(gpu["measured_s"] * float(rng.uniform(*shape.throttled_fraction)), 1)
+        if not shape.tells_power:
+            for name in ("power_avg_w", "power_peak_w", "power_cap_w", "energy_j"):
+                gpu.pop(name, None)
+            gpu["missing"] = gpu["missing"] | {"power": "unsupported"}
+        if shape.gap is not None:
+            gpu["timeline"]["util"] = with_gap(gpu["timeline"]["util"], shape.gap)
+
+
+def with_gap(points: list[Any], gap: tuple[float, float]) -> list[Any]:
+    """The points with null between these shares of the run.
+
+    >>> with_gap([1, 2, 3, 4], (0.25, 0.75))
+    [1, None, None, 4]
+    """
+    first, last = (round(share * len(points)) for share in gap)
+    return [None if first <= index < last else point for index, point in enumerate(points)]
 
 
 def _host_side(shape: Archetype, elapsed_s: int, rng: np.random.Generator) -> dict[str, Any]:

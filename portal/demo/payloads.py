@@ -20,7 +20,7 @@ READINGS_PER_BUCKET_MAX = 8
 MEMORY_TOTAL_GB = 63.98
 POWER_CAP_W = 500.0
 IDLE_POWER_W: Range = (90.0, 102.0)
-FULL_POWER_W: Range = (380.0, 490.0)
+FULL_POWER_W: Range = (410.0, 490.0)
 PCI_BUSES = ("c1", "c6", "c9", "ce", "d1", "d6", "d9", "de")
 GFX_CLOCKS_MHZ: Range = (800.0, 1700.0)
 MEM_CLOCK_MHZ = 1600
@@ -92,9 +92,10 @@ def node_summary(
     unreadable: int,
     cpu: dict[str, Any],
     rng: np.random.Generator,
+    full_power_w: Range = FULL_POWER_W,
 ) -> dict[str, Any]:
     """The last summary of one node; the use of the last `unreadable` of its GPUs could not be read."""
-    power_w = module_power_w(readings, gpu_ids, rng)
+    power_w = module_power_w(readings, gpu_ids, rng, full_power_w)
     gpus = [_gpu_summary(readings, index, gpu_id, power_w, rng) for index, gpu_id in enumerate(gpu_ids)]
     measured = len(gpus) - unreadable
     return {
@@ -124,6 +125,7 @@ def cpu_summary(
         busy = float(rng.uniform(*host.busy_cores_per_rank)) * ranks / cores
     system = round(busy * 0.08, 4)
     user = round(busy - system, 4)
+    pressure = 0.05 * busy**4 if host.cpu_pressure_fraction is None else float(rng.uniform(*host.cpu_pressure_fraction))
     iowait = round(min(float(rng.uniform(*host.iowait_fraction)), 1 - user - system), 4)
     return {
         "cores_allocated": cores,
@@ -133,20 +135,22 @@ def cpu_summary(
         "iowait_fraction": iowait,
         "idle_fraction": round(1 - user - system - iowait, 4),
         "ranks": ranks,
-        "threads_per_rank": 1.0 if host.busy_cores_per_rank else float(cores // ranks),
+        "threads_per_rank": 1.0 if host.busy_cores_per_rank else cores // ranks * host.threads_per_core,
         "peak_memory_gb": round(memory_gb * float(rng.uniform(*host.memory_fraction)), 2),
         "memory_limit_gb": memory_gb,
         "oom_kills": host.oom_kills,
-        "pressure_cpu_s": round(elapsed_s * 0.05 * busy**4, 1),
+        "pressure_cpu_s": round(elapsed_s * pressure, 1),
         "pressure_memory_s": round(elapsed_s * 0.02, 1) if host.oom_kills else 0.0,
         "pressure_io_s": round(elapsed_s * float(rng.uniform(*host.io_pressure_fraction)), 1),
         "missing": {},
     }
 
 
-def module_power_w(readings: Readings, gpu_ids: range, rng: np.random.Generator) -> dict[int, Floats]:
+def module_power_w(
+    readings: Readings, gpu_ids: range, rng: np.random.Generator, full_power_w: Range = FULL_POWER_W
+) -> dict[int, Floats]:
     """Watts `(F,)` of every module of which the job held both GPUs, by the id of the primary one."""
-    idle_w, full_w = float(rng.uniform(*IDLE_POWER_W)), float(rng.uniform(*FULL_POWER_W))
+    idle_w, full_w = float(rng.uniform(*IDLE_POWER_W)), float(rng.uniform(*full_power_w))
     busy = {gpu_id: readings.util[:, index] / 100 for index, gpu_id in enumerate(gpu_ids)}
     return {
         gpu_id: np.minimum(idle_w + (full_w - idle_w) * (busy[gpu_id] + busy[gpu_id + 1]) / 2, POWER_CAP_W)

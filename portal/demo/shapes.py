@@ -69,6 +69,46 @@ def hanging(after: float, low: float, high: float) -> Curve:
     return curve
 
 
+def delayed(until: float, low: float, high: float) -> Curve:
+    """Nothing for the share `until` of the run, then steadily busy: preparing, compiling, reading."""
+
+    def curve(rng: np.random.Generator, x: Floats, gpus: int) -> Floats:
+        return np.where(x[:, None] < until, 0.0, steady(low, high)(rng, x, gpus))
+
+    return curve
+
+
+def graded(low: float, high: float) -> Curve:
+    """Steadily busy, the first GPU at `low` percent, the last at `high`, the others evenly between."""
+
+    def curve(rng: np.random.Generator, x: Floats, gpus: int) -> Floats:
+        return steady(0.0, 0.0)(rng, x, gpus) + np.where(x < START_UP_FRACTION, 0.0, 1.0)[:, None] * np.linspace(
+            low, high, gpus
+        )
+
+    return curve
+
+
+def stalling(periods: int, fraction: float, low: float, high: float) -> Curve:
+    """Steadily busy, but at 5 percent for `fraction` of each of the equal `periods`: long checkpoints."""
+
+    def curve(rng: np.random.Generator, x: Floats, gpus: int) -> Floats:
+        return np.where(((x * periods) % 1 < fraction)[:, None], 5.0, steady(low, high)(rng, x, gpus))
+
+    return curve
+
+
+def all_but_last(idle: int, low: float, high: float) -> Curve:
+    """All GPUs steadily busy but the last `idle`, which have no work."""
+
+    def curve(rng: np.random.Generator, x: Floats, gpus: int) -> Floats:
+        util = steady(low, high)(rng, x, gpus)
+        util[:, gpus - idle :] = 0.0
+        return util
+
+    return curve
+
+
 def alternating(periods: int, busy_fraction: float) -> Curve:
     """100 percent for `busy_fraction` of each of the equal `periods`, 0 for the rest of it, on all GPUs at once."""
 

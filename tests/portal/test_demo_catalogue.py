@@ -2,40 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
-import msgspec
-import numpy as np
 import pytest
 
-from analysis.assess import Assessment, assess
 from analysis.efficiency import EfficiencyClass
 from analysis.findings import FindingCode
 from analysis.rightsizing import RecommendationKind
-from jobs.records import JobRecord
-from metrics.payloads import NodePayload
+from bench.scorecard import drawn
+from bench.scorecard import judged as assessed
 from portal.demo.catalogue import ARCHETYPES
-from portal.demo.generate import SampleJob, make_job
+from portal.demo.library import LIBRARY
 from portal.demo.people import HABITS
-from tests.analysis.runs import metrics_of
 
 SEEDS = range(5)
-
-
-def drawn(kind: str, seed: int) -> SampleJob:
-    return make_job(
-        kind,
-        job_id=123456,
-        user="alice",
-        project="project_465000001",
-        ended_at=datetime(2026, 11, 20, 12, 30, tzinfo=UTC),
-        rng=np.random.default_rng(seed),
-    )
-
-
-def assessed(job: SampleJob) -> Assessment:
-    nodes = [msgspec.convert(summary, NodePayload, str_keys=True) for summary in job.summaries]
-    return assess(msgspec.convert(job.record, JobRecord), metrics_of(*nodes))
 
 
 @pytest.mark.parametrize("kind", ARCHETYPES)
@@ -53,6 +31,13 @@ def test_together_they_show_every_class_and_every_finding() -> None:
     expected = [archetype.expected for archetype in ARCHETYPES.values()]
     assert {each.efficiency_class for each in expected} == set(EfficiencyClass)
     assert {code for each in expected for code in each.findings} == set(FindingCode)
+
+
+def test_the_library_holds_many_kinds_from_one_gpu_to_1024_nodes() -> None:
+    gpus = {archetype.nodes * archetype.gpus for archetype in LIBRARY.values()}
+    assert len(LIBRARY) >= 24
+    assert (min(gpus), max(gpus)) == (1, 8192)
+    assert [archetype.kind for archetype in LIBRARY.values()] == list(LIBRARY)
 
 
 def test_the_index_is_by_kind_and_habits_name_kinds_that_exist() -> None:

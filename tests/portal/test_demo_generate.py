@@ -78,8 +78,8 @@ def test_there_are_exactly_as_many_jobs_as_asked_for(count: int) -> None:
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_every_kind_is_there_from_fifty_jobs_on(seed: int) -> None:
-    assert {job.kind for job in sample_jobs(seed=seed, jobs=50, until=UNTIL)} == set(ARCHETYPES)
+def test_every_kind_is_there_from_sixty_jobs_on(seed: int) -> None:
+    assert {job.kind for job in sample_jobs(seed=seed, jobs=60, until=UNTIL)} == set(ARCHETYPES)
 
 
 def test_runs_are_from_minutes_to_two_days_and_mostly_on_working_days(jobs: list[SampleJob]) -> None:
