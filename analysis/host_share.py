@@ -31,7 +31,7 @@ def fitting_host(facts: JobFacts, limits: Limits = LIMITS) -> FittingHost | None
 
     What was not measured on every node, or what the site gave by default, is left as it is.
     """
-    if facts.partition is None or facts.is_exclusive:
+    if facts.partition is None or facts.is_exclusive or not facts.allocated_gpus:
         return None
     held, now = facts.held, billed_slices(facts.held)
     cores, memory_gb = _cores(facts, limits), _memory_gb(facts, limits)

@@ -40,8 +40,7 @@ class Recommendation:
     """One piece of advice: `basis` says what decided it, `evidence` in which numbers, `wanted` is the request after it.
 
     A basis is "active_gpus", "gpu_memory", "no_gpu_use", "overscaling", "own_scaling", "peak_memory", "busy_cores",
-    "host_share", "out_of_memory", "run_time" or "own_runs". With "own_scaling" `run_s` is how long the run on that many
-    GPUs took.
+    "host_share", "out_of_memory", "run_time" or "own_runs".
     """
 
     kind: RecommendationKind
@@ -49,7 +48,6 @@ class Recommendation:
     evidence: Mapping[str, float | int]
     wanted: Shape
     changes: tuple[OptionChange, ...]
-    run_s: float | None = None
 
     @property
     def recommended_gpus(self) -> int | None:
@@ -117,7 +115,6 @@ def _fewer_gpus(
     facts: JobFacts, found: tuple[Finding, ...], limits: Limits, past: Sequence[ComparableRun]
 ) -> Recommendation | None:
     basis, gpus, evidence = _gpu_need(facts, {finding.code for finding in found}, limits)
-    run_s = None
     if basis in ("overscaling", "gpu_memory") and (scaling := _own_scaling(facts, found, limits, past)):
         basis, (gpus, run_s) = "own_scaling", scaling
         evidence = {"gpus": facts.allocated_gpus, "scaling_gpus": gpus, "run_s": run_s, "elapsed_s": facts.elapsed_s}
@@ -129,7 +126,7 @@ def _fewer_gpus(
         return None
     changes = option_changes(facts.record.request, _as_asked(facts, now), wanted)
     changes += _memory_to_add(facts, wanted, limits)
-    return Recommendation(RecommendationKind.GPUS, basis, evidence, wanted, changes, run_s) if changes else None
+    return Recommendation(RecommendationKind.GPUS, basis, evidence, wanted, changes) if changes else None
 
 
 def _own_scaling(
@@ -255,7 +252,7 @@ def _fitting_host(facts: JobFacts, found: tuple[Finding, ...], limits: Limits) -
 def _more_host_memory(facts: JobFacts, found: tuple[Finding, ...], limits: Limits) -> Recommendation | None:
     """More host memory after it ran out, as far as it comes with the GPUs and so costs nothing more."""
     now = requested_shape(facts)
-    if facts.partition is None or facts.is_exclusive or now.memory_gb is None:
+    if facts.partition is None or facts.is_exclusive or not now.memory_gb or not now.gpus:
         return None
     if not any(finding.code is FindingCode.HOST_OUT_OF_MEMORY for finding in found):
         return None
@@ -312,8 +309,8 @@ def run_seconds_after(facts: JobFacts, advice: Recommendation | None, limits: Li
     """How long the run would take with the advice: as the user's own run did, or longer only where fewer GPUs take
     over the same busy seconds."""
     average = facts.avg_gpu_util
-    if advice is not None and advice.run_s is not None:
-        return advice.run_s
+    if advice is not None and advice.basis == "own_scaling":
+        return float(advice.evidence["run_s"])
     if advice is None or advice.basis != "overscaling" or average is None:
         return facts.elapsed_s
     busy_gpu_s = facts.allocated_gpus * facts.elapsed_s * average / 100

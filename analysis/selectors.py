@@ -10,7 +10,8 @@ from itertools import islice
 import msgspec
 from django.db.models import Q, QuerySet
 
-from analysis.assess import Assessment
+from analysis.assess import Assessment, assess
+from analysis.comparable import ComparableRun
 from analysis.efficiency import Efficiency
 from analysis.facts import job_facts
 from analysis.findings import Finding
@@ -27,6 +28,8 @@ SETTLE_TIME = timedelta(minutes=5)
 
 SCAN_SIZE = 500
 NEVER_MEASURED = (0, 0)
+COMPARABLE_MAX = 20
+"""The last runs of a script tell how it runs now; older ones may have been another program."""
 EFFICIENCY_COLUMNS = tuple(field.name for field in fields(Efficiency))
 
 
@@ -79,6 +82,37 @@ def assessment(job: Job) -> Assessment:
         savings=msgspec.convert(row.savings, Savings) if row.savings else None,
         not_measured=tuple(row.not_measured),
     )
+
+
+def fresh_assessment(job: Job) -> Assessment:
+    """What the present rules say of this run, stored nowhere."""
+    metrics = run_metrics((job.cluster, job.job_id, job.attempt))
+    return assess(record_of(job), metrics, past=comparable_runs(job))
+
+
+def would_change(efficiency: JobEfficiency) -> tuple[str, bool]:
+    """The class that the present rules give a judged run, and whether its findings would be others than the stored."""
+    fresh = fresh_assessment(efficiency.job)
+    stored = {found.code for found in efficiency.findings.all()}
+    return fresh.efficiency.efficiency_class.value, {found.code.value for found in fresh.findings} != stored
+
+
+def comparable_runs(job: Job) -> tuple[ComparableRun, ...]:
+    """The last completed runs of the same script by the same person in the same project that ended before this one."""
+    if not job.script_key or job.ended_at is None:
+        return ()
+    runs = Job.objects.filter(
+        user=job.user_id,
+        project=job.project_id,
+        cluster=job.cluster,
+        script_key=job.script_key,
+        state="COMPLETED",
+        ended_at__lt=job.ended_at,
+        gpus_allocated__gt=0,
+        walltime_used_s__gt=0,
+    ).order_by("-ended_at")
+    last = runs.values_list("gpus_allocated", "walltime_used_s")[:COMPARABLE_MAX]
+    return tuple(ComparableRun(gpus, elapsed_s) for gpus, elapsed_s in last)
 
 
 def is_judged(job: Job, revision: int) -> bool:

@@ -7,14 +7,13 @@ from itertools import islice
 
 import msgspec
 from django.db import transaction
+from django.db.models import Manager, Model
 from django.utils import timezone
 
-from analysis.assess import Assessment, assess
+from analysis.assess import Assessment
 from analysis.models import FindingRow, JobEfficiency, RecommendationRow
-from analysis.selectors import EFFICIENCY_COLUMNS, due_jobs, is_judged, metrics_revision
+from analysis.selectors import EFFICIENCY_COLUMNS, due_jobs, fresh_assessment, is_judged, metrics_revision
 from jobs.models import Job
-from jobs.selectors import record_of
-from metrics.selectors import run_metrics
 
 
 def analyse_job(job_pk: int, now: datetime | None = None, *, is_forced: bool = True) -> bool:
@@ -35,8 +34,7 @@ def analyse_job(job_pk: int, now: datetime | None = None, *, is_forced: bool = T
         revision = metrics_revision(job)
         if not is_forced and is_judged(job, revision):
             return False
-        judged = assess(record_of(job), run_metrics((job.cluster, job.job_id, job.attempt)))
-        _save(job, judged, revision, now or timezone.now())
+        _save(job, fresh_assessment(job), revision, now or timezone.now())
     return True
 
 
@@ -68,29 +66,51 @@ def _save(job: Job, judged: Assessment, metrics_revision: int, now: datetime) ->
 
 
 def _save_causes(row: JobEfficiency, judged: Assessment) -> None:
-    """Replace the findings and recommendations of one judgement."""
-    row.findings.all().delete()
-    row.recommendations.all().delete()
-    FindingRow.objects.bulk_create(
-        FindingRow(
-            efficiency=row,
-            position=position,
-            code=found.code.value,
-            confidence=found.confidence,
-            evidence=dict(found.evidence),
-        )
-        for position, found in enumerate(judged.findings)
+    """The findings and recommendations of one judgement, each in its row.
+
+    A cause that still holds keeps its row, and with it whatever people did with it; one that no longer holds goes.
+    """
+    _replace_rows(
+        row.findings,
+        "code",
+        [
+            FindingRow(
+                efficiency=row,
+                position=position,
+                code=found.code.value,
+                confidence=found.confidence,
+                evidence=dict(found.evidence),
+            )
+            for position, found in enumerate(judged.findings)
+        ],
     )
-    RecommendationRow.objects.bulk_create(
-        RecommendationRow(
-            efficiency=row,
-            position=position,
-            kind=advice.kind.value,
-            basis=advice.basis,
-            recommended_gpus=advice.recommended_gpus,
-            evidence=dict(advice.evidence),
-            wanted=msgspec.to_builtins(advice.wanted),
-            changes=msgspec.to_builtins(advice.changes),
-        )
-        for position, advice in enumerate(judged.recommendations)
+    _replace_rows(
+        row.recommendations,
+        "kind",
+        [
+            RecommendationRow(
+                efficiency=row,
+                position=position,
+                kind=advice.kind.value,
+                basis=advice.basis,
+                recommended_gpus=advice.recommended_gpus,
+                evidence=dict(advice.evidence),
+                wanted=msgspec.to_builtins(advice.wanted),
+                changes=msgspec.to_builtins(advice.changes),
+            )
+            for position, advice in enumerate(judged.recommendations)
+        ],
     )
+
+
+def _replace_rows(stored: Manager, name: str, made: list[Model]) -> None:
+    """`made` in place of what is stored; a row whose `name` is the same stays that row."""
+    before = {getattr(row, name): row.pk for row in stored.all()}
+    for row in made:
+        row.pk = before.pop(getattr(row, name), None)
+    if before:
+        stored.filter(pk__in=before.values()).delete()
+    stored.bulk_create(row for row in made if row.pk is None)
+    if kept := [row for row in made if row.pk is not None]:
+        columns = [field.name for field in kept[0]._meta.concrete_fields if not field.primary_key]
+        stored.bulk_update(kept, columns)

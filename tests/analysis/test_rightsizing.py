@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.assess import assess
+from analysis.comparable import ComparableRun
 from analysis.facts import JobFacts
 from analysis.rightsizing import Recommendation, RecommendationKind, recommendations
 from analysis.rules import findings
@@ -211,3 +212,96 @@ def test_advice_never_asks_for_more_and_never_costs_more(utils: list[float], par
         assert recommendation.changes
     saved = savings(known, advice(known))
     assert saved is None or saved.gpu_hours >= 0
+
+
+def test_the_users_own_runs_override_the_guess_of_overscaling() -> None:
+    # 8 GPUs 7200 s, 2 GPUs 8000 s, 4 GPUs 5000 s. Work on 2: 16000 GPU-s; 4: 16000 / 20000 = 0.8 scales, 8: 16000 /
+    # 57600 = 0.28 does not. So 4, where the guess from this run alone would be 2.
+    known, past = overscaled(cpu=HOST), (ComparableRun(2, 8000.0), ComparableRun(4, 5000.0))
+    fewer = recommendations(known, findings(known), past=past)[0]
+    assert (fewer.recommended_gpus, fewer.basis) == (4, "own_scaling")
+    saved = savings(known, (fewer,))
+    # 8 GPU-hours now; 4 slices x 0.5 x 5000 / 3600 h = 2.77778.
+    assert (saved.assumption, saved.run_s) == ("own_run_time", 5000.0)
+    assert saved.gpu_hours == pytest.approx(8 - 2.77778, abs=1e-4)
+
+
+def test_own_runs_that_show_scaling_silence_the_guess() -> None:
+    known = overscaled(cpu=HOST)
+    assert recommendations(known, findings(known), past=(ComparableRun(2, 28000.0),)) == ()
+
+
+def test_runs_on_as_many_gpus_say_nothing_about_scaling() -> None:
+    known = overscaled(cpu=HOST)
+    (fewer, *_) = recommendations(known, findings(known), past=(ComparableRun(8, 7000.0),))
+    assert fewer.basis == "overscaling"
+
+
+def test_idle_gpus_are_counted_and_not_overridden() -> None:
+    gpus = [gpu(index, 88.0 if index < 2 else 0.0, peak_mem_gb=4.0) for index in range(8)]
+    known = facts([], gpus=gpus)
+    assert recommendations(known, findings(known), past=(ComparableRun(4, 7300.0),))[0].recommended_gpus == 2
+
+
+def test_the_longest_comparable_run_decides_the_walltime() -> None:
+    # 1.2 x 12000 = 14400 s = 04:00:00, where this run alone would say 02:30:00.
+    known = facts([92.0] * 8, cpu=HOST, walltime_requested_s=86400, request={"--time": "24:00:00"})
+    past = (ComparableRun(8, 12_000.0), ComparableRun(4, 50_000.0))
+    (shorter,) = recommendations(known, findings(known), past=past)
+    assert shorter.basis == "own_runs"
+    assert diff(shorter) == ["--time=24:00:00 -> --time=04:00:00"]
+
+
+def test_cores_that_alone_raise_the_bill_are_given_back() -> None:
+    # 56 cores are 7 slices: 3.5 an hour. Seven are 1 slice: 0.5 an hour. 2 h: 7 - 1 = 6.
+    known = facts(
+        [90.0],
+        cpu={"cores_allocated": 56, "busy_cores_avg": 2.0, "peak_memory_gb": 20.0},
+        cpus_allocated=56,
+        ntasks=1,
+        memory_requested_gb=60.0,
+        request={"--gpus": "1", "--cpus-per-task": "56", "--mem": "60G"},
+    )
+    (fewer,) = advice(known)
+    assert (fewer.kind, fewer.basis) == (RecommendationKind.CORES, "busy_cores")
+    assert diff(fewer) == ["--cpus-per-task=56 -> --cpus-per-task=7"]
+    assert savings(known, (fewer,)).gpu_hours == pytest.approx(6.0)
+
+
+def test_cores_and_memory_together_may_raise_the_bill_where_neither_does_alone() -> None:
+    known = facts(
+        [90.0],
+        cpu={"cores_allocated": 32, "busy_cores_avg": 2.0, "peak_memory_gb": 20.0},
+        cpus_allocated=32,
+        ntasks=1,
+        memory_requested_gb=256.0,
+        request={"--gpus": "1", "--cpus-per-task": "32", "--mem": "256G"},
+    )
+    (fewer,) = advice(known)
+    # 32 cores and 256 GB are 4 slices each; 7 cores and ceil(1.2 x 20) = 24 GB are one.
+    assert fewer.basis == "host_share"
+    assert diff(fewer) == ["--cpus-per-task=32 -> --cpus-per-task=7", "--mem=256G -> --mem=24G"]
+    assert savings(known, (fewer,)).gpu_hours == pytest.approx(3.0)
+
+
+@pytest.mark.parametrize(
+    ("asked_gb", "options", "expected"),
+    [
+        (64.0, {"--gpus": "4"}, ["(not set) -> --mem=77G"]),
+        (200.0, {"--gpus": "4", "--mem": "200G"}, ["--mem=200G -> --mem=240G"]),
+    ],
+)
+def test_memory_that_ran_out_grows_within_what_comes_with_the_gpus(
+    asked_gb: float, options: dict, expected: list
+) -> None:
+    # 1.2 x 64 = 76.8 -> 77 GB; 1.2 x 200 = 240 GB is the share of four GPUs.
+    cpu = {"cores_allocated": 28, "busy_cores_avg": 4.0, "peak_memory_gb": asked_gb, "oom_kills": 1}
+    known = facts([50.0] * 4, cpu=cpu, memory_requested_gb=asked_gb, cpus_allocated=28, request=options)
+    assert [diff(each) for each in advice(known)] == [expected]
+    assert savings(known, advice(known)).gpu_hours == 0
+
+
+def test_memory_that_ran_out_at_the_share_is_not_advised_to_cost_more() -> None:
+    cpu = {"cores_allocated": 28, "busy_cores_avg": 4.0, "peak_memory_gb": 240.0, "oom_kills": 1}
+    known = facts([50.0] * 4, cpu=cpu, memory_requested_gb=240.0, cpus_allocated=28, request={"--mem": "240G"})
+    assert advice(known) == ()

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from analysis.models import JobEfficiency
+from analysis.selectors import would_change
 from analysis.services import analyse_due, analyse_job
 from jobs.models import Job
 from portal.runs import named_run
@@ -22,8 +25,16 @@ class Command(BaseCommand):
         what.add_argument("job", nargs="?", metavar="[CLUSTER/]JOBID")
         what.add_argument("--due", action="store_true", help="every ended run with data that was not judged yet")
         what.add_argument("--all", action="store_true", help="every run that was ever judged, again")
+        parser.add_argument(
+            "--dry-run", action="store_true", help="with --all: store nothing, say how many would change class"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
+        if options["dry_run"]:
+            if not options["all"]:
+                raise CommandError("--dry-run goes with --all")
+            self._say_changes()
+            return
         if options["job"]:
             judged = int(analyse_job(named_run(options["job"]).pk))
         elif options["all"]:
@@ -32,6 +43,22 @@ class Command(BaseCommand):
         else:
             judged = analyse_everything_due()
         self.stdout.write(f"{judged} analysed, {publish_everything_due()} reports made")
+
+    def _say_changes(self) -> None:
+        """How many judged runs would get another class, from which to which, and how many other findings."""
+        rows = JobEfficiency.objects.select_related("job__user", "job__project").prefetch_related("findings")
+        classes: Counter[tuple[str, str]] = Counter()
+        total = other_findings = 0
+        for row in rows.order_by("pk").iterator(chunk_size=BATCH_SIZE):
+            now, has_other_findings = would_change(row)
+            total += 1
+            other_findings += has_other_findings
+            if now != row.efficiency_class:
+                classes[row.efficiency_class, now] += 1
+        self.stdout.write(f"{sum(classes.values())} of {total} runs would change class")
+        for (before, now), count in sorted(classes.items()):
+            self.stdout.write(f"  {before} -> {now}: {count}")
+        self.stdout.write(f"{other_findings} would have other findings; nothing was stored")
 
 
 def analyse_everything_due() -> int:
