@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from collector.wire import HISTOGRAM_BINS
 
+NO_HISTOGRAM = np.full(HISTOGRAM_BINS, np.nan, dtype="<f4").tobytes()
+
 
 def pack_timeline(values: Sequence[float | None]) -> bytes:
     """Little-endian float16, two bytes a point."""
@@ -41,3 +43,21 @@ def unpack_histogram(packed: bytes) -> NDArray[np.float64]:
     if not packed:
         return np.full(HISTOGRAM_BINS, np.nan)
     return np.frombuffer(packed, dtype="<f4").astype(np.float64)
+
+
+def unpack_timelines(packed: Sequence[bytes]) -> NDArray[np.float64]:
+    """Several timelines as columns `(P, g)`, the shorter ones filled up with gaps.
+
+    >>> unpack_timelines([pack_timeline([1.0, 2.0]), pack_timeline([3.0])]).tolist()
+    [[1.0, 3.0], [2.0, nan]]
+    """
+    points = max((len(column) // 2 for column in packed), default=0)
+    gap = np.full(1, np.nan, dtype="<f2").tobytes()
+    filled = b"".join(bytes(column) + gap * (points - len(column) // 2) for column in packed)
+    return np.frombuffer(filled, dtype="<f2").reshape(len(packed), points).T.astype(np.float64)
+
+
+def unpack_histograms(packed: Sequence[bytes]) -> NDArray[np.float64]:
+    """Histograms as rows `(G, 101)`; NaN throughout where there was none."""
+    filled = b"".join(row or NO_HISTOGRAM for row in packed)
+    return np.frombuffer(filled, dtype="<f4").reshape(len(packed), HISTOGRAM_BINS).astype(np.float64)

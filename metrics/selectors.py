@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from itertools import groupby
 
 import numpy as np
 from django.db.models import Count, F, Q, QuerySet, Sum
 
 from metrics.models import CollectorToken, CpuSummary, GpuSummary, NodeSummary
-from metrics.packing import unpack_histogram, unpack_timeline
-from metrics.series import NodeTimelines, RunMetrics, align, gpu_columns, host_columns
+from metrics.packing import unpack_histograms, unpack_timelines
+from metrics.series import GPU_FLOAT_COLUMNS, NodeTimelines, RunMetrics, align, gpu_columns_of, host_columns
 
 Key = tuple[str, int, int]
 
@@ -23,6 +24,10 @@ GPU_REPORT_COLUMNS = tuple(
     for field in GpuSummary._meta.get_fields()
     if field.name not in {"id", "summary", "timeline_step_s", "timeline_util", "timeline_mem_gb", "histogram_s"}
 )
+
+TIMELINE_COLUMNS = ("timeline_step_s", "timeline_util", "timeline_mem_gb")
+NUMBER_COLUMNS = ("gpu_id", *GPU_FLOAT_COLUMNS)
+FIRST_NUMBER = 3 + len(TIMELINE_COLUMNS)
 
 
 def token_digest(secret: str) -> str:
@@ -70,50 +75,61 @@ def gpu_rows(key: Key) -> list[dict[str, object]]:
 
 
 def run_metrics(key: Key) -> RunMetrics:
-    """Everything measured of one run; no nodes at all where nothing arrived."""
+    """Everything measured of one run; no nodes at all where nothing arrived.
+
+    Rows are read as tuples and unpacked together: a run on all of LUMI-G has 23,824 of them.
+    """
     summaries = list(node_summaries(key))
     place = {summary.pk: index for index, summary in enumerate(summaries)}
-    gpus = sorted(
-        GpuSummary.objects.filter(summary__in=node_summaries(key)),
-        key=lambda gpu: (place[gpu.summary_id], gpu.gpu_id),
+    rows = list(
+        GpuSummary.objects.filter(summary__in=node_summaries(key))
+        .order_by("summary__node", "gpu_id")
+        .values_list("summary_id", "histogram_s", *TIMELINE_COLUMNS, "missing", *NUMBER_COLUMNS)
     )
     hosts = {row["summary_id"]: row for row in CpuSummary.objects.filter(summary__in=node_summaries(key)).values()}
     started = min((summary.started_at for summary in summaries if summary.started_at), default=None)
     return RunMetrics(
         nodes=tuple(summary.node for summary in summaries),
-        gpus=gpu_columns(
-            [vars(gpu) for gpu in gpus],
-            [place[gpu.summary_id] for gpu in gpus],
-            np.array([unpack_histogram(gpu.histogram_s) for gpu in gpus]),
+        gpus=gpu_columns_of(
+            [row[FIRST_NUMBER:] for row in rows],
+            NUMBER_COLUMNS,
+            [place[row[0]] for row in rows],
+            unpack_histograms([row[1] for row in rows]),
         ),
         hosts=host_columns([hosts.get(summary.pk, {}) for summary in summaries]),
-        series=align([_timelines(gpu, summaries[place[gpu.summary_id]], started) for gpu in gpus]),
+        series=align([_timelines(list(alike), started, summaries[place[pk]]) for (pk, _), alike in _alike(rows)]),
         started_at=started,
         ended_at=max((summary.ended_at for summary in summaries if summary.ended_at), default=None),
         is_final=all(summary.is_final for summary in summaries),
-        not_measured=_not_measured(gpus, list(hosts.values())),
+        not_measured=_not_measured([row[FIRST_NUMBER - 1] for row in rows], list(hosts.values())),
         errors=tuple(f"{summary.node}: {text}" for summary in summaries for text in summary.errors),
     )
 
 
-def _timelines(gpu: GpuSummary, summary: NodeSummary, started: datetime | None) -> NodeTimelines:
-    """One GPU's timeline as `(P, 1)` columns, empty where it sent none."""
-    util, memory = unpack_timeline(gpu.timeline_util), unpack_timeline(gpu.timeline_mem_gb)
-    points = max(util.size, memory.size)
-    late = (summary.started_at - started).total_seconds() if summary.started_at and started else 0.0
+def _alike(rows: list[tuple]) -> Iterable[tuple[tuple[int, float | None], Iterable[tuple]]]:
+    """Neighbouring rows of one node whose timelines have the same buckets."""
+    return groupby(rows, key=lambda row: (row[0], row[2]))
+
+
+def _timelines(rows: list[tuple], started: datetime | None, summary: NodeSummary) -> NodeTimelines:
+    """The timelines of some GPUs of one node as columns, empty where they sent none."""
+    util, memory = unpack_timelines([row[3] for row in rows]), unpack_timelines([row[4] for row in rows])
+    points = max(len(util), len(memory))
+    late_s = (summary.started_at - started).total_seconds() if summary.started_at and started else 0.0
     return NodeTimelines(
-        offset_s=late, step_s=gpu.timeline_step_s or 0.0, util=_padded(util, points), mem_gb=_padded(memory, points)
+        offset_s=late_s, step_s=rows[0][2] or 0.0, util=_padded(util, points), mem_gb=_padded(memory, points)
     )
 
 
 def _padded(values: np.ndarray, points: int) -> np.ndarray:
-    column = np.full((points, 1), np.nan)
-    column[: values.size, 0] = values
-    return column
+    """The columns with gaps below, `points` long."""
+    if len(values) == points:
+        return values
+    return np.vstack([values, np.full((points - len(values), values.shape[1]), np.nan)])
 
 
-def _not_measured(gpus: list[GpuSummary], hosts: list[dict]) -> tuple[str, ...]:
+def _not_measured(gpus: list[dict], hosts: list[dict]) -> tuple[str, ...]:
     """Each missing quantity once for each reason given."""
-    sources = [gpu.missing for gpu in gpus] + [host["missing"] for host in hosts]
+    sources = gpus + [host["missing"] for host in hosts]
     named = {f"{name}: {reason}" for missing in sources for name, reason in missing.items()}
     return tuple(sorted(named))[:NOT_MEASURED_MAX]

@@ -116,6 +116,20 @@ GPU_FLOAT_COLUMNS = tuple(
 HOST_COLUMNS = tuple(column.name for column in fields(HostColumns))
 
 
+def gpu_columns_of(
+    table: Sequence[Sequence[float | None]], names: Sequence[str], node_index: Sequence[int], histograms: Floats
+) -> GpuColumns:
+    """Columns from one row of numbers a GPU, in the order of `names`; None becomes NaN."""
+    numbers = np.array(table, dtype=np.float64).reshape(len(table), len(names))
+    by_name = dict(zip(names, np.ascontiguousarray(numbers.T), strict=True))
+    return GpuColumns(
+        node_index=np.asarray(node_index, dtype=np.int64),
+        gpu_id=by_name.pop("gpu_id").astype(np.int64),
+        histogram_s=histograms.reshape(len(table), HISTOGRAM_BINS),
+        **by_name,
+    )
+
+
 def gpu_columns(rows: Sequence[Mapping[str, object]], node_index: Sequence[int], histograms: Floats) -> GpuColumns:
     """Columns from one mapping a GPU; None and absent become NaN."""
     floats = {name: column(rows, name) for name in GPU_FLOAT_COLUMNS}
@@ -149,11 +163,16 @@ def align(timelines: Sequence[NodeTimelines]) -> JobSeries:
         return JobSeries(step_s=0.0, util=np.empty((0, gpus)), mem_gb=np.empty((0, gpus)))
     step_s = max(part.step_s for part in used)
     length = 1 + max(int(_bucket_index(part, step_s)[-1]) for part in used)
-    return JobSeries(
-        step_s=step_s,
-        util=np.hstack([_on_clock(part, part.util, step_s, length) for part in timelines]),
-        mem_gb=np.hstack([_on_clock(part, part.mem_gb, step_s, length) for part in timelines]),
-    )
+    util, mem_gb = np.full((length, gpus), np.nan), np.full((length, gpus), np.nan)
+    first = 0
+    for part in timelines:
+        columns = slice(first, first + part.util.shape[1])
+        if part.util.shape[0]:
+            index = _bucket_index(part, step_s)
+            _put_on_clock(util[:, columns], part.util, index)
+            _put_on_clock(mem_gb[:, columns], part.mem_gb, index)
+        first = columns.stop
+    return JobSeries(step_s=step_s, util=util, mem_gb=mem_gb)
 
 
 def _bucket_index(part: NodeTimelines, step_s: float) -> Ints:
@@ -161,13 +180,13 @@ def _bucket_index(part: NodeTimelines, step_s: float) -> Ints:
     return np.asarray(np.maximum(middles_s // step_s, 0), dtype=np.int64)
 
 
-def _on_clock(part: NodeTimelines, values: Floats, step_s: float, length: int) -> Floats:
-    """`values` `(P, g)` averaged into `(length, g)` buckets of `step_s`."""
-    sums = np.zeros((length, values.shape[1]))
-    counts = np.zeros_like(sums)
-    if values.shape[0]:
-        index = _bucket_index(part, step_s)
-        is_measured = ~np.isnan(values)
-        np.add.at(sums, index, np.where(is_measured, values, 0.0))
-        np.add.at(counts, index, is_measured)
-    return np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)
+def _put_on_clock(clock: Floats, values: Floats, index: Ints) -> None:
+    """`values` `(P, g)` into the buckets `index` `(P,)` of `clock` `(length, g)`, averaged where several meet."""
+    if np.all(index[1:] > index[:-1]):
+        clock[index] = values
+        return
+    sums, counts = np.zeros_like(clock), np.zeros_like(clock)
+    is_measured = ~np.isnan(values)
+    np.add.at(sums, index, np.where(is_measured, values, 0.0))
+    np.add.at(counts, index, is_measured)
+    np.divide(sums, counts, out=clock, where=counts > 0)

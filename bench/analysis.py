@@ -1,0 +1,124 @@
+"""One judgement from stored summaries at 8 to 23,824 GPUs, beside one bare numpy pass over the same arrays.
+
+The limit is reading every array once: the sum of each column, histogram and timeline, nothing decided. "assess" is the
+judgement of arrays in memory, "from rows" reads the summaries from the database before it. Run by `make bench`.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import tracemalloc
+from collections.abc import Callable
+from dataclasses import fields
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
+
+import django
+
+django.setup()
+
+import msgspec  # noqa: E402
+import numpy as np  # noqa: E402
+from django.db import connection  # noqa: E402
+from django.db.models import Model  # noqa: E402
+from django.test.utils import setup_databases, setup_test_environment, teardown_databases  # noqa: E402
+
+from analysis.assess import assess  # noqa: E402
+from bench.scorecard import drawn  # noqa: E402
+from jobs.records import JobRecord  # noqa: E402
+from metrics.models import CpuSummary, GpuSummary, NodeSummary  # noqa: E402
+from metrics.payloads import NodePayload  # noqa: E402
+from metrics.selectors import run_metrics  # noqa: E402
+from metrics.series import GpuColumns, HostColumns, RunMetrics  # noqa: E402
+from metrics.services import record_node_summary  # noqa: E402
+
+NODES = (1, 100, 1000, 2978)
+KIND = "collective_hang"
+REPEATS = 5
+MEGABYTE = 2**20
+
+# Small numbers end in time whatever the size; the promise is of the two ends (a job on 8 GPUs, and on all of LUMI-G).
+SECONDS_MAX = {8: 0.002, 23_824: 1.0}
+MEGABYTES_MAX = {23_824: 300}
+
+
+def main() -> None:
+    job = drawn(KIND, 1)
+    record_node_summary(msgspec.convert(job.summaries[0], NodePayload, str_keys=True))
+    print(f"{connection.vendor}; best of {REPEATS}; the limit is one bare numpy pass over the same arrays")
+    print(f"  {'GPUs':>7}{'numpy':>11}{'assess':>11}{'':>9}{'from rows':>11}{'':>9}{'peak memory':>14}")
+    for job_id, nodes in enumerate(NODES, start=1_000_000):
+        names = store(job_id, nodes)
+        record = run_record(job.record, job_id, names)
+        report(record, ("lumi", job_id, 0))
+
+
+def report(record: JobRecord, key: tuple[str, int, int]) -> None:
+    """One line of the table; an assertion where a promise is broken."""
+    limit_s, assess_s = in_memory(record, run_metrics(key))
+    whole_s = best_s(lambda: assess(record, run_metrics(key)))
+    tracemalloc.start()
+    assess(record, run_metrics(key))
+    peak_mb = tracemalloc.get_traced_memory()[1] / MEGABYTE
+    tracemalloc.stop()
+    gpus = record.gpus_allocated or 0
+    print(
+        f"  {gpus:7,}{limit_s * 1000:8.2f} ms{assess_s * 1000:8.2f} ms{assess_s / limit_s:7.1f} x"
+        f"{whole_s * 1000:8.1f} ms{whole_s / limit_s:7.1f} x{peak_mb:11.1f} MB"
+    )
+    assert assess_s <= SECONDS_MAX.get(gpus, 1.0), "the judgement takes longer than promised"
+    assert peak_mb <= MEGABYTES_MAX.get(gpus, 300), "the judgement takes more memory than promised"
+
+
+def in_memory(record: JobRecord, metrics: RunMetrics) -> tuple[float, float]:
+    """Seconds of the bare pass and of the judgement, of the same arrays."""
+    return best_s(lambda: bare_pass(metrics)), best_s(lambda: assess(record, metrics))
+
+
+def store(job_id: int, nodes: int) -> list[str]:
+    """As many copies of the one stored node as the run has nodes, with their rows; the names of the nodes."""
+    node = NodeSummary.objects.get(job_id=123456)
+    gpus, cpu = list(node.gpus.all()), CpuSummary.objects.get(summary=node)
+    names = [f"nid{5000 + index:06d}" for index in range(nodes)]
+    made = NodeSummary.objects.bulk_create(copied(node, job_id=job_id, node=name) for name in names)
+    GpuSummary.objects.bulk_create((copied(gpu, summary=node) for node in made for gpu in gpus), batch_size=1000)
+    CpuSummary.objects.bulk_create((copied(cpu, summary=node) for node in made), batch_size=1000)
+    return names
+
+
+def copied(row: Model, **changes: object) -> Model:
+    columns = {field.attname: getattr(row, field.attname) for field in row._meta.concrete_fields if field.name != "id"}
+    return type(row)(**{name: value for name, value in columns.items() if name != "summary_id"} | changes)
+
+
+def run_record(like: dict[str, object], job_id: int, nodes: list[str]) -> JobRecord:
+    gpus = 8 * len(nodes)
+    changes = {"job_id": job_id, "nodes": nodes, "node_count": len(nodes), "gpus_allocated": gpus}
+    return msgspec.convert(like | changes | {"gpus_requested": gpus}, JobRecord)
+
+
+def bare_pass(metrics: RunMetrics) -> float:
+    """Every number read once."""
+    total = float(np.sum(metrics.series.util)) + float(np.sum(metrics.series.mem_gb))
+    for columns, kind in ((metrics.gpus, GpuColumns), (metrics.hosts, HostColumns)):
+        total += sum(float(np.sum(getattr(columns, column.name))) for column in fields(kind))
+    return total
+
+
+def best_s(step: Callable[[], object]) -> float:
+    times = []
+    for _ in range(REPEATS):
+        start = time.perf_counter()
+        step()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+if __name__ == "__main__":
+    setup_test_environment()
+    databases = setup_databases(verbosity=0, interactive=False)
+    try:
+        main()
+    finally:
+        teardown_databases(databases, verbosity=0)
