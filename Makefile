@@ -38,8 +38,9 @@ lint: setup ## Formatting, lint and types
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-bench: setup ## Measure the pipeline as ratios against limits of the same run
+bench: setup ## Measure pipeline and analysis as ratios against limits of the same run
 	$(BIN)/python -m bench.pipeline
+	$(BIN)/python -m bench.analysis
 
 score: setup ## Precision, recall and false alarms of every finding over the labelled runs
 	$(BIN)/python -m bench.scorecard

@@ -48,9 +48,9 @@ def phases(facts: JobFacts, limits: Limits = LIMITS) -> Phases | None:
     is_measured = ~np.isnan(use)
     if not np.any(use[is_measured] > limits.idle_util_percent):
         return None
-    measured_s = np.where(is_measured, seconds, 0.0)
-    late = _idle_buckets(use, measured_s, limits.idle_util_percent)
-    tail = _idle_buckets(use[::-1], measured_s[::-1], limits.idle_util_percent)
+    known, measured_s = np.where(is_measured, use, 0.0), np.where(is_measured, seconds, 0.0)
+    late = _idle_buckets(known, measured_s, limits.idle_util_percent)
+    tail = _idle_buckets(known[::-1], measured_s[::-1], limits.idle_util_percent)
     span = use[late : use.size - tail]
     return Phases(
         late_start_s=float(np.sum(measured_s[:late])),
@@ -112,9 +112,8 @@ def _bucket_seconds(facts: JobFacts) -> Floats:
 
 def _idle_buckets(use: Floats, seconds: Floats, idle_percent: float) -> int:
     """How many buckets from the first are idle on average; the last of them is idle itself."""
-    busy_s = np.cumsum(np.nan_to_num(use) * seconds)
-    is_idle = busy_s <= idle_percent * np.cumsum(seconds)
-    ends = np.flatnonzero(is_idle & (np.nan_to_num(use) <= idle_percent))
+    is_idle = np.cumsum((use - idle_percent) * seconds) <= 0
+    ends = np.flatnonzero(is_idle & (use <= idle_percent))
     return int(ends[-1]) + 1 if ends.size else 0
 
 

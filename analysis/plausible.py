@@ -50,7 +50,7 @@ def module_groups(gpus: GpuColumns) -> tuple[NDArray[np.int64], NDArray[np.int64
     A GPU whose module is not told is a module of its own.
     """
     is_told = ~np.isnan(gpus.module_id)
-    inside = np.where(is_told, np.nan_to_num(gpus.module_id), MODULES_MAX + gpus.gpu_id).astype(np.int64)
+    inside = np.where(is_told, gpus.module_id, MODULES_MAX + gpus.gpu_id).astype(np.int64)
     _, module, counts = np.unique(gpus.node_index * 2 * MODULES_MAX + inside, return_inverse=True, return_counts=True)
     return module, counts
 

@@ -182,6 +182,8 @@ def _bucket_index(part: NodeTimelines, step_s: float) -> Ints:
 
 def _put_on_clock(clock: Floats, values: Floats, index: Ints) -> None:
     """`values` `(P, g)` into the buckets `index` `(P,)` of `clock` `(length, g)`, averaged where several meet."""
+    if not values.shape[0]:
+        return
     if np.all(index[1:] > index[:-1]):
         clock[index] = values
         return

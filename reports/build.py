@@ -10,6 +10,7 @@ from analysis.assess import Assessment
 from analysis.efficiency import Efficiency
 from analysis.facts import JobFacts
 from analysis.findings import Finding
+from analysis.phases import course, phases
 from education.lessons import lesson_for
 from reports.advice import assumption, reason
 from reports.job_report import (
@@ -22,7 +23,7 @@ from reports.job_report import (
     SavingsView,
 )
 from reports.numbers import duration, energy, gigabytes, hours, percent, share
-from reports.wording import TITLES, finding_text, headline, verdict
+from reports.wording import COURSES, TITLES, finding_text, headline, verdict
 
 SAME_NAMES = {field.name for field in fields(Efficiency)} & {field.name for field in fields(EfficiencyView)}
 HEATMAP_GPUS_MIN = 2
@@ -88,6 +89,7 @@ def _observed(facts: JobFacts, judged: Efficiency) -> tuple[Observation, ...]:
         ("Mean GPU use", percent(judged.avg_gpu_util)),
         ("GPUs used above 30 %", effective or percent(None)),
         ("Measured GPU time", share(judged.coverage_fraction)),
+        ("GPU use over time", _over_time(facts)),
         ("Peak GPU memory", peak),
         ("Run time", duration(facts.elapsed_s)),
         ("GPU-hours billed", hours(judged.gpu_hours)),
@@ -98,6 +100,17 @@ def _observed(facts: JobFacts, judged: Efficiency) -> tuple[Observation, ...]:
     if judged.energy_j is not None:
         pairs.append(("GPU energy", energy(judged.energy_j)))
     return tuple(Observation(label, value) for label, value in pairs)
+
+
+def _over_time(facts: JobFacts) -> str:
+    """The phases of the run in a few words."""
+    seen = phases(facts)
+    if seen is None:
+        return "no work seen" if np.any(~np.isnan(facts.working_use)) else percent(None)
+    parts = [f"idle for the first {duration(seen.late_start_s)}"] if seen.late_start_s > 0 else []
+    parts.append(COURSES[course(seen)])
+    parts += [f"idle for the last {duration(seen.idle_tail_s)}"] if seen.idle_tail_s > 0 else []
+    return ", ".join(parts)
 
 
 def _hours(value: float | None, judged: Efficiency) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from analysis.efficiency import Efficiency, EfficiencyClass
 from analysis.findings import Finding, FindingCode
+from analysis.phases import Course
 from reports.numbers import counted, duration, gigabytes, percent, share
 
 Evidence = Mapping[str, Any]
@@ -40,6 +41,14 @@ VERDICTS = {
     EfficiencyClass.INEFFICIENT: "The GPUs waited most of the time. The causes below are where to start.",
     EfficiencyClass.WASTED: "The GPUs had very little to do. A small change may free most of them.",
     EfficiencyClass.UNKNOWN: "No GPU measurement of this job arrived, so its GPU use cannot be judged.",
+}
+
+COURSES = {
+    Course.STEADY: "steady",
+    Course.BURSTS: "in bursts",
+    Course.FALLING: "falling after the start",
+    Course.UNEVEN: "uneven",
+    Course.UNKNOWN: "too few points to tell its course",
 }
 
 UNCOUNTED = {

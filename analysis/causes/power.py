@@ -36,10 +36,10 @@ def busy_but_waiting(facts: JobFacts, limits: Limits = LIMITS) -> Finding | None
 
 def kernel_tuning(facts: JobFacts, limits: Limits = LIMITS) -> Finding | None:
     """Steadily half busy at half power, with host and memory to spare: the kernels themselves have room."""
-    modules = whole_modules(facts)
-    if modules is None or is_uneven(facts.gpus.avg_util, limits):
+    if not _has_room(facts, limits) or is_uneven(facts.gpus.avg_util, limits) or not _is_steady(facts, limits):
         return None
-    if not _has_room(facts, limits) or not _is_steady(facts, limits):
+    modules = whole_modules(facts)
+    if modules is None:
         return None
     margins = (
         margin_within(
@@ -92,6 +92,8 @@ def _power_evidence(modules: Modules) -> dict[str, float | int | str]:
 
 def _has_room(facts: JobFacts, limits: Limits) -> bool:
     """Whether cores and GPU memory were measured and far from full."""
+    if not facts.gpus.count:
+        return False
     hosts, fractions = facts.hosts, facts.memory_fractions
     is_known = ~np.isnan(hosts.cores_allocated) & ~np.isnan(hosts.busy_cores_avg) & (hosts.cores_allocated > 0)
     if not np.any(is_known) or np.all(np.isnan(fractions)):

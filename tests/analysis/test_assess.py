@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from analysis.assess import Assessment, assess
 from analysis.efficiency import EfficiencyClass
 from analysis.findings import FindingCode
+from bench.scorecard import drawn, judged
 from jobs.records import JobRecord
 from jobs.records import problems as record_problems
 from metrics.payloads import NodePayload
@@ -33,7 +35,9 @@ PERCENT = st.sampled_from([0.0, 1.0, 15.0, 30.0, 40.0, 70.0, 100.0]) | st.floats
 GIGABYTES = st.sampled_from([0.0, 60.8, 64.0, 60_000.0]) | st.floats(0, 60_000)
 READING = st.sampled_from([0.0, 120.0, 500.0, 1e15]) | st.floats(0, 1e15)
 COUNT = st.sampled_from([0, 1, 8, 56, 10**7]) | st.integers(0, 10**7)
-POINTS = st.lists(maybe(PERCENT), max_size=12)
+POINTS = st.lists(st.tuples(maybe(PERCENT), st.integers(1, 30)), max_size=6).map(
+    lambda stretches: [value for value, length in stretches for _ in range(length)]
+)
 
 TIMELINE = st.builds(
     lambda step_s, util: {"step_s": step_s, "util": util, "mem_gb": [0.0] * len(util)},
@@ -41,7 +45,6 @@ TIMELINE = st.builds(
     POINTS,
 )
 GPU_FIELDS = {
-    "avg_util": maybe(PERCENT),
     "p95_util": maybe(PERCENT),
     "peak_mem_gb": maybe(GIGABYTES),
     "module_id": maybe(st.integers(0, 4)),
@@ -57,6 +60,7 @@ GPU_FIELDS = {
     "energy_j": maybe(READING),
     "throttled_s": maybe(SECONDS),
 }
+LOOSE_FIELDS = ("timeline", "power_avg_w", "power_cap_w", "energy_j", "module_id", "p95_util")
 CPU_FIELDS = {
     "cores_allocated": maybe(COUNT),
     "busy_cores_avg": maybe(st.floats(0, 4096)),
@@ -92,9 +96,15 @@ RECORD_FIELDS = {
         ]
     ),
 }
-GPU = st.fixed_dictionaries({"gpu_id": st.integers(0, 7)}, optional=GPU_FIELDS)
+GPU = st.fixed_dictionaries({"gpu_id": st.integers(0, 7), "avg_util": maybe(PERCENT)}, optional=GPU_FIELDS)
+SOUND_GPU = st.builds(
+    lambda changes, **use: gpu(**use) | changes,
+    st.fixed_dictionaries({}, optional={name: GPU_FIELDS[name] for name in LOOSE_FIELDS}),
+    gpu_id=st.integers(0, 7),
+    avg_util=PERCENT,
+)
 NODE = st.fixed_dictionaries(
-    {"gpus": st.lists(GPU, max_size=4, unique_by=lambda each: each["gpu_id"])},
+    {"gpus": st.lists(GPU | SOUND_GPU, max_size=4, unique_by=lambda each: each["gpu_id"])},
     optional={"cpu": maybe(st.fixed_dictionaries({}, optional=CPU_FIELDS))},
 )
 RECORD = st.fixed_dictionaries({}, optional=RECORD_FIELDS)
@@ -240,3 +250,17 @@ def test_more_evidence_is_never_less_confidence(less: float, more: float) -> Non
         sure += [f.confidence for f in judged.findings if f.code is FindingCode.NO_GPU_USE]
     assert len(sure) == 2
     assert 0.5 <= np.round(sure[0], 9) <= np.round(sure[1], 9) <= 1
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["parallelism_mismatch", "overscaled", "io_stall", "late_start", "collective_hang", "throttled", "half_a_node"],
+)
+def test_a_finding_of_twice_as_many_gpus_is_half_as_sure_or_not_raised(kind: str) -> None:
+    job = drawn(kind, 3)
+    gpus = job.record["gpus_allocated"]
+    doubled = replace(job, record=job.record | {"gpus_allocated": 2 * gpus, "gpus_requested": 2 * gpus})
+    whole = {finding.code: finding.confidence for finding in judged(job).findings}
+    half = {finding.code: finding.confidence for finding in judged(doubled).findings}
+    assert half.keys() <= whole.keys()
+    assert all(half[code] == pytest.approx(whole[code] / 2, abs=0.03) for code in half)

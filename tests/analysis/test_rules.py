@@ -53,6 +53,30 @@ def test_on_its_threshold_a_finding_is_exactly_half_sure() -> None:
     assert finding.confidence == pytest.approx(0.5)
 
 
+HOST_AT_THRESHOLD = {"cores_allocated": 56, "ranks": 8, "threads_per_rank": 14.0}
+
+
+@pytest.mark.parametrize(
+    ("code", "known"),
+    [
+        ("cpu_bottleneck", facts([20.0] * 8, cpu=HOST_AT_THRESHOLD | {"busy_cores_avg": 42.0})),
+        ("host_oversubscription", facts([90.0], cpu=HOST_AT_THRESHOLD | {"pressure_cpu_s": 720.0})),
+        ("throttled", facts([], gpus=[gpu(0, 90.0, throttled_s=360.0)])),
+        ("gpu_memory_pressure", facts([], gpus=[gpu(0, 90.0, peak_mem_gb=60.8)])),
+        ("busy_but_waiting", facts([], gpus=[gpu(0, 70.0, power_avg_w=100.0), gpu(1, 70.0)])),
+        ("load_imbalance", facts([62.5, 62.5, 32.5, 32.5])),
+        ("late_start", facts([], gpus=[gpu(0, 72.0, timeline={"step_s": 60.0, "util": [0.0] * 24 + [90.0] * 96})])),
+        ("idle_tail", facts([], gpus=[gpu(0, 72.0, timeline={"step_s": 60.0, "util": [90.0] * 96 + [0.0] * 24})])),
+        (
+            "io_or_sync_stall",
+            facts([], gpus=[gpu(0, 53.0, timeline={"step_s": 60.0, "util": [80.0] * 40 + [40.0] * 80})]),
+        ),
+    ],
+)
+def test_any_one_threshold_holds_a_finding_at_half(code: str, known: JobFacts) -> None:
+    assert found(known, FindingCode(code)).confidence == pytest.approx(0.5)
+
+
 def test_one_idle_gpu_shows_however_good_the_mean() -> None:
     finding = found(facts([95.0] * 7 + [0.0]), FindingCode.IDLE_GPUS)
     assert finding.evidence["idle_gpus"] == 1

@@ -13,7 +13,8 @@ from education.lessons import LESSONS, lesson_for
 from jobs.sbatch import OptionChange, Shape
 from reports.advice import REASONS, assumption, reason
 from reports.wording import TEXTS, TITLES, VERDICTS, finding_text, headline, verdict
-from tests.reports.builders import judged
+from tests.payloads import gpu
+from tests.reports.builders import judged, report
 
 EVIDENCE = {
     FindingCode.NO_GPU_USE: {"gpus": 8, "idle_fraction": 1.0, "elapsed_s": 7200.0},
@@ -248,3 +249,20 @@ def test_another_partition_is_explained() -> None:
 
 def test_savings_state_their_assumption() -> None:
     assert assumption(judged().savings) == "the same run time of 2 h 00 min"
+
+
+@pytest.mark.parametrize(
+    ("util", "expected"),
+    [
+        ([90.0] * 120, "steady"),
+        ([0.0] * 60 + [90.0] * 60, "idle for the first 1 h 00 min, steady"),
+        ([90.0] * 40 + [20.0] * 60 + [0.0] * 20, "falling after the start, idle for the last 20 min 00 s"),
+        ([90.0] * 2, "too few points to tell its course"),
+        ([0.0] * 120, "no work seen"),
+        ([None] * 120, "not measured"),
+    ],
+)
+def test_the_phases_of_a_run_are_told_in_a_few_words(util: list[float | None], expected: str) -> None:
+    timeline = {"step_s": 60.0, "util": util, "mem_gb": [1.0] * len(util)}
+    told = {seen.label: seen.value for seen in report([gpu(0, 50.0, timeline=timeline)]).observed}
+    assert told["GPU use over time"] == expected
