@@ -29,7 +29,7 @@ class FittingHost:
 def fitting_host(facts: JobFacts, limits: Limits = LIMITS) -> FittingHost | None:
     """Fewer cores or less memory, or both, where they were billed beyond the GPUs and not used; None otherwise.
 
-    What was not measured on every node, or what the site gave by default, is left as it is.
+    What was not measured on every node, what the site gave by default, and memory that ran out is left as it is.
     """
     if facts.partition is None or facts.is_exclusive or not facts.allocated_gpus:
         return None
@@ -85,6 +85,8 @@ def _memory_gb(facts: JobFacts, limits: Limits) -> float | None:
     """A fifth more than the peak, in whole gigabytes a node; None where that is no less than was held."""
     peak_gb, held = host_peak_gb(facts), facts.held
     if peak_gb is None or facts.record.memory_requested_gb is None or memory_is_default(facts):
+        return None
+    if facts.record.state == "OUT_OF_MEMORY" or np.any(facts.hosts.oom_kills > 0):
         return None
     wanted_gb = float(math.ceil(limits.headroom_factor * peak_gb / held.nodes) * held.nodes)
     return wanted_gb if wanted_gb < held.memory_gb else None

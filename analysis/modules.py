@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.facts import JobFacts
+from analysis.idle import is_idle
 from analysis.plausible import module_groups
+from analysis.thresholds import LIMITS, Limits
 from metrics.series import Floats
 
 
@@ -49,6 +51,17 @@ def whole_modules(facts: JobFacts) -> Modules | None:
         power_w=power_w[is_known],
         known_fraction=float(np.mean(is_known)),
     )
+
+
+def idle_module_energy_j(facts: JobFacts, limits: Limits = LIMITS) -> float | None:
+    """Energy of the modules of which every GPU was idle; None where there is none or its energy is not known."""
+    if facts.partition is None or not facts.gpus.count:
+        return None
+    module, gpus = module_groups(facts.gpus)
+    idle = np.bincount(module, weights=is_idle(facts, limits))
+    is_idle_module = (idle == gpus) & (gpus == facts.partition.node.gpus_per_module)
+    energy_j = _highest(module, facts.gpus.energy_j)[is_idle_module]
+    return float(np.sum(energy_j)) if energy_j.size and not np.any(np.isnan(energy_j)) else None
 
 
 def _highest(module: NDArray[np.int64], values: Floats) -> Floats:

@@ -230,7 +230,7 @@ def _with_host_share(facts: JobFacts, shape: Shape, partition: Partition | None,
 def _fitting_host(facts: JobFacts, found: tuple[Finding, ...], limits: Limits) -> Recommendation | None:
     """Fewer cores, less host memory, or both, where they alone raise the bill of a shared partition."""
     fitting = fitting_host(facts, limits)
-    if fitting is None or any(finding.code is FindingCode.HOST_OUT_OF_MEMORY for finding in found):
+    if fitting is None or not any(finding.code is FindingCode.CORES_OR_MEMORY_BEYOND_SHARE for finding in found):
         return None
     now = requested_shape(facts)
     memory_gb = now.memory_gb if fitting.memory_gb is None else fitting.memory_gb

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from analysis.facts import JobFacts
+from analysis.idle import is_idle
+from analysis.modules import idle_module_energy_j
 from analysis.rightsizing import Recommendation, RecommendationKind, run_seconds_after
 from analysis.thresholds import LIMITS, Limits
 from jobs.billing import Allocation, gpu_hours
@@ -16,11 +20,14 @@ ASSUMPTIONS = {"overscaling": "same_busy_gpu_seconds", "own_scaling": "own_run_t
 @dataclass(frozen=True)
 class Savings:
     """Never negative; `assumption` is "same_run_time", "same_busy_gpu_seconds" (then `run_s` is the longer run) or
-    "own_run_time" (`run_s` is how long the user's own run on that many GPUs took)."""
+    "own_run_time" (`run_s` is how long the user's own run on that many GPUs took). `energy_j` is what modules drew that
+    stood idle and would be given back; None where that is not known.
+    """
 
     gpu_hours: float
     assumption: str
     run_s: float
+    energy_j: float | None = None
 
 
 def savings(facts: JobFacts, advised: tuple[Recommendation, ...], limits: Limits = LIMITS) -> Savings | None:
@@ -46,4 +53,6 @@ def savings(facts: JobFacts, advised: tuple[Recommendation, ...], limits: Limits
     later = gpu_hours(partition_of(facts.record.cluster, advice.wanted.partition), wanted, run_s)
     if later is None:
         return None
-    return Savings(gpu_hours=max(now_gpu_hours - later, 0.0), assumption=assumption, run_s=run_s)
+    gives_back_idle = facts.allocated_gpus - advice.wanted.gpus >= np.sum(is_idle(facts, limits))
+    energy_j = idle_module_energy_j(facts, limits) if gives_back_idle else None
+    return Savings(max(now_gpu_hours - later, 0.0), assumption, run_s, energy_j)

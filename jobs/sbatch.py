@@ -115,6 +115,8 @@ def _values(written: str, now: Shape, wanted: Shape) -> Iterator[tuple[str, str]
     yield "--gres", _gres(written, gpus_per_node)
     yield "--gpus", _counted(written, wanted.gpus)
     yield "--gpus-per-node", _counted(written, gpus_per_node)
+    if wanted.ntasks:
+        yield "--gpus-per-task", _counted(written, math.ceil(wanted.gpus / wanted.ntasks))
     if wanted.partition:
         yield "--partition", wanted.partition
     if wanted.nodes != now.nodes:

@@ -49,11 +49,16 @@ def job_report(judged: Assessment) -> JobReport:
             )
             for advice in judged.recommendations
         ),
-        savings=SavingsView(judged.savings.gpu_hours, assumption(judged.savings)) if judged.savings else None,
+        savings=_savings(judged),
         not_measured=judged.not_measured,
         figures=tuple(texts),
         figure_texts=texts,
     )
+
+
+def _savings(judged: Assessment) -> SavingsView | None:
+    saved = judged.savings
+    return SavingsView(saved.gpu_hours, assumption(saved), saved.energy_j) if saved else None
 
 
 def _efficiency(judged: Assessment) -> EfficiencyView:

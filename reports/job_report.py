@@ -69,10 +69,11 @@ class RecommendationView:
 
 @dataclass(frozen=True)
 class SavingsView:
-    """Billed GPU-hours the advice would save, and what that assumes."""
+    """Billed GPU-hours the advice would save, what that assumes, and the energy of modules that stood idle."""
 
     gpu_hours: float
     assumption: str
+    energy_j: float | None = None
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from jobs.records import printable
 from reports.job_report import JobReport, Observation, RecommendationView
-from reports.numbers import counted, duration, hours, instant
+from reports.numbers import counted, duration, energy, hours, instant
 
 NO_CAUSES = "Nothing stood out."
 NO_ADVICE = "The request fits what the job did; nothing to change."
@@ -97,7 +97,10 @@ def _causes(report: JobReport) -> Iterator[Cause]:
 def _savings(report: JobReport) -> str:
     if report.savings is None or report.savings.gpu_hours <= 0:
         return ""
-    return f"{ESTIMATE} {hours(report.savings.gpu_hours)} GPU-hours, assuming {report.savings.assumption}."
+    said = f"{ESTIMATE} {hours(report.savings.gpu_hours)} GPU-hours, assuming {report.savings.assumption}."
+    if report.savings.energy_j is None:
+        return said
+    return f"{said} The modules that stood idle drew {energy(report.savings.energy_j)}."
 
 
 def _facts(report: JobReport) -> tuple[Observation, ...]:

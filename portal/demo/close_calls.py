@@ -1,11 +1,24 @@
-"""Runs close to the thresholds, on both sides: weak causes that must be named, sound runs that must not."""
+"""Runs close to the thresholds, on both sides, and runs with several causes at once."""
 
 from __future__ import annotations
 
 from analysis.efficiency import EfficiencyClass
 from analysis.findings import FindingCode
 from portal.demo.archetypes import PER_NODE, Archetype, Expected, Host, found
-from portal.demo.shapes import alternating, delayed, falling, graded, hanging, stalling, steady, training
+from portal.demo.shapes import (
+    all_but_last,
+    alternating,
+    between,
+    cut_off,
+    delayed,
+    falling,
+    graded,
+    hanging,
+    some_busy,
+    stalling,
+    steady,
+    training,
+)
 
 EFFICIENT = Expected(EfficiencyClass.EFFICIENT)
 ACCEPTABLE = Expected(EfficiencyClass.ACCEPTABLE)
@@ -118,4 +131,56 @@ JUST_WITHIN = (
     ),
 )
 
-CLOSE_CALLS = JUST_BEYOND + JUST_WITHIN
+TOGETHER = (
+    Archetype(
+        "time_out_with_an_idle_gpu",
+        found(EfficiencyClass.EFFICIENT, FindingCode.TIMEOUT, FindingCode.IDLE_GPUS),
+        all_but_last(1, 88, 95),
+        ("c",),
+        used_fraction=(1.0, 1.0),
+        state="TIMEOUT",
+    ),
+    Archetype(
+        "late_and_over_soon",
+        found(EfficiencyClass.INEFFICIENT, FindingCode.LATE_START, FindingCode.IDLE_TAIL),
+        between(0.3, 0.7, 80, 92),
+        ("c",),
+    ),
+    Archetype(
+        "half_of_the_gpus_and_a_tail",
+        found(
+            EfficiencyClass.INEFFICIENT,
+            FindingCode.PARALLELISM_MISMATCH,
+            FindingCode.IDLE_TAIL,
+            FindingCode.IDLE_GPUS,
+        ),
+        cut_off(0.7, some_busy(4, 84, 94)),
+        ("c",),
+    ),
+    Archetype(
+        "overscaled_and_long_limit",
+        found(EfficiencyClass.INEFFICIENT, FindingCode.OVERSCALING, FindingCode.WALLTIME_OVERREQUEST),
+        steady(18, 26),
+        ("c",),
+        peak_mem_gb=(3.0, 9.0),
+        used_fraction=(0.1, 0.4),
+    ),
+    Archetype(
+        "full_memory_and_throttled",
+        found(EfficiencyClass.EFFICIENT, FindingCode.GPU_MEMORY_PRESSURE, FindingCode.THROTTLED),
+        training(85, 95),
+        ("c",),
+        peak_mem_gb=(63.2, 63.9),
+        throttled_fraction=(0.1, 0.3),
+    ),
+    # One of eight GPUs, and the memory of four: the bill counts the GPUs, so the memory raises nothing.
+    Archetype(
+        "idle_gpus_with_their_memory_unused",
+        found(EfficiencyClass.WASTED, FindingCode.PARALLELISM_MISMATCH, FindingCode.IDLE_GPUS),
+        some_busy(1, 85, 95),
+        ("c",),
+        host=Host(memory_fraction=(0.02, 0.08)),
+    ),
+)
+
+CLOSE_CALLS = JUST_BEYOND + JUST_WITHIN + TOGETHER

@@ -77,7 +77,7 @@ def readings_of(clock: Clock, util_percent: Floats, peak_mem: Range, rng: np.ran
     util = np.rint(np.clip(util_percent, 0.0, 100.0)).astype(np.int64)
     gpus = util.shape[1]
     peak_gb = np.minimum(rng.uniform(*peak_mem) * rng.uniform(0.97, 1.0, gpus), MEMORY_TOTAL_GB)
-    peak_gb = np.where(util.max(axis=0) > IDLE_UTIL_PERCENT_MAX, peak_gb, rng.uniform(0.01, 0.3, gpus))
+    peak_gb = np.where(util.mean(axis=0) > IDLE_UTIL_PERCENT_MAX, peak_gb, rng.uniform(0.01, 0.3, gpus))
     x = (np.cumsum(clock.bucket_s) - clock.bucket_s / 2) / clock.elapsed_s
     filled = (1 - np.exp(-x / 0.02))[:, None] * rng.uniform(0.94, 1.0, (x.size, gpus))
     return Readings(clock, util, filled * peak_gb, peak_gb)

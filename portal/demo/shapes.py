@@ -15,6 +15,7 @@ Curve = Callable[[np.random.Generator, Floats, int], Floats]
 
 START_UP_FRACTION = 0.02
 NOISE_PERCENT = 4.0
+STRAY_FRACTION = 0.002
 CHECKPOINTS = 10
 CHECKPOINT_FRACTION = 0.003
 """A checkpoint keeps the GPUs waiting for this share of the run."""
@@ -44,7 +45,7 @@ def some_busy(active: int, low: float, high: float) -> Curve:
 
     def curve(rng: np.random.Generator, x: Floats, gpus: int) -> Floats:
         util = steady(low, high)(rng, x, gpus)
-        util[:, active:] = 0.0
+        util[:, active:] = _strays(rng, x, gpus - active)
         return util
 
     return curve
@@ -62,9 +63,14 @@ def falling(first: Range, later: Range) -> Curve:
 
 def hanging(after: float, low: float, high: float) -> Curve:
     """Steadily busy for the share `after` of the run, then nothing: a hang, or an end nobody noticed."""
+    return cut_off(after, steady(low, high))
+
+
+def cut_off(after: float, before: Curve) -> Curve:
+    """Another curve for the share `after` of the run, then nothing."""
 
     def curve(rng: np.random.Generator, x: Floats, gpus: int) -> Floats:
-        return np.where(x[:, None] < after, steady(low, high)(rng, x, gpus), 0.0)
+        return np.where(x[:, None] < after, before(rng, x, gpus), 0.0)
 
     return curve
 
@@ -76,6 +82,11 @@ def delayed(until: float, low: float, high: float) -> Curve:
         return np.where(x[:, None] < until, 0.0, steady(low, high)(rng, x, gpus))
 
     return curve
+
+
+def between(first: float, last: float, low: float, high: float) -> Curve:
+    """Nothing until the share `first` of the run and after the share `last`, steadily busy between."""
+    return cut_off(last, delayed(first, low, high))
 
 
 def graded(low: float, high: float) -> Curve:
@@ -103,7 +114,7 @@ def all_but_last(idle: int, low: float, high: float) -> Curve:
 
     def curve(rng: np.random.Generator, x: Floats, gpus: int) -> Floats:
         util = steady(low, high)(rng, x, gpus)
-        util[:, gpus - idle :] = 0.0
+        util[:, gpus - idle :] = _strays(rng, x, idle)
         return util
 
     return curve
@@ -120,8 +131,8 @@ def alternating(periods: int, busy_fraction: float) -> Curve:
 
 
 def no_work() -> Curve:
-    """Nothing at all, all the time."""
-    return alternating(1, 0.0)
+    """No work, all the time; a stray reading now and then is not work."""
+    return _strays
 
 
 def _level(rng: np.random.Generator, x: Floats, gpus: int, level: Range) -> Floats:
@@ -132,3 +143,9 @@ def _level(rng: np.random.Generator, x: Floats, gpus: int, level: Range) -> Floa
     base = rng.uniform(*level) + rng.normal(0.0, 1.0, gpus)
     swing = np.sin(2 * np.pi * (3 * x + rng.uniform()))[:, None] * NOISE_PERCENT / 4
     return base + swing + rng.normal(0.0, NOISE_PERCENT, (x.size, gpus))
+
+
+def _strays(rng: np.random.Generator, x: Floats, gpus: int) -> Floats:
+    """Idle GPUs as they are read: nothing, but for single readings when a process opens the device."""
+    shape = (x.size, gpus)
+    return np.where(rng.uniform(size=shape) < STRAY_FRACTION, rng.uniform(2.0, 40.0, shape), 0.0)

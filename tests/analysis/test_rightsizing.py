@@ -305,3 +305,33 @@ def test_memory_that_ran_out_at_the_share_is_not_advised_to_cost_more() -> None:
     cpu = {"cores_allocated": 28, "busy_cores_avg": 4.0, "peak_memory_gb": 240.0, "oom_kills": 1}
     known = facts([50.0] * 4, cpu=cpu, memory_requested_gb=240.0, cpus_allocated=28, request={"--mem": "240G"})
     assert advice(known) == ()
+
+
+def test_the_energy_of_idle_modules_that_are_given_back_is_told() -> None:
+    # GPUs 0-1 work, the modules of 2-3, 4-5 and 6-7 idle at 100 W for 7200 s: 3 x 720 kJ.
+    energy = [{"energy_j": 2_880_000.0}, {}, *[{"energy_j": 720_000.0}, {}] * 3]
+    gpus = [gpu(i, 88.0 if i < 2 else 0.0, peak_mem_gb=4.0, **energy[i]) for i in range(8)]
+    known = facts([], gpus=gpus)
+    assert savings(known, advice(known)).energy_j == pytest.approx(2_160_000.0)
+    # One of the three did not tell: a sum over two would be too low.
+    gpus[2].pop("energy_j")
+    known = facts([], gpus=gpus)
+    assert savings(known, advice(known)).energy_j is None
+
+
+def test_gpus_per_task_is_changed_where_one_task_holds_them_all() -> None:
+    gpus = [gpu(index, 88.0 if index < 2 else 0.0, peak_mem_gb=4.0) for index in range(8)]
+    known = facts([], gpus=gpus, ntasks=1, request={"--gpus-per-task": "8", "--ntasks": "1"})
+    assert diff(advice(known)[0]) == ["--gpus-per-task=8 -> --gpus-per-task=2"]
+
+
+def test_memory_of_a_run_that_ran_out_of_it_is_not_advised_down() -> None:
+    cpu = {"cores_allocated": 7, "busy_cores_avg": 1.0, "peak_memory_gb": 30.0}
+    shape = {"cpus_allocated": 7, "memory_requested_gb": 256.0, "request": {"--mem": "256G"}}
+    assert advice(facts([90.0], cpu=cpu, state="OUT_OF_MEMORY", **shape)) == ()
+
+
+def test_a_run_that_the_system_ended_is_given_no_advice() -> None:
+    gpus = [gpu(index, 88.0 if index < 2 else 0.0, peak_mem_gb=4.0) for index in range(8)]
+    cpu = {"cores_allocated": 56, "busy_cores_avg": 1.0, "peak_memory_gb": 30.0}
+    assert advice(facts([], gpus=gpus, cpu=cpu, state="NODE_FAIL", memory_requested_gb=2000.0)) == ()

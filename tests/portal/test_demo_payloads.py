@@ -87,7 +87,7 @@ def test_every_number_of_a_gpu_agrees_with_the_others(kind: str) -> None:
         assert np.average(timeline["util"], weights=weights_s) == pytest.approx(gpu["avg_util"], abs=0.06)
         assert np.average(timeline["mem_gb"], weights=weights_s) == pytest.approx(gpu["avg_mem_gb"], abs=0.006)
         assert gpu["avg_util"] <= 100
-        assert max(timeline["mem_gb"]) <= gpu["peak_mem_gb"] + 0.005 <= gpu["mem_total_gb"] + 0.005
+        assert max(timeline["mem_gb"]) <= gpu["peak_mem_gb"] + 0.006 <= gpu["mem_total_gb"] + 0.006
         assert gpu["mem_total_gb"] == 63.98
         assert gpu["module_id"] == gpu["gpu_id"] // 2
         assert 40 <= gpu["temperature_peak_c"] <= 75

@@ -54,6 +54,14 @@ def test_every_format_holds_the_verdict_the_causes_the_diff_and_the_savings() ->
             assert said in content, (name, said)
 
 
+def test_the_energy_of_idle_modules_is_told_where_it_is_known() -> None:
+    # Three idle modules at 100 W for two hours: 0.6 kWh.
+    idle = [{"energy_j": 720_000.0} if index in (2, 4, 6) else {} for index in range(8)]
+    value = report([gpu(i, 88.0 if i < 2 else 0.0, peak_mem_gb=14.2, **idle[i]) for i in range(8)])
+    assert "The modules that stood idle drew 0.60 kWh." in re.sub(r"\s+", " ", report_text(value))
+    assert "stood idle drew" not in report_text(report())
+
+
 def test_the_json_is_the_agreed_shape() -> None:
     value = json.loads(report_json(report()))
     assert value["schema"] == "job-report/1"
