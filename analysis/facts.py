@@ -84,6 +84,11 @@ class JobFacts:
         return min(float(np.sum(self.measured_s)) / allocated_gpu_s, 1.0)
 
     @cached_property
+    def host_coverage_fraction(self) -> float:
+        """Nodes whose cores were measured, of all that the run held, at most 1."""
+        return min(float(np.sum(~np.isnan(self.hosts.cores_allocated))) / self.held.nodes, 1.0)
+
+    @cached_property
     def idle_fractions(self) -> Floats:
         """Share of its measured seconds each GPU was idle `(G,)`; NaN where neither count nor histogram tells."""
         histogram_s = self.gpus.histogram_s

@@ -21,6 +21,7 @@ POWER_OVER_CAP_MAX = 2.0
 # The hooks of a job run a little before and after what Slurm counts (slurm.conf(5), Prolog and Epilog).
 HOOKS_S = 60.0
 CLOCK_SLACK_FRACTION = 0.05
+NODES_NAMED_MAX = 6
 MODULES_MAX = 1024
 """Above any module or GPU number on a node: `metrics.payloads` refuses higher ones."""
 
@@ -59,18 +60,25 @@ def _own_nodes(record: JobRecord, metrics: RunMetrics) -> tuple[RunMetrics, list
     """Leaves out nodes that Slurm did not give to the job, and a second summary of one node under a longer name."""
     own = {_short(node) for node in record.nodes}
     seen: set[str] = set()
+    strangers, twins = [], []
     keep = np.ones(len(metrics.nodes), dtype=bool)
-    reasons = []
-    for index, node in enumerate(metrics.nodes):
-        name = _short(node)
+    for index, name in enumerate(map(_short, metrics.nodes)):
         if own and name not in own:
-            reasons.append(f"{node}: not a node of this job, left out")
-            keep[index] = False
+            strangers.append(metrics.nodes[index])
         elif name in seen:
-            reasons.append(f"{node}: the same node under another name, left out")
-            keep[index] = False
-        seen.add(name)
+            twins.append(metrics.nodes[index])
+        else:
+            seen.add(name)
+            continue
+        keep[index] = False
+    reasons = [f"{_named(strangers)}: not of this job, left out"] if strangers else []
+    reasons += [f"{_named(twins)}: known under another name already, left out"] if twins else []
     return (metrics if np.all(keep) else _only_nodes(metrics, keep)), reasons
+
+
+def _named(nodes: list[str]) -> str:
+    unnamed = len(nodes) - NODES_NAMED_MAX
+    return ", ".join(nodes[:NODES_NAMED_MAX]) + (f" and {unnamed:,} more nodes" if unnamed > 0 else "")
 
 
 def _short(node: str) -> str:

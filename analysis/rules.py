@@ -1,7 +1,8 @@
 """Root causes: one pure function each, all in `RULES`; several may hold for one job.
 
 A finding that rests on measurements loses confidence with missing coverage; one that rests on Slurm's record alone
-(`timeout`, `walltime_overrequest`, an out-of-memory state) does not.
+(`timeout`, `walltime_overrequest`, an out-of-memory state), or on hosts that were all measured
+(`cores_or_memory_beyond_share`), does not.
 """
 
 from __future__ import annotations
@@ -58,8 +59,10 @@ def findings(facts: JobFacts, limits: Limits = LIMITS) -> tuple[Finding, ...]:
     """Everything that holds, first what fixing would save most; equal ones surest first, then in the order of `RULES`.
 
     A run that the system ended tells nothing about how it would have gone on: nothing in it is held against anyone.
+    What no measured second supports, in a run of no known length, is not said at all.
     """
-    held = [finding for rule in RULES if (finding := rule(facts, limits)) is not None]
+    raised = [finding for rule in RULES if (finding := rule(facts, limits)) is not None]
+    held = [finding for finding in raised if finding.confidence > 0]
     if facts.record.is_system_failure:
         held = [finding for finding in held if finding.code in OF_THE_SYSTEM]
     return tuple(sorted(held, key=lambda finding: (-expected_gain(finding, limits), -finding.confidence)))

@@ -60,7 +60,7 @@ def host_oversubscription(facts: JobFacts, limits: Limits = LIMITS) -> Finding |
     return Finding(
         FindingCode.HOST_OVERSUBSCRIPTION,
         confidence(
-            facts.coverage_fraction,
+            facts.host_coverage_fraction,
             margin_above(float(pressure[worst]), limits.cpu_pressure_fraction),
             1 - 1 / float(per_core[worst]),
         ),

@@ -167,10 +167,11 @@ def test_an_empty_timeline_or_one_sample_still_gives_a_class(timeline: dict[str,
 
 
 def test_a_job_of_no_length_is_partial_and_short_and_bills_nothing() -> None:
-    judged = assess(job_record(walltime_used_s=0), metrics_of(node_payload()))
+    judged = assess(job_record(walltime_used_s=0), metrics_of(node_payload([0.0] * 8)))
     assert judged.efficiency.is_partial
     assert judged.efficiency.uncounted_reason == "short"
     assert judged.efficiency.gpu_hours == 0
+    assert judged.findings == ()
     assert any("Slurm recorded none" in said for said in judged.not_measured)
 
 
@@ -195,8 +196,8 @@ def test_a_strangers_node_and_a_node_under_two_names_do_not_count() -> None:
     judged = assess(job_record(), metrics_of(*nodes))
     assert judged.efficiency.avg_gpu_util == pytest.approx(90.0)
     assert judged.efficiency.measured_gpus == 8
-    assert "nid005123.lumi: the same node under another name, left out" in judged.not_measured
-    assert "nid009999: not a node of this job, left out" in judged.not_measured
+    assert "nid005123.lumi: known under another name already, left out" in judged.not_measured
+    assert "nid009999: not of this job, left out" in judged.not_measured
 
 
 def test_a_capacity_of_nothing_or_a_peak_above_it_is_dropped_and_named() -> None:

@@ -114,3 +114,9 @@ def test_cores_beyond_the_share_raise_the_bill_too() -> None:
     assert found(one_gpu(30.0, 1.2, **wide), SHARE).evidence["needed_slices"] == 1
     # 1.2 x 46 busy cores = 56: all of them are needed.
     assert found(one_gpu(30.0, 46.0, **wide), SHARE) is None
+
+
+def test_a_crowded_host_is_named_where_no_gpu_could_be_read() -> None:
+    cpu = {"cores_allocated": 56, "ranks": 8, "threads_per_rank": 14.0, "pressure_cpu_s": 3960.0}
+    silent = [gpu(0, None, missing={"avg_util": "no reading"})]
+    assert found(facts([], gpus=silent, cpu=cpu), THREADS).confidence == pytest.approx(0.75)
