@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     Bucket = tuple[float, ...]
 
 _SUMS = (
-    "measured_s util_s mem_byte_s mem_s mem_peak samples power_w_s power_s power_peak_w energy_j throttled_s throttle_s"
+    "util_s mem_byte_s mem_s mem_peak samples power_w_s power_s power_peak_w energy_j throttled_s throttle_s"
     " temperature_peak_c gfx_clock_sum gfx_clock_count mem_clock_sum mem_clock_count busy_acc busy_weight"
 ).split()
 
@@ -23,7 +23,6 @@ class GpuTotals:
 
     hist: list[float]
     reasons: dict[str, str]
-    measured_s: float
     util_s: float
     mem_byte_s: float
     mem_s: float
@@ -49,10 +48,13 @@ class GpuTotals:
         for name in _SUMS:
             setattr(self, name, 0.0)
 
+    @property
+    def measured_s(self) -> float:
+        return sum(self.hist)
+
     def add(self, dt_s: float, util: float, used_bytes: int) -> None:
         """One sample of use and memory; both must be known."""
         self.hist[int(util + 0.5)] += dt_s
-        self.measured_s += dt_s
         self.util_s += util * dt_s
         self.samples += 1
         self.mem_byte_s += used_bytes * dt_s
@@ -63,7 +65,6 @@ class GpuTotals:
     def add_util(self, dt_s: float, util: float) -> None:
         """One sample of use alone, where memory could not be read."""
         self.hist[int(util + 0.5)] += dt_s
-        self.measured_s += dt_s
         self.util_s += util * dt_s
         self.samples += 1
 
@@ -86,7 +87,8 @@ class GpuTotals:
         self.reasons.setdefault(name, reason)
 
     def state(self) -> dict[str, Any]:
-        return {"hist": self.hist, "reasons": self.reasons, **{name: getattr(self, name) for name in _SUMS}}
+        kept = {"hist": self.hist, "reasons": self.reasons, "measured_s": self.measured_s}
+        return {**kept, **{name: getattr(self, name) for name in _SUMS}}
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> GpuTotals:
