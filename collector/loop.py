@@ -51,6 +51,7 @@ class Sampler:
         if dt_s > GAP_INTERVALS * self.interval_s:
             self.gap_s += dt_s - self.interval_s
             dt_s = self.interval_s
+            self.timeline.advance(now_s - dt_s)
         self.source.tick(dt_s)
         self.elapsed_s = now_s
         if now_s >= self.timeline.ends_s:
@@ -94,6 +95,7 @@ class Sampler:
         self.restarts, self.lost_checkpoints = state["restarts"] + 1, state["lost_checkpoints"]
         self.gap_s = state["gap_s"] + max(now_s - state["elapsed_s"], 0.0)
         self.elapsed_s = max(now_s, state["elapsed_s"])
+        self.timeline.advance(self.elapsed_s)
 
 
 def run(config: Config, folder: str) -> None:
