@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timezone
 
+from collector.totals import buckets
 from collector.wire import HISTOGRAM_BINS, IDLE_UTIL_PERCENT_MAX, NODE_SUMMARY, VERSION
 
 TYPE_CHECKING = False
@@ -150,13 +151,13 @@ def _power(gpu: dict[str, Any], totals: dict[str, Any], package_j: float | None)
 
 def _points(timeline: dict[str, Any], position: int) -> dict[str, Any] | None:
     """The bounded timeline of one GPU; a bucket without a sample is a gap."""
-    buckets = timeline["buckets"][position]
-    if not buckets:
+    points = buckets(timeline, position)
+    if not points:
         return None
     return {
         "step_s": timeline["step_s"],
-        "util": [_short(util_s / s, 1) if s > 0 else None for util_s, s, _, _ in buckets],
-        "mem_gb": [_short(byte_s / s / BYTES_PER_GB, 2) if s > 0 else None for _, _, byte_s, s in buckets],
+        "util": [_short(util_s / s, 1) if s > 0 else None for util_s, s, _, _ in points],
+        "mem_gb": [_short(byte_s / s / BYTES_PER_GB, 2) if s > 0 else None for _, _, byte_s, s in points],
     }
 
 

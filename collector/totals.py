@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from array import array
+
 from collector.wire import HISTOGRAM_BINS, TIMELINE_POINTS_MAX
 
 TYPE_CHECKING = False
@@ -9,6 +11,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     Bucket = tuple[float, ...]
+
+BUCKET_SIZE = 4
 
 _SUMS = (
     "util_s mem_byte_s mem_s mem_peak samples power_w_s power_s power_peak_w energy_j throttled_s throttle_s"
@@ -105,13 +109,13 @@ class Timeline:
     A bucket is the growth of a GPU's sums since the bucket began, so a tick costs nothing here but one comparison.
     """
 
-    __slots__ = ("_marks", "buckets", "ends_s", "gpus", "step_s")
+    __slots__ = ("_marks", "_rows", "ends_s", "gpus", "step_s")
 
     def __init__(self, gpus: list[GpuTotals], step_s: float) -> None:
         self.gpus = gpus
         self.step_s = step_s
-        # Per GPU and bucket: (busy percent-seconds, seconds, byte-seconds, seconds of memory).
-        self.buckets: list[list[Bucket]] = [[] for _ in gpus]
+        # Per GPU the numbers of its buckets in a row, since boxed ones would be a twentieth of the whole process.
+        self._rows = [array("d") for _ in gpus]
         self.ends_s = step_s
         self._marks = [_sums(gpu) for gpu in gpus]
 
@@ -120,7 +124,7 @@ class Timeline:
         while now_s >= self.ends_s:
             self._close()
             self.ends_s += self.step_s
-            if len(self.buckets[0]) >= TIMELINE_POINTS_MAX:
+            if len(self._rows[0]) >= TIMELINE_POINTS_MAX * BUCKET_SIZE:
                 self._double()
 
     def finish(self) -> None:
@@ -130,27 +134,38 @@ class Timeline:
 
     def _close(self) -> None:
         for index, gpu in enumerate(self.gpus):
-            now, before = _sums(gpu), self._marks[index]
-            self.buckets[index].append(tuple(a - b for a, b in zip(now, before)))
+            util_s, measured_s, mem_byte_s, mem_s = now = _sums(gpu)
+            before = self._marks[index]
+            grown = util_s - before[0], measured_s - before[1], mem_byte_s - before[2], mem_s - before[3]
+            self._rows[index].extend(grown)
             self._marks[index] = now
 
     def _double(self) -> None:
-        for index, row in enumerate(self.buckets):
-            pairs = zip(row[::2], row[1::2])
-            self.buckets[index] = [tuple(a + b for a, b in zip(first, second)) for first, second in pairs]
+        for index, row in enumerate(self._rows):
+            merged = array("d")
+            for start in range(0, len(row), 2 * BUCKET_SIZE):
+                merged.extend(row[start + place] + row[start + BUCKET_SIZE + place] for place in range(BUCKET_SIZE))
+            self._rows[index] = merged
         self.step_s *= 2
-        self.ends_s = (len(self.buckets[0]) + 1) * self.step_s
+        self.ends_s = (len(self._rows[0]) // BUCKET_SIZE + 1) * self.step_s
 
     def state(self) -> dict[str, Any]:
-        return {"step_s": self.step_s, "ends_s": self.ends_s, "buckets": self.buckets, "marks": self._marks}
+        rows = [row.tobytes() for row in self._rows]
+        return {"step_s": self.step_s, "ends_s": self.ends_s, "rows": rows, "marks": self._marks}
 
     @classmethod
     def from_state(cls, gpus: list[GpuTotals], state: dict[str, Any]) -> Timeline:
         timeline = cls(gpus, state["step_s"])
         timeline.ends_s = state["ends_s"]
-        timeline.buckets = [list(row) for row in state["buckets"]]
+        timeline._rows = [array("d", row) for row in state["rows"]]
         timeline._marks = list(state["marks"])
         return timeline
+
+
+def buckets(state: dict[str, Any], position: int) -> list[Bucket]:
+    """Of one GPU in a timeline's state: (busy percent-seconds, seconds, byte-seconds, seconds of memory) by bucket."""
+    row = array("d", state["rows"][position])
+    return [tuple(row[start : start + BUCKET_SIZE]) for start in range(0, len(row), BUCKET_SIZE)]
 
 
 def _sums(gpu: GpuTotals) -> Bucket:
