@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from array import array
+import struct
 
 from collector.wire import HISTOGRAM_BINS, TIMELINE_POINTS_MAX
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     Bucket = tuple[float, ...]
 
-BUCKET_SIZE = 4
+BUCKET = struct.Struct("<4d")
 
 _SUMS = (
     "util_s mem_byte_s mem_s mem_peak samples power_w_s power_s power_peak_w energy_j throttled_s throttle_s"
@@ -114,8 +114,8 @@ class Timeline:
     def __init__(self, gpus: list[GpuTotals], step_s: float) -> None:
         self.gpus = gpus
         self.step_s = step_s
-        # Per GPU the numbers of its buckets in a row, since boxed ones would be a twentieth of the whole process.
-        self._rows = [array("d") for _ in gpus]
+        # Per GPU its buckets packed in a row: as objects they would be a twentieth of the whole process.
+        self._rows = [bytearray() for _ in gpus]
         self.ends_s = step_s
         self._marks = [_sums(gpu) for gpu in gpus]
 
@@ -124,7 +124,7 @@ class Timeline:
         while now_s >= self.ends_s:
             self._close()
             self.ends_s += self.step_s
-            if len(self._rows[0]) >= TIMELINE_POINTS_MAX * BUCKET_SIZE:
+            if len(self._rows[0]) >= TIMELINE_POINTS_MAX * BUCKET.size:
                 self._double()
 
     def finish(self) -> None:
@@ -137,35 +137,33 @@ class Timeline:
             util_s, measured_s, mem_byte_s, mem_s = now = _sums(gpu)
             before = self._marks[index]
             grown = util_s - before[0], measured_s - before[1], mem_byte_s - before[2], mem_s - before[3]
-            self._rows[index].extend(grown)
+            self._rows[index] += BUCKET.pack(*grown)
             self._marks[index] = now
 
     def _double(self) -> None:
         for index, row in enumerate(self._rows):
-            merged = array("d")
-            for start in range(0, len(row), 2 * BUCKET_SIZE):
-                merged.extend(row[start + place] + row[start + BUCKET_SIZE + place] for place in range(BUCKET_SIZE))
-            self._rows[index] = merged
+            points = list(BUCKET.iter_unpack(row))
+            merged = (map(float.__add__, first, second) for first, second in zip(points[::2], points[1::2]))
+            self._rows[index] = bytearray().join(BUCKET.pack(*point) for point in merged)
         self.step_s *= 2
-        self.ends_s = (len(self._rows[0]) // BUCKET_SIZE + 1) * self.step_s
+        self.ends_s = (len(self._rows[0]) // BUCKET.size + 1) * self.step_s
 
     def state(self) -> dict[str, Any]:
-        rows = [row.tobytes() for row in self._rows]
+        rows = [bytes(row) for row in self._rows]
         return {"step_s": self.step_s, "ends_s": self.ends_s, "rows": rows, "marks": self._marks}
 
     @classmethod
     def from_state(cls, gpus: list[GpuTotals], state: dict[str, Any]) -> Timeline:
         timeline = cls(gpus, state["step_s"])
         timeline.ends_s = state["ends_s"]
-        timeline._rows = [array("d", row) for row in state["rows"]]
+        timeline._rows = [bytearray(row) for row in state["rows"]]
         timeline._marks = list(state["marks"])
         return timeline
 
 
 def buckets(state: dict[str, Any], position: int) -> list[Bucket]:
     """Of one GPU in a timeline's state: (busy percent-seconds, seconds, byte-seconds, seconds of memory) by bucket."""
-    row = array("d", state["rows"][position])
-    return [tuple(row[start : start + BUCKET_SIZE]) for start in range(0, len(row), BUCKET_SIZE)]
+    return list(BUCKET.iter_unpack(state["rows"][position]))
 
 
 def _sums(gpu: GpuTotals) -> Bucket:
