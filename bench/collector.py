@@ -136,7 +136,7 @@ def command_s(folder: Path) -> float:
     return sum(seconds) / len(seconds)
 
 
-def rss_mb(node: Node, program: str, before: dict) -> float:
+def rss_mb(node: Node, top: str, before: dict) -> float:
     """Resident megabytes of a sampling process that was started as the prolog does it and goes on from `before`."""
     node.show(random.Random(3), 30)
     folder = Path(node.config.jobs_dir) / "1.0"
@@ -144,9 +144,8 @@ def rss_mb(node: Node, program: str, before: dict) -> float:
     statefile.save(f"{folder}/job", {**node.job(), "started_monotonic_s": time.monotonic() - 2 * LONG_JOB_S})
     statefile.save(f"{folder}/checkpoint", before)
     os.mkfifo(folder / "wake")
-    sys.argv[0] = program
     process = subprocess.Popen(
-        [*hooks.interpreter(), "run", "--config", str(node.config_file), "--job", str(folder)],
+        [*hooks.interpreter(top), "run", "--config", str(node.config_file), "--job", str(folder)],
         env={"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"}, cwd="/",
     )  # fmt: skip
     until = time.monotonic() + 30
@@ -218,7 +217,7 @@ def main() -> None:
             ("command start / tick", start_s / tick_s, ">=", 70, f"{start_s * 1e3:.0f} ms of CPU a start"),
             (
                 "resident MB, package",
-                rss_mb(node, "collector", state),
+                rss_mb(node, hooks.TOP, state),
                 "<=",
                 10,
                 "timeline full, started as the prolog does it",

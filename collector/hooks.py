@@ -30,6 +30,9 @@ LAST_WORDS_S = 0.7
 NICE = 19
 IONICE = "/usr/bin/ionice"
 
+TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+"""Where this collector lies: a folder, or the path of a zip file."""
+
 
 def prolog(config: Config, config_file: str, environment: Mapping[str, str]) -> None:
     """Write down the job and start its sampling process; jobs without GPUs are none of our business."""
@@ -136,11 +139,10 @@ def _become(arguments: list[str]) -> None:
     os.execve(command[0], command, environment)  # noqa: S606
 
 
-def interpreter() -> list[str]:
-    """How this collector was started: as a zip file, or as a package beside the working tree."""
-    program = sys.argv[0]
-    start = [sys.executable, "-I", "-S"]
-    if program.endswith(".pyz"):
-        return [*start, program]
-    top = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    return [*start, "-c", f"import sys; sys.path.insert(0, {top!r}); from collector.__main__ import main; main()"]
+def interpreter(top: str = TOP) -> list[str]:
+    """How a command of the collector is started from the folder or the zip file that holds it.
+
+    Not as `python FILE.pyz`: that loads modules which would stay in memory for the whole job.
+    """
+    start = f"import sys; sys.path.insert(0, {top!r}); from collector.__main__ import main; main()"
+    return [sys.executable, "-I", "-S", "-c", start]
