@@ -7,6 +7,7 @@ does not answer, what the epilog knew goes out alone: accounting completes it.
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import time
 from datetime import datetime, timezone
@@ -171,18 +172,20 @@ def _hostnames(scontrol: str, nodes: str) -> list[str]:
 
 
 def _run(command: list[str]) -> str:
+    """What a command printed, empty where it failed or took too long; whatever it started ends with it."""
+    environment = {**os.environ, "TZ": "UTC"}
+    pipes: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
     try:
-        done = subprocess.run(
-            command,
-            capture_output=True,
-            stdin=subprocess.DEVNULL,
-            timeout=ASK_TIMEOUT_S,
-            env={**os.environ, "TZ": "UTC"},
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        process = subprocess.Popen(command, env=environment, start_new_session=True, **pipes)
+    except OSError:
         return ""
-    return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else ""
+    with process:
+        try:
+            printed, _ = process.communicate(timeout=ASK_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            return ""
+    return str(printed, "utf-8", "replace") if process.returncode == 0 else ""
 
 
 def _tres(written: str) -> dict[str, str]:
