@@ -43,6 +43,7 @@ lint: setup ## Formatting, lint and types
 
 bench: setup ## Measure the pipeline as ratios against limits of the same run
 	$(BIN)/python -m bench.pipeline
+	$(BIN)/python -m bench.collector
 
 format: setup ## Mend formatting and simple lint
 	$(BIN)/ruff format .

@@ -32,6 +32,9 @@ IONICE = "/usr/bin/ionice"
 KEPT_VARIABLES = ("SLURM_CONF", "SLURMD_NODENAME")
 """What slurmd itself tells its hooks of where they are."""
 
+TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+"""Where this collector lies: a folder, or the path of a zip file."""
+
 
 def prolog(config: Config, config_file: str, environment: Mapping[str, str]) -> None:
     """Write down the job and start its sampling process; jobs without GPUs are none of our business."""
@@ -141,10 +144,10 @@ def _become(arguments: list[str]) -> None:
     os.execve(command[0], command, environment)  # noqa: S606
 
 
-def interpreter() -> list[str]:
-    """How to start the collector again: its package is found in a zip file as in a folder, and costs less memory so."""
-    top = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    return [
-        *[sys.executable, "-I", "-S", "-c"],
-        f"import sys; sys.path.insert(0, {top!r}); from collector.__main__ import main; main()",
-    ]
+def interpreter(top: str = TOP) -> list[str]:
+    """How a command of the collector is started from the folder or the zip file that holds it.
+
+    Not as `python FILE.pyz`: that loads modules which would stay in memory for the whole job.
+    """
+    start = f"import sys; sys.path.insert(0, {top!r}); from collector.__main__ import main; main()"
+    return [sys.executable, "-I", "-S", "-c", start]

@@ -137,6 +137,7 @@ def test_throttled_time_is_the_time_of_ticks_with_a_throttle_bit(node: FakeNode)
     for throttle in (0, 4, 0, 0xFFFFFFFF):
         node.gpus[0].show(50, throttle=throttle)
         found.tick(2.0)
+        found.slow_tick(2.0)
     assert (found.gpus[0].totals.throttled_s, found.gpus[0].totals.throttle_s) == (2.0, 6.0)
 
 
