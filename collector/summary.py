@@ -122,7 +122,7 @@ def _use(totals: dict[str, Any], measured_s: float, scale: float | None) -> dict
         "measured_s": round(measured_s, 3),
         "idle_s": round(idle_s, 3),
         "active_s": round(measured_s - idle_s, 3),
-        "util_histogram_s": {str(percent): round(s, 2) for percent, s in enumerate(histogram_s) if s > 0},
+        "util_histogram_s": {str(percent): _whole(round(s, 2)) for percent, s in enumerate(histogram_s) if s > 0},
     }
 
 
@@ -156,19 +156,23 @@ def _points(timeline: dict[str, Any], position: int) -> dict[str, Any] | None:
         return None
     return {
         "step_s": timeline["step_s"],
-        "util": [_short(util_s / s, 1) if s > 0 else None for util_s, s, _, _ in points],
-        "mem_gb": [_short(byte_s / s / BYTES_PER_GB, 2) if s > 0 else None for _, _, byte_s, s in points],
+        "util": [_short(util_s / s) if s > 0 else None for util_s, s, _, _ in points],
+        "mem_gb": [_short(byte_s / s / BYTES_PER_GB) if s > 0 else None for _, _, byte_s, s in points],
     }
 
 
-def _short(value: float, digits: int) -> float:
-    """A point of a timeline, which is for looking at: one digit fewer from 10 up, and no empty decimals.
+def _short(value: float) -> float:
+    """A point of a timeline, which is for looking at: a decimal below 10 alone, and none that is zero.
 
-    >>> _short(3.14, 1), _short(81.62, 1), _short(40.56, 2)
-    (3.1, 82, 40.6)
+    >>> _short(3.14), _short(7.0), _short(81.62)
+    (3.1, 7, 82)
     """
-    rounded = round(value, digits if value < 10 else digits - 1)
-    return int(rounded) if rounded == int(rounded) else rounded
+    return _whole(round(value, 1)) if value < 10 else round(value)
+
+
+def _whole(value: float) -> float:
+    """The same number, without decimals that say nothing."""
+    return int(value) if value == int(value) else value
 
 
 def _cpu(job: dict[str, Any], host: dict[str, Any]) -> dict[str, Any]:

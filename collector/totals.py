@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 
-from collector.wire import HISTOGRAM_BINS, TIMELINE_POINTS_MAX
+from collector.wire import HISTOGRAM_BINS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +18,10 @@ _SUMS = (
     "util_s mem_byte_s mem_s mem_peak samples power_w_s power_s power_peak_w energy_j throttled_s throttle_s"
     " temperature_peak_c gfx_clock_sum gfx_clock_count mem_clock_sum mem_clock_count busy_acc busy_weight"
 ).split()
+
+
+POINTS_MAX = 120
+"""Fewer than the 240 that the portal takes, so that the payload of a whole node stays below 12 kB."""
 
 
 class GpuTotals:
@@ -124,7 +128,7 @@ class Timeline:
         while now_s >= self.ends_s:
             self._close()
             self.ends_s += self.step_s
-            if len(self._rows[0]) >= TIMELINE_POINTS_MAX * BUCKET.size:
+            if len(self._rows[0]) >= POINTS_MAX * BUCKET.size:
                 self._double()
 
     def finish(self) -> None:

@@ -14,13 +14,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from collector import statefile
 from collector.job import NoGpuJob, from_environment
-from metrics import payloads
 from tests.collector.fake_node import FakeNode
+from tests.payloads import decoded
 
 SAMPLES = Path(__file__).parents[1] / "samples/slurm/hooks"
 HOOK_S_MAX = 4.0
@@ -144,12 +143,6 @@ def node(tmp_path: Path) -> Iterator[Node]:
 def measured(payload: dict[str, Any]) -> list[float]:
     """The mean use of every GPU of a payload that the portal takes."""
     return [gpu.avg_util for gpu in decoded(payload).gpus]
-
-
-def decoded(payload: dict[str, Any]) -> payloads.NodePayload:
-    found = msgspec.json.decode(json.dumps(payload), type=payloads.NodePayload)
-    assert payloads.problems(found) == []
-    return found
 
 
 def checkpoint(node: Node, job: str = "7.0") -> dict[str, Any]:
