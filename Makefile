@@ -6,10 +6,10 @@ BIN := $(VENV)/bin
 MANAGE := $(BIN)/python manage.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo run worker test lint bench score format clean
+.PHONY: help setup demo run worker collector test lint bench score format clean
 
 help: ## List the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(VENV)/.ready: requirements.txt requirements-dev.txt constraints.txt deploy/system-packages
 	deploy/system-packages runtime
@@ -30,6 +30,9 @@ worker: setup ## Do the background work: Celery with REDIS_URL, one local proces
 	@if [ -n "$$REDIS_URL" ]; then exec $(BIN)/celery -A portal worker --beat --schedule var/celerybeat --loglevel INFO; \
 	else exec $(MANAGE) worker; fi
 
+collector: ## Build dist/kaiku-collector.pyz, the one file for compute nodes (NODE_PYTHON: their Python)
+	deploy/collector-zip dist/kaiku-collector.pyz
+
 test: setup ## Run the suite that this machine can run, and say what was left out
 	PYTHON_BIN=$(BIN) tests/run
 
@@ -38,8 +41,9 @@ lint: setup ## Formatting, lint and types
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-bench: setup ## Measure pipeline and analysis as ratios against limits of the same run
+bench: setup ## Measure pipeline, collector and analysis as ratios against limits of the same run
 	$(BIN)/python -m bench.pipeline
+	$(BIN)/python -m bench.collector
 	$(BIN)/python -m bench.analysis
 
 score: setup ## Precision, recall and false alarms of every finding over the labelled runs
@@ -50,4 +54,4 @@ format: setup ## Mend formatting and simple lint
 	$(BIN)/ruff check --fix .
 
 clean: ## Remove what the embedded mode and the tools made
-	rm -rf var .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf var dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from itertools import islice
 
 import msgspec
+from django.conf import settings
 from django.db.models import Q, QuerySet
 
 from analysis.assess import Assessment, assess
@@ -22,9 +23,6 @@ from jobs.models import Job
 from jobs.records import ENDED_STATES
 from jobs.selectors import record_of
 from metrics.selectors import changed_keys, revisions, run_metrics
-
-SETTLE_TIME = timedelta(minutes=5)
-"""How long after its end a run waits for nodes that have not sent their last summary."""
 
 SCAN_SIZE = 500
 NEVER_MEASURED = (0, 0)
@@ -124,5 +122,7 @@ def is_judged(job: Job, revision: int) -> bool:
 
 
 def _is_settled(job: Job, final_nodes: int, now: datetime) -> bool:
+    """Whether every node has sent its last summary, or has had the time that a site grants it."""
     all_nodes = job.node_count or len(job.nodes)
-    return bool(all_nodes and final_nodes >= all_nodes) or (job.ended_at or job.changed_at) + SETTLE_TIME <= now
+    settled_at = (job.ended_at or job.changed_at) + timedelta(seconds=settings.SETTLE_SECONDS)
+    return bool(all_nodes and final_nodes >= all_nodes) or settled_at <= now

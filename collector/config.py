@@ -76,7 +76,19 @@ def _take(config: Config, line: str, where: str, node: str) -> None:
     default = getattr(Config, name, None) if name.isidentifier() and not name.startswith("_") else None
     if not separator or not isinstance(default, (str, float)):
         raise ConfigError(f"{where}: no setting called {name[:40]!r}")
+    if isinstance(default, float):
+        setattr(config, name, _number(value, f"{where}: {name}"))
+    elif value.isprintable():
+        setattr(config, name, value.replace("{node}", node))
+    else:
+        raise ConfigError(f"{where}: {name} holds a control character")
+
+
+def _number(value: str, where: str) -> float:
     try:
-        setattr(config, name, float(value) if isinstance(default, float) else value.replace("{node}", node))
+        number = float(value)
     except ValueError as error:
-        raise ConfigError(f"{where}: {name} must be a number") from error
+        raise ConfigError(f"{where} must be a number") from error
+    if not 0 <= number < float("inf"):
+        raise ConfigError(f"{where} must be a finite number, zero or more")
+    return number

@@ -125,8 +125,8 @@ class Layout:
     def __init__(self, key: tuple[int, int]) -> None:
         self.key = key
         self.size, fields = LAYOUTS[key]
-        self.fast = _reader(_FAST, fields)
-        self.slow = _reader(_SLOW, fields)
+        self.fast = _reader(_FAST, fields, self.size)
+        self.slow = _reader(_SLOW, fields, self.size)
         # A 32-bit energy count wraps within minutes; a 64-bit one never does.
         self.energy_wraps = fields["energy"][0] == "I"
 
@@ -142,21 +142,21 @@ def layout_of(blob: bytes) -> Layout | None:
     return Layout((major, minor))
 
 
-def _reader(names: Sequence[str], fields: Fields) -> Callable[[bytes], Sequence[Any]]:
+def _reader(names: Sequence[str], fields: Fields, size: int) -> Callable[[bytes], Sequence[Any]]:
     """One unpack for all of `names`, whatever their order in the table."""
     present = sorted((fields[name][1], fields[name][0], name) for name in names if name in fields)
     form, position = "<", 0
     for offset, code, _ in present:
         form += f"{offset - position}x{code}"
         position = offset + struct.calcsize(code)
-    unpack_from = struct.Struct(form).unpack_from
+    unpack = struct.Struct(f"{form}{size - position}x").unpack
     order = [name for _, _, name in present]
     if order == list(names):
-        return unpack_from
+        return unpack
     positions = [order.index(name) if name in order else None for name in names]
 
     def read(blob: bytes) -> Sequence[Any]:
-        values = unpack_from(blob)
+        values = unpack(blob)
         return [None if position is None else values[position] for position in positions]
 
     return read

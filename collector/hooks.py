@@ -29,6 +29,11 @@ LAST_WORDS_S = 0.7
 
 NICE = 19
 IONICE = "/usr/bin/ionice"
+KEPT_VARIABLES = ("SLURM_CONF", "SLURMD_NODENAME")
+"""What slurmd itself tells its hooks of where they are."""
+
+TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+"""Where this collector lies: a folder, or the path of a zip file."""
 
 
 def prolog(config: Config, config_file: str, environment: Mapping[str, str]) -> None:
@@ -72,11 +77,12 @@ def epilog(config: Config, config_file: str, environment: Mapping[str, str]) -> 
     """End the sampling of a job, put its payload on disk, and leave the sending to a process of its own."""
     job_id = whole(environment.get("SLURM_JOB_ID"))
     folders = [folder for folder in closing.job_folders(config) if closing.job_of(folder) == job_id]
+    was_written_down = any(statefile.read(f"{folder}/job") for folder in folders)
     ended = {"ended_at": time.time(), "exit_status": whole(environment.get("SLURM_JOB_EXIT_CODE")) or 0}
     for folder in folders:
         closing.end(folder, ended, LAST_WORDS_S)
         closing.close(config, folder)
-    if not folders:
+    if not was_written_down:
         _say_unmeasured(config, environment, ended)
     detach(["ship", "--config", config_file])
 
@@ -88,8 +94,11 @@ def _say_unmeasured(config: Config, environment: Mapping[str, str], ended: dict[
     except NoGpuJob:
         return
     job.update(started_at=ended["ended_at"])
-    reason = f"not sampled: {statefile.read(config.hook_error_file) or 'no prolog ran for this job on this node'}"
+    why = statefile.read(config.hook_error_file)
+    reason = f"not sampled: {why or 'no prolog ran for this job on this node'}"
     closing.keep(config, {**node_summary(job, None, ended["ended_at"], [reason]), "sequence": 0})
+    if why:
+        os.unlink(config.hook_error_file)
 
 
 def _end_overtaken(config: Config, gpus: set[int]) -> None:
@@ -129,18 +138,16 @@ def _become(arguments: list[str]) -> None:
     command = [*interpreter(), *arguments]
     # The path of the collector itself, never one that a job could set.
     environment = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8"}
-    if "SLURM_CONF" in os.environ:
-        environment["SLURM_CONF"] = os.environ["SLURM_CONF"]
+    environment.update({name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ})
     if os.path.exists(IONICE):
         command = [IONICE, "-c3", *command]
     os.execve(command[0], command, environment)  # noqa: S606
 
 
-def interpreter() -> list[str]:
-    """How this collector was started: as a zip file, or as a package beside the working tree."""
-    program = sys.argv[0]
-    start = [sys.executable, "-I", "-S"]
-    if program.endswith(".pyz"):
-        return [*start, program]
-    top = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    return [*start, "-c", f"import sys; sys.path.insert(0, {top!r}); from collector.__main__ import main; main()"]
+def interpreter(top: str = TOP) -> list[str]:
+    """How a command of the collector is started from the folder or the zip file that holds it.
+
+    Not as `python FILE.pyz`: that loads modules which would stay in memory for the whole job.
+    """
+    start = f"import sys; sys.path.insert(0, {top!r}); from collector.__main__ import main; main()"
+    return [sys.executable, "-I", "-S", "-c", start]

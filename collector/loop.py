@@ -34,6 +34,7 @@ class Sampler:
     def __init__(self, config: Config, job: dict[str, Any], found: Source, calibration: Calibration) -> None:
         self.config, self.job, self.source, self.calibration = config, job, found, calibration
         self.interval_s = max(config.interval_s, found.interval_min_s)
+        self.gap_after_s = GAP_INTERVALS * self.interval_s
         self.timeline = Timeline([gpu.totals for gpu in found.gpus], self.interval_s)
         is_whole_node = bool(job.get("is_whole_node"))
         roots = {"proc": config.proc_root, "cgroup": config.cgroup_root}
@@ -48,9 +49,10 @@ class Sampler:
         dt_s = now_s - self.elapsed_s
         if dt_s <= 0:
             return
-        if dt_s > GAP_INTERVALS * self.interval_s:
+        if dt_s > self.gap_after_s:
             self.gap_s += dt_s - self.interval_s
             dt_s = self.interval_s
+            self.timeline.advance(now_s - dt_s)
         self.source.tick(dt_s)
         self.elapsed_s = now_s
         if now_s >= self.timeline.ends_s:
@@ -94,6 +96,7 @@ class Sampler:
         self.restarts, self.lost_checkpoints = state["restarts"] + 1, state["lost_checkpoints"]
         self.gap_s = state["gap_s"] + max(now_s - state["elapsed_s"], 0.0)
         self.elapsed_s = max(now_s, state["elapsed_s"])
+        self.timeline.advance(self.elapsed_s)
 
 
 def run(config: Config, folder: str) -> None:

@@ -7,6 +7,7 @@ does not answer, what the epilog knew goes out alone: accounting completes it.
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import time
 from datetime import datetime, timezone
@@ -41,7 +42,7 @@ def job_record(job: Mapping[str, Any], scontrol: str, pauses_s: tuple[float, ...
         shown = _shown(scontrol, job["job_id"])
         if shown is None:
             break
-        if shown.get("Restarts", "0") != str(job["attempt"]):
+        if shown.get("Restarts", str(job["attempt"])) != str(job["attempt"]):
             return {**known, "state": "REQUEUED"}
         if shown.get("JobState") not in UNFINISHED:
             return {**known, **by_slurm(shown, job, _hostnames(scontrol, shown.get("NodeList", "")))}
@@ -51,7 +52,7 @@ def job_record(job: Mapping[str, Any], scontrol: str, pauses_s: tuple[float, ...
 def by_slurm(shown: Mapping[str, str], job: Mapping[str, Any], nodes: list[str]) -> dict[str, Any]:
     """What the fields of `scontrol show job -o` say; a field that is not there says nothing."""
     held = _tres(shown.get("AllocTRES") or shown.get("TRES") or "")
-    asked = _tres(shown.get("ReqTRES") or "")
+    asked = _tres(shown.get("ReqTRES") or "") if "AllocTRES" in shown else {}
     threads = _whole(held.get("cpu") or shown.get("NumCPUs"))
     found = {
         "state": shown.get("JobState"),
@@ -74,7 +75,7 @@ def by_slurm(shown: Mapping[str, str], job: Mapping[str, Any], nodes: list[str])
         "submitted_at": _instant(shown.get("SubmitTime", "")),
         "started_at": _instant(shown.get("StartTime", "")),
         "ended_at": _instant(shown.get("EndTime", "")),
-        "request": request(shown),
+        "request": request(shown) or None,
     }
     return {name: value for name, value in found.items() if value is not None}
 
@@ -87,9 +88,10 @@ def request(shown: Mapping[str, str]) -> dict[str, str]:
     """
     options = {}
     for field, option in GPU_REQUESTS.items():
-        kind, separator, count = shown.get(field, "").replace("gres/", "gres:", 1).partition("gpu:")
-        if separator and kind in ("gres:", ""):
-            options[option] = count.replace("=", ":")
+        for part in shown.get(field, "").split(","):
+            kind, separator, count = part.replace("gres/", "gres:").replace("=", ":").partition("gpu:")
+            if separator and kind in ("gres:", ""):
+                options[option] = count
     if seconds(shown.get("TimeLimit", "")) is not None:
         options["--time"] = shown["TimeLimit"]
     if shown.get("Partition"):
@@ -145,18 +147,24 @@ def _shown(scontrol: str, job_id: int) -> dict[str, str] | None:
 def fields_of(text: str, job_id: int) -> dict[str, str] | None:
     """One job among those shown: an array's id shows every task, a heterogeneous job's every part.
 
-    Whose job it is comes from the hooks, so the most that a forged job name can change is its own record, until
-    accounting corrects it.
+    Names, comments and paths are the user's and may look like fields or jobs of their own. Whose job it is comes from
+    the hooks; a field that is said twice, with different values, says nothing, and neither does a job shown twice.
     """
-    for shown in f"\n{text}".split("\nJobId=")[1:]:
-        first, _, rest = shown.partition("\n")
-        if first.partition(" ")[0] != str(job_id):
-            continue
-        before, _, name = first.partition("JobName=")
-        words = [word.partition("=") for word in [*before.split(), *rest.split()]]
-        fields = {field: value for field, separator, value in reversed(words) if separator}
-        return {**fields, "JobName": name}
-    return None
+    blocks = [block.partition("\n") for block in f"\n{text}".split("\nJobId=")[1:]]
+    ours = [(first, rest) for first, _, rest in blocks if first.partition(" ")[0] == str(job_id)]
+    if len(ours) != 1:
+        return None
+    before, _, name = ours[0][0].partition("JobName=")
+    said: dict[str, set[str]] = {}
+    for word in [*before.split(), *ours[0][1].split()]:
+        field, separator, value = word.partition("=")
+        if separator:
+            said.setdefault(field, set()).add(value)
+    # Slurm calls what was held TRES up to 22.05 and AllocTRES since: one of them is made up where both are there.
+    if {"TRES", "AllocTRES"} <= said.keys():
+        del said["TRES"], said["AllocTRES"]
+    known = {field: next(iter(values)) for field, values in said.items() if len(values) == 1}
+    return {**known, "JobName": name}
 
 
 def _hostnames(scontrol: str, nodes: str) -> list[str]:
@@ -164,18 +172,20 @@ def _hostnames(scontrol: str, nodes: str) -> list[str]:
 
 
 def _run(command: list[str]) -> str:
+    """What a command printed, empty where it failed or took too long; whatever it started ends with it."""
+    environment = {**os.environ, "TZ": "UTC"}
+    pipes: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
     try:
-        done = subprocess.run(
-            command,
-            capture_output=True,
-            stdin=subprocess.DEVNULL,
-            timeout=ASK_TIMEOUT_S,
-            env={**os.environ, "TZ": "UTC"},
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        process = subprocess.Popen(command, env=environment, start_new_session=True, **pipes)
+    except OSError:
         return ""
-    return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else ""
+    with process:
+        try:
+            printed, _ = process.communicate(timeout=ASK_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            return ""
+    return str(printed, "utf-8", "replace") if process.returncode == 0 else ""
 
 
 def _tres(written: str) -> dict[str, str]:

@@ -53,29 +53,12 @@ class Portal:
     """One connection to the portal; `send` returns when an entry is acknowledged, else raises TryLater or Refused."""
 
     def __init__(self, config: Config) -> None:
-        url = urlsplit(config.portal_url)
-        if url.scheme not in ("https", "http") or not url.hostname:
-            raise ShipError("portal_url is not set to an https address")
-        if url.scheme == "http" and url.hostname not in ("127.0.0.1", "localhost", "::1"):
-            raise ShipError("portal_url must be https: a token is never sent in the clear")
         self.token = read_token(config.token_file)
-        self.prefix, self.request_max_s = url.path.rstrip("/"), config.request_max_s
-        self.connection: http.client.HTTPConnection
-        if url.scheme == "https":
-            context = ssl.create_default_context(cafile=config.ca_file or None)
-            self.connection = http.client.HTTPSConnection(
-                url.hostname, url.port, timeout=config.request_max_s, context=context
-            )
-        else:
-            self.connection = http.client.HTTPConnection(url.hostname, url.port, timeout=config.request_max_s)
+        self.request_max_s = config.request_max_s
+        self.connection, self.prefix = _connection(config)
 
     def send(self, entry: spool.Entry) -> None:
-        with open(entry.path, "rb") as file:
-            content = file.read()
-        try:
-            json.loads(content)
-        except ValueError as error:
-            raise Refused(f"not whole on disk: {error}") from error
+        content = _content(entry)
         try:
             status, retry_after, answer = self._exchange(PATHS[entry.kind], gzip.compress(content, 6))
         except (OSError, http.client.HTTPException, TimeoutError) as error:
@@ -100,39 +83,85 @@ class Portal:
             signal.setitimer(signal.ITIMER_REAL, 0)
 
 
+def _connection(config: Config) -> tuple[http.client.HTTPConnection, str]:
+    """To the portal, not yet opened, and the path in front of every call; ShipError where the settings forbid it."""
+    try:
+        url = urlsplit(config.portal_url)
+        host, port = url.hostname, url.port
+    except ValueError as error:
+        raise ShipError(f"portal_url: {error}") from error
+    if url.scheme not in ("https", "http") or not host:
+        raise ShipError("portal_url is not set to an https address")
+    prefix = url.path.rstrip("/")
+    if url.scheme == "http":
+        if host not in ("127.0.0.1", "localhost", "::1"):
+            raise ShipError("portal_url must be https: a token is never sent in the clear")
+        return http.client.HTTPConnection(host, port, timeout=config.request_max_s), prefix
+    try:
+        context = ssl.create_default_context(cafile=config.ca_file or None)
+    except OSError as error:
+        raise ShipError(f"ca_file {config.ca_file}: {error}") from error
+    return http.client.HTTPSConnection(host, port, timeout=config.request_max_s, context=context), prefix
+
+
+def _content(entry: spool.Entry) -> bytes:
+    """What an entry holds; Refused when the portal could make nothing of it."""
+    if entry.kind not in PATHS:
+        raise Refused("neither a summary nor a record")
+    try:
+        with open(entry.path, "rb") as file:
+            content = file.read()
+        json.loads(content)
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError, RecursionError) as error:
+        raise Refused(f"not whole on disk: {error}") from error
+    return content
+
+
 def ship(config: Config, until: float) -> tuple[int, str]:
     """Send all that waits, trying again until `until` (monotonic); how many went, and why it stopped, if it did.
 
     Raises ShipError where nothing can be sent at all.
     """
     portal = Portal(config)
+    try:
+        return _ship_through(portal, config.spool_dir, until)
+    finally:
+        portal.connection.close()
+
+
+def _ship_through(portal: Portal, folder: str, until: float) -> tuple[int, str]:
     sent, failures, reason = 0, 0, ""
-    while waiting := list(spool.entries(config.spool_dir)):
+    while waiting := list(spool.entries(folder)):
         for entry in waiting:
             try:
-                _send_one(portal, config.spool_dir, entry)
+                sent += _send_one(portal, folder, entry)
             except TryLater as later:
+                # The next one is tried after the pause: an entry that the portal fails on does not hold up the rest.
                 failures, reason = failures + 1, str(later)
-                pause_s = max(later.after_s, min(2.0**failures, BACK_OFF_S_MAX)) * random.uniform(0.5, 1.5)  # noqa: S311
+                pause_s = later.after_s + min(2.0**failures, BACK_OFF_S_MAX) * random.uniform(0.5, 1.5)  # noqa: S311
                 if time.monotonic() + pause_s > until:
                     return sent, reason
                 time.sleep(pause_s)
-                break
-            sent, failures = sent + 1, 0
+                continue
+            failures = 0
             if time.monotonic() > until:
                 return sent, "the time was up"
     return sent, ""
 
 
-def _send_one(portal: Portal, folder: str, entry: spool.Entry) -> None:
-    """Acknowledged and forgotten, or refused and set aside; another process may have been quicker."""
+def _send_one(portal: Portal, folder: str, entry: spool.Entry) -> int:
+    """1 acknowledged and forgotten, or 0 refused and set aside; another process may have been quicker."""
     try:
         portal.send(entry)
         spool.done(entry)
     except FileNotFoundError:
-        return
+        return 0
     except Refused as refused:
         spool.set_aside(folder, entry, str(refused))
+        return 0
+    return 1
 
 
 def read_token(path: str) -> str:
@@ -145,8 +174,8 @@ def read_token(path: str) -> str:
             token = file.read().strip()
     except (OSError, UnicodeDecodeError) as error:
         raise ShipError(f"{path}: {error}") from error
-    if not token:
-        raise ShipError(f"{path} is empty")
+    if len(token.split()) != 1:
+        raise ShipError(f"{path} does not hold one token")
     return token
 
 
@@ -155,11 +184,11 @@ def _judge(status: int, retry_after: str, answer: bytes) -> None:
     if status in NEVER:
         raise Refused(f"{status}: {answer[:1500].decode('utf-8', 'replace')}")
     if status not in (200, 201):
-        raise TryLater(f"the portal answered {status}", float(retry_after) if retry_after.isdigit() else 0.0)
+        raise TryLater(f"the portal answered {status}", float(retry_after) if retry_after.isdecimal() else 0.0)
     try:
         counted: dict[str, Any] = json.loads(answer)
         taken, rejected = counted["accepted"] + counted["duplicate"], counted["rejected"]
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise TryLater("the portal's answer makes no sense") from error
     if rejected:
         raise Refused(json.dumps(rejected)[:1500])

@@ -62,4 +62,8 @@ def sync_folder(path: str) -> None:
 
 def private_folder(path: str) -> None:
     """Make a folder, and those above it, that only its owner can enter."""
-    os.makedirs(path, mode=0o700, exist_ok=True)
+    umask = os.umask(0o077)
+    try:
+        os.makedirs(path, exist_ok=True)
+    finally:
+        os.umask(umask)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timezone
 
+from collector.totals import buckets
 from collector.wire import HISTOGRAM_BINS, IDLE_UTIL_PERCENT_MAX, NODE_SUMMARY, VERSION
 
 TYPE_CHECKING = False
@@ -93,8 +94,20 @@ def _gpu(gpu: dict[str, Any], timeline: dict[str, Any] | None, state: dict[str, 
         known["temperature_peak_c"] = totals["temperature_peak_c"]
     if totals["throttle_s"]:
         known["throttled_s"] = round(totals["throttled_s"], 3)
+    if measured_s > 0:
+        _explain(known, missing, has_power=bool(gpu["power_from"]))
     missing.setdefault("pcie_bandwidth", "not read: it would stall the GPU's counters")
     return {**{name: value for name, value in known.items() if value is not None}, "missing": missing}
+
+
+def _explain(known: dict[str, Any], missing: dict[str, str], *, has_power: bool) -> None:
+    """A reason for every number that a measured GPU still lacks; why it has no power is in `missing` already."""
+    wanted = {"peak_mem_gb": "peak_mem_gb", "temperature": "temperature_peak_c", "clocks": "gfx_clock_mhz"}
+    if has_power:
+        wanted.update(power="power_avg_w", energy="energy_j")
+    for name, field in wanted.items():
+        if field not in known:
+            missing.setdefault(name, "the source gave no reading")
 
 
 def _use(totals: dict[str, Any], measured_s: float, scale: float | None) -> dict[str, Any]:
@@ -109,7 +122,7 @@ def _use(totals: dict[str, Any], measured_s: float, scale: float | None) -> dict
         "measured_s": round(measured_s, 3),
         "idle_s": round(idle_s, 3),
         "active_s": round(measured_s - idle_s, 3),
-        "util_histogram_s": {str(percent): round(s, 3) for percent, s in enumerate(histogram_s) if s > 0},
+        "util_histogram_s": {str(percent): _whole(round(s, 2)) for percent, s in enumerate(histogram_s) if s > 0},
     }
 
 
@@ -138,14 +151,28 @@ def _power(gpu: dict[str, Any], totals: dict[str, Any], package_j: float | None)
 
 def _points(timeline: dict[str, Any], position: int) -> dict[str, Any] | None:
     """The bounded timeline of one GPU; a bucket without a sample is a gap."""
-    buckets = timeline["buckets"][position]
-    if not buckets:
+    points = buckets(timeline, position)
+    if not points:
         return None
     return {
         "step_s": timeline["step_s"],
-        "util": [round(util_s / s, 1) if s > 0 else None for util_s, s, _, _ in buckets],
-        "mem_gb": [round(byte_s / s / BYTES_PER_GB, 2) if s > 0 else None for _, _, byte_s, s in buckets],
+        "util": [_short(util_s / s) if s > 0 else None for util_s, s, _, _ in points],
+        "mem_gb": [_short(byte_s / s / BYTES_PER_GB) if s > 0 else None for _, _, byte_s, s in points],
     }
+
+
+def _short(value: float) -> float:
+    """A point of a timeline, which is for looking at: a decimal below 10 alone, and none that is zero.
+
+    >>> _short(3.14), _short(7.0), _short(81.62)
+    (3.1, 7, 82)
+    """
+    return _whole(round(value, 1)) if value < 10 else round(value)
+
+
+def _whole(value: float) -> float:
+    """The same number, without decimals that say nothing."""
+    return int(value) if value == int(value) else value
 
 
 def _cpu(job: dict[str, Any], host: dict[str, Any]) -> dict[str, Any]:

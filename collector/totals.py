@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collector.wire import HISTOGRAM_BINS, TIMELINE_POINTS_MAX
+import struct
+
+from collector.wire import HISTOGRAM_BINS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -10,10 +12,16 @@ if TYPE_CHECKING:
 
     Bucket = tuple[float, ...]
 
+BUCKET = struct.Struct("<4d")
+
 _SUMS = (
-    "measured_s util_s mem_byte_s mem_s mem_peak samples power_w_s power_s power_peak_w energy_j throttled_s throttle_s"
+    "util_s mem_byte_s mem_s mem_peak samples power_w_s power_s power_peak_w energy_j throttled_s throttle_s"
     " temperature_peak_c gfx_clock_sum gfx_clock_count mem_clock_sum mem_clock_count busy_acc busy_weight"
 ).split()
+
+
+POINTS_MAX = 120
+"""Fewer than the 240 that the portal takes, so that the payload of a whole node stays below 12 kB."""
 
 
 class GpuTotals:
@@ -23,7 +31,6 @@ class GpuTotals:
 
     hist: list[float]
     reasons: dict[str, str]
-    measured_s: float
     util_s: float
     mem_byte_s: float
     mem_s: float
@@ -49,10 +56,13 @@ class GpuTotals:
         for name in _SUMS:
             setattr(self, name, 0.0)
 
+    @property
+    def measured_s(self) -> float:
+        return sum(self.hist)
+
     def add(self, dt_s: float, util: float, used_bytes: int) -> None:
         """One sample of use and memory; both must be known."""
         self.hist[int(util + 0.5)] += dt_s
-        self.measured_s += dt_s
         self.util_s += util * dt_s
         self.samples += 1
         self.mem_byte_s += used_bytes * dt_s
@@ -63,7 +73,6 @@ class GpuTotals:
     def add_util(self, dt_s: float, util: float) -> None:
         """One sample of use alone, where memory could not be read."""
         self.hist[int(util + 0.5)] += dt_s
-        self.measured_s += dt_s
         self.util_s += util * dt_s
         self.samples += 1
 
@@ -86,7 +95,8 @@ class GpuTotals:
         self.reasons.setdefault(name, reason)
 
     def state(self) -> dict[str, Any]:
-        return {"hist": self.hist, "reasons": self.reasons, **{name: getattr(self, name) for name in _SUMS}}
+        kept = {"hist": self.hist, "reasons": self.reasons, "measured_s": self.measured_s}
+        return {**kept, **{name: getattr(self, name) for name in _SUMS}}
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> GpuTotals:
@@ -103,13 +113,13 @@ class Timeline:
     A bucket is the growth of a GPU's sums since the bucket began, so a tick costs nothing here but one comparison.
     """
 
-    __slots__ = ("_marks", "buckets", "ends_s", "gpus", "step_s")
+    __slots__ = ("_marks", "_rows", "ends_s", "gpus", "step_s")
 
     def __init__(self, gpus: list[GpuTotals], step_s: float) -> None:
         self.gpus = gpus
         self.step_s = step_s
-        # Per GPU and bucket: (busy percent-seconds, seconds, byte-seconds, seconds of memory).
-        self.buckets: list[list[Bucket]] = [[] for _ in gpus]
+        # Per GPU its buckets packed in a row: as objects they would be a twentieth of the whole process.
+        self._rows = [bytearray() for _ in gpus]
         self.ends_s = step_s
         self._marks = [_sums(gpu) for gpu in gpus]
 
@@ -118,7 +128,7 @@ class Timeline:
         while now_s >= self.ends_s:
             self._close()
             self.ends_s += self.step_s
-            if len(self.buckets[0]) >= TIMELINE_POINTS_MAX:
+            if len(self._rows[0]) >= POINTS_MAX * BUCKET.size:
                 self._double()
 
     def finish(self) -> None:
@@ -128,27 +138,36 @@ class Timeline:
 
     def _close(self) -> None:
         for index, gpu in enumerate(self.gpus):
-            now, before = _sums(gpu), self._marks[index]
-            self.buckets[index].append(tuple(a - b for a, b in zip(now, before)))
+            util_s, measured_s, mem_byte_s, mem_s = now = _sums(gpu)
+            before = self._marks[index]
+            grown = util_s - before[0], measured_s - before[1], mem_byte_s - before[2], mem_s - before[3]
+            self._rows[index] += BUCKET.pack(*grown)
             self._marks[index] = now
 
     def _double(self) -> None:
-        for index, row in enumerate(self.buckets):
-            pairs = zip(row[::2], row[1::2])
-            self.buckets[index] = [tuple(a + b for a, b in zip(first, second)) for first, second in pairs]
+        for index, row in enumerate(self._rows):
+            points = list(BUCKET.iter_unpack(row))
+            merged = (map(float.__add__, first, second) for first, second in zip(points[::2], points[1::2]))
+            self._rows[index] = bytearray().join(BUCKET.pack(*point) for point in merged)
         self.step_s *= 2
-        self.ends_s = (len(self.buckets[0]) + 1) * self.step_s
+        self.ends_s = (len(self._rows[0]) // BUCKET.size + 1) * self.step_s
 
     def state(self) -> dict[str, Any]:
-        return {"step_s": self.step_s, "ends_s": self.ends_s, "buckets": self.buckets, "marks": self._marks}
+        rows = [bytes(row) for row in self._rows]
+        return {"step_s": self.step_s, "ends_s": self.ends_s, "rows": rows, "marks": self._marks}
 
     @classmethod
     def from_state(cls, gpus: list[GpuTotals], state: dict[str, Any]) -> Timeline:
         timeline = cls(gpus, state["step_s"])
         timeline.ends_s = state["ends_s"]
-        timeline.buckets = [list(row) for row in state["buckets"]]
+        timeline._rows = [bytearray(row) for row in state["rows"]]
         timeline._marks = list(state["marks"])
         return timeline
+
+
+def buckets(state: dict[str, Any], position: int) -> list[Bucket]:
+    """Of one GPU in a timeline's state: (busy percent-seconds, seconds, byte-seconds, seconds of memory) by bucket."""
+    return list(BUCKET.iter_unpack(state["rows"][position]))
 
 
 def _sums(gpu: GpuTotals) -> Bucket:

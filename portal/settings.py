@@ -152,6 +152,7 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TIMEZONE = "UTC"
 SWEEP_SECONDS = number("SWEEP_SECONDS", 10)
+SETTLE_SECONDS = number("SETTLE_SECONDS", 300)
 # A nudge that no worker took before the next one comes is worth nothing.
 CELERY_BEAT_SCHEDULE = {
     name: {"task": task, "schedule": seconds, "options": {"expires": seconds}}

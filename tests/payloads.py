@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import msgspec
 
 from jobs.records import JobRecord
-from metrics.payloads import NodePayload
+from metrics.payloads import NodePayload, problems
 
 STARTED_AT, ENDED_AT = "2026-11-20T10:00:00Z", "2026-11-20T12:00:00Z"
 ELAPSED_S = 7200.0
@@ -96,3 +97,10 @@ def node_payload(*args: Any, **changes: Any) -> NodePayload:
 
 def job_record(**changes: Any) -> JobRecord:
     return msgspec.convert(record(**changes), JobRecord)
+
+
+def decoded(payload: dict[str, Any]) -> NodePayload:
+    """A node summary as the portal reads it, which must find nothing wrong with it."""
+    found = msgspec.json.decode(json.dumps(payload, allow_nan=False), type=NodePayload)
+    assert problems(found) == []
+    return found

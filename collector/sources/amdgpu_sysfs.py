@@ -58,37 +58,44 @@ class AmdgpuSysfs(Source):
         share_power(self.gpus, [die.has_power for die in self.dies])
         for die in self.dies:
             die.has_power = bool(die.gpu.power_from)
+        self.rows = [die.row() for die in self.dies]
 
     def tick(self, dt_s: float) -> None:
+        # Everything in place: a call for each GPU would cost as much as a read.
         pread = os.pread
-        for die in self.dies:
-            totals = die.gpu.totals
+        for die, fast, table_fd, size, used_fd, capacity, has_power, totals, hist in self.rows:
             try:
-                blob = pread(die.table_fd, die.size, 0)
-                used = int(pread(die.used_fd, 32, 0))
-                activity, power_w, throttle, stamp = die.fast(blob)
+                activity, power_w, throttle, stamp = fast(pread(table_fd, size, 0))
+                written = pread(used_fd, 32, 0)
+                if written != die.used_written:
+                    die.used, die.used_written = float(written), written
             except (OSError, ValueError, struct.error) as error:
                 die.failed(error)
                 continue
-            if die.has_stamp:
-                if stamp == die.stamp:
-                    totals.miss("stale", "the firmware's table stood still for some of the time")
-                    continue
-                die.stamp = stamp
+            if stamp == die.stamp and die.has_stamp:
+                totals.miss("stale", "the firmware's table stood still for some of the time")
+                continue
+            die.stamp, used = stamp, die.used
             if activity > 100:
                 totals.miss("invalid", "some readings of the busy percent were above 100")
                 continue
-            if used <= die.capacity:
-                totals.add(dt_s, activity, used)
+            hist[activity] += dt_s
+            totals.util_s += activity * dt_s
+            totals.samples += 1.0
+            if used <= capacity:
+                totals.mem_byte_s += used * dt_s
+                totals.mem_s += dt_s
+                if used > totals.mem_peak:
+                    totals.mem_peak = used
             else:
                 totals.miss("peak_mem_gb", "some readings were above the capacity")
-                totals.add_util(dt_s, activity)
-            if die.has_power and power_w != U16_NONE:
-                totals.add_power(dt_s, power_w)
-            if throttle is not None and throttle != U32_NONE:
-                totals.throttle_s += dt_s
-                if throttle:
-                    totals.throttled_s += dt_s
+            if has_power and power_w != U16_NONE:
+                totals.power_w_s += power_w * dt_s
+                totals.power_s += dt_s
+                if power_w > totals.power_peak_w:
+                    totals.power_peak_w = power_w
+            if throttle and throttle != U32_NONE:
+                totals.throttled_s += dt_s
 
     def slow_tick(self, dt_s: float) -> None:
         for die in self.dies:
@@ -100,6 +107,7 @@ class AmdgpuSysfs(Source):
     def restore(self, state: dict[str, Any]) -> None:
         for die, counters in zip(self.dies, state["dies"]):
             die.counters = dict(counters)
+        self.rows = [die.row() for die in self.dies]
 
 
 class _Die:
@@ -112,7 +120,9 @@ class _Die:
         self.counters: dict[str, Any] = {}
         self.used_fd = _opened(path, "mem_info_vram_used")
         gpu.mem_total_bytes = number(_content(path, "mem_info_vram_total"))
-        self.capacity = gpu.mem_total_bytes or float("inf")
+        # The text of the memory in use as it was last read, and its value: it stands still for most of a job.
+        self.used_written: bytes | None = None
+        self.used = 0.0
         self.is_two_die = _device_id(path) in TWO_DIE_MODELS
         gpu.module_id = gpu.index // 2 if self.is_two_die else None
         self._open_table()
@@ -141,6 +151,13 @@ class _Die:
         # Only the primary die of a two-die package reports power; on the other one both fields are zero.
         self.has_power = not self.is_two_die or bool(energy)
 
+    def row(self) -> tuple[Any, ...]:
+        """What a tick needs of this GPU, in one piece; to be made again when the totals are replaced."""
+        capacity = self.gpu.mem_total_bytes or float("inf")
+        totals = self.gpu.totals
+        fds = self.table_fd, self.size, self.used_fd
+        return self, self.fast, *fds, capacity, self.has_power, totals, totals.hist
+
     def failed(self, error: Exception) -> None:
         """The GPU gave nothing at this tick: in reset, gone, or a file that came back empty."""
         reason = error.strerror if isinstance(error, OSError) else "an empty or cut reading"
@@ -152,11 +169,13 @@ class _Die:
         try:
             blob = os.pread(self.table_fd, self.size, 0)
             hotspot_c, gfx_mhz, mem_mhz, energy, busy_acc, busy_ticks = self.layout.slow(blob)
-            stamp = self.layout.fast(blob)[3]
+            _, _, throttle, stamp = self.layout.fast(blob)
         except (OSError, struct.error) as error:
             self.failed(error)
             return
         totals = self.gpu.totals
+        if throttle not in (None, U32_NONE):
+            totals.throttle_s += dt_s
         if hotspot_c != U16_NONE:
             totals.temperature_peak_c = max(totals.temperature_peak_c, hotspot_c)
         totals.add_clocks(*(None if mhz == U16_NONE else mhz for mhz in (gfx_mhz, mem_mhz)))

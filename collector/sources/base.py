@@ -28,7 +28,8 @@ class Gpu:
         self.module_id = module_id
         self.mem_total_bytes: float | None = None
         self.power_cap_w: float | None = None
-        # "gpu": a number of its own; "module": of it and its neighbour; "": none, and the reason is in the totals.
+        # "gpu": a number of its own; "module": of it and its neighbour; "": none, since the primary die tells it or for
+        # a reason in the totals.
         self.power_from = "gpu"
         self.totals = GpuTotals()
 
@@ -69,16 +70,16 @@ def share_power(gpus: list[Gpu], reporting: list[bool]) -> None:
     `reporting` says which of `gpus` give a power at all; a GPU without `module_id` has a sensor of its own.
     """
     held = [gpu.module_id for gpu in gpus]
+    told = {gpu.module_id for gpu, has_power in zip(gpus, reporting) if has_power}
     for gpu, has_power in zip(gpus, reporting):
-        if gpu.module_id is not None and held.count(gpu.module_id) < 2:
-            reason = "shared module: its other GPU is not this job's"
-        elif has_power:
-            gpu.power_from = "gpu" if gpu.module_id is None else "module"
-            continue
-        else:
-            reason = "not reported for this GPU" if gpu.module_id is None else "reported by the primary die"
+        is_package = gpu.module_id is not None
         gpu.power_from = ""
-        gpu.totals.miss("power", reason)
+        if is_package and held.count(gpu.module_id) < 2:
+            gpu.totals.miss("power", "shared module: its other GPU is not this job's")
+        elif has_power:
+            gpu.power_from = "module" if is_package else "gpu"
+        elif not is_package or gpu.module_id not in told:
+            gpu.totals.miss("power", "not reported for this GPU")
 
 
 def number(text: bytes | str | None) -> float | None:

@@ -27,14 +27,14 @@ class Replay(Source):
         try:
             with open(path, encoding="utf-8") as lines:
                 header, *self.ticks = [json.loads(line) for line in lines if line.strip()]
-            described = header["gpus"]
+            gpus = [_gpu(index, gpu) for index, gpu in enumerate(header["gpus"])]
+            self.interval_s = float(header.get("interval_s", 1.0))
         except OSError as error:
             raise SourceError(f"{path}: {error.strerror}") from error
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise SourceError(f"{path} is not a trace: {error}") from error
-        self.interval_s = float(header.get("interval_s", 1.0))
         self.position = 0
-        super().__init__([_gpu(index, gpu) for index, gpu in enumerate(described)])
+        super().__init__(gpus)
 
     @property
     def has_more(self) -> bool:

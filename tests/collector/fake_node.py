@@ -1,14 +1,13 @@
 """A node's driver files without the hardware: MI250X dies in a folder, laid out as amdgpu does it.
 
 The `gpu_metrics` table is packed field by field from the offsets of kgd_pp_interface.h that the collector's facts
-name, independently of the code under test. A job on a made-up node can be a process that writes these files.
+name, independently of the code under test.
 """
 
 from __future__ import annotations
 
 import os
 import struct
-import sys
 import time
 from pathlib import Path
 
@@ -89,27 +88,3 @@ class FakeNode:
             gpu.show(0)
             self.gpus.append(gpu)
         (driver / "bind").write_text("")
-
-
-def work(root: str, activity_by_gpu: str, used_gb: str, seconds: str) -> None:
-    """What a job does here instead of computing: its GPUs show use while it lasts, and idle after it.
-
-    `activity_by_gpu` is `INDEX:PERCENT,…`.
-    """
-    driver = Path(root) / "bus/pci/drivers/amdgpu"
-    folders = sorted(path for path in driver.iterdir() if path.name.count(":") == 2)
-    wanted = [pair.split(":") for pair in activity_by_gpu.split(",")]
-    working = [(FakeGpu(folders[int(i)], is_primary=int(i) % 2 == 0), int(percent)) for i, percent in wanted]
-    end = time.monotonic() + float(seconds)
-    try:
-        while time.monotonic() < end:
-            for gpu, percent in working:
-                gpu.show(percent, int(float(used_gb) * 2**30), power_w=400)
-            time.sleep(0.1)
-    finally:
-        for gpu, _ in working:
-            gpu.show(0)
-
-
-if __name__ == "__main__":
-    work(*sys.argv[1:])

@@ -7,8 +7,7 @@ import marshal
 import pytest
 
 from collector.summary import percentile
-from collector.totals import GpuTotals, Timeline
-from collector.wire import TIMELINE_POINTS_MAX
+from collector.totals import POINTS_MAX, GpuTotals, Timeline, buckets
 
 GB = 2**30
 
@@ -41,19 +40,19 @@ def test_a_timeline_means_each_bucket_and_leaves_gaps_empty() -> None:
     timeline.advance(8.0)
     totals.add(1.0, 100, GB)
     timeline.finish()
-    rows = [(util_s / s if s else None) for util_s, s, _, _ in timeline.buckets[0]]
+    rows = [(util_s / s if s else None) for util_s, s, _, _ in buckets(timeline.state(), 0)]
     assert rows == [60.0, 20.0, None, None, 100.0]
 
 
 def test_a_full_timeline_doubles_its_step_and_keeps_the_sums() -> None:
     totals = GpuTotals()
     timeline = Timeline([totals], 1.0)
-    for second in range(1, TIMELINE_POINTS_MAX + 1):
+    for second in range(1, POINTS_MAX + 1):
         totals.add(1.0, 100 if second % 2 else 0, GB)
         timeline.advance(float(second))
-    assert (timeline.step_s, len(timeline.buckets[0])) == (2.0, TIMELINE_POINTS_MAX // 2)
-    assert timeline.buckets[0][0][:2] == (100.0, 2.0)
-    assert sum(bucket[0] for bucket in timeline.buckets[0]) == totals.util_s
+    assert (timeline.step_s, len(buckets(timeline.state(), 0))) == (2.0, POINTS_MAX // 2)
+    assert buckets(timeline.state(), 0)[0][:2] == (100.0, 2.0)
+    assert sum(bucket[0] for bucket in buckets(timeline.state(), 0)) == totals.util_s
 
 
 def test_a_week_at_one_hertz_fits_in_what_a_minute_takes() -> None:
@@ -66,9 +65,9 @@ def test_a_week_at_one_hertz_fits_in_what_a_minute_takes() -> None:
             timeline.advance(float(second))
         if second in (3600, 7 * 86400):
             sizes[second] = len(marshal.dumps([totals.state(), timeline.state()], 2))
-    # 604800 s: the step doubles 12 times, to 4096 s, 147 full buckets.
-    assert timeline.step_s == 4096.0
-    assert len(timeline.buckets[0]) == 147
+    # 604800 s: the step doubles 13 times, to 8192 s, 73 full buckets.
+    assert timeline.step_s == 8192.0
+    assert len(buckets(timeline.state(), 0)) == 73
     assert sizes[7 * 86400] < 1.3 * sizes[3600]
 
 
@@ -85,5 +84,5 @@ def test_a_state_goes_through_a_file_and_back() -> None:
     again.add(1.0, 44, GB)
     line.advance(2.0)
     assert again.util_s == 86.0
-    assert [bucket[0] for bucket in line.buckets[0]] == [42.0, 44.0]
+    assert [bucket[0] for bucket in buckets(line.state(), 0)] == [42.0, 44.0]
     assert again.reasons == {"power": "first reason"}

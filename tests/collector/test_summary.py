@@ -1,0 +1,432 @@
+"""The payload of a node: decoded by the portal without a problem, numbers by hand, and a reason for each lack."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import marshal
+import os
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from collector import looking, statefile
+from collector.calibration import Calibration
+from collector.config import Config
+from collector.loop import Sampler
+from collector.sources.amdgpu_sysfs import AmdgpuSysfs
+from collector.sources.base import SourceError
+from collector.sources.replay import Replay
+from collector.summary import node_summary
+from tests.collector.fake_node import MI210, FakeNode
+from tests.payloads import decoded
+
+GB = 2**30
+START = 1_790_000_000.0
+
+
+def job(gpus: range | list[int] = range(8)) -> dict:
+    return {
+        "cluster": "lumi",
+        "job_id": 42,
+        "attempt": 1,
+        "node": "nid005001",
+        "gpus": list(gpus),
+        "cpu_threads": 112,
+        "threads_per_core": 2,
+        "started_at": START,
+        "is_whole_node": len(gpus) == 8,
+        "sluid": "",
+        "uid": -1,
+    }
+
+
+def config_of(tmp_path: Path) -> Config:
+    config = Config()
+    config.sysfs_root, config.proc_root, config.cgroup_root, config.pm_counters_root = (
+        str(tmp_path / name) for name in ("sys", "proc", "cgroup", "pm_counters")
+    )
+    return config
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> FakeNode:
+    return FakeNode(tmp_path / "sys")
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Callable[..., Sampler]:
+    """A sampler of the made-up node's GPUs, and how often it ticks."""
+
+    def made(gpus: range | list[int] = range(8), interval_s: float = 1.0, scale: float | None = None) -> Sampler:
+        config = config_of(tmp_path)
+        config.interval_s = interval_s
+        calibration = Calibration(scale)
+        return Sampler(config, job(gpus), AmdgpuSysfs(config.sysfs_root, list(gpus), calibration), calibration)
+
+    return made
+
+
+def summary(sampler: Sampler, errors: list[str] | None = None) -> dict:
+    """What the epilog makes of the last checkpoint, after a trip through the disk and the portal's check."""
+    sampler.finish(sampler.interval_s)
+    state = marshal.loads(marshal.dumps(sampler.state(), statefile.FORMAT))
+    payload = node_summary(sampler.job, state, START + sampler.elapsed_s, errors or [])
+    decoded(payload)
+    return payload
+
+
+def test_averages_histogram_idle_and_percentile_by_hand(node: FakeNode, make) -> None:
+    sampler = make()
+    # 10 s idle at 1 % with 1 GB, 80 s at 50 % with 20 GB, 10 s at 100 % with 60 GB.
+    for second in range(1, 101):
+        util, gigabytes = (1, 1) if second <= 10 else (50, 20) if second <= 90 else (100, 60)
+        node.gpus[3].show(util, gigabytes * GB, stamp=second)
+        sampler.tick(float(second))
+    payload = summary(sampler)
+    gpu = payload["gpus"][3]
+    # (10 x 1 + 80 x 50 + 10 x 100) / 100 = 50.1; (10 x 1 + 80 x 20 + 10 x 60) / 100 = 22.1
+    assert (gpu["avg_util"], gpu["util_source"], gpu["p95_util"]) == (50.1, "samples", 100.0)
+    assert (gpu["avg_mem_gb"], gpu["peak_mem_gb"], gpu["mem_total_gb"]) == (22.1, 60.0, 63.9844)
+    assert gpu["util_histogram_s"] == {"1": 10.0, "50": 80.0, "100": 10.0}
+    assert (gpu["measured_s"], gpu["idle_s"], gpu["active_s"], gpu["samples"]) == (100.0, 10.0, 90.0, 100)
+    assert gpu["timeline"]["step_s"] == 1.0
+    assert gpu["timeline"]["util"] == [1] * 10 + [50] * 80 + [100] * 10
+    assert gpu["timeline"]["mem_gb"][::45] == [1, 20, 60]
+
+
+def test_a_whole_node_is_eight_gpus_with_their_places_and_the_run_they_belong_to(node: FakeNode, make) -> None:
+    sampler = make()
+    sampler.tick(1.0)
+    payload = summary(sampler)
+    found = decoded(payload)
+    assert (found.cluster, found.job_id, found.attempt, found.node, found.sequence) == ("lumi", 42, 1, "nid005001", 1)
+    assert [(gpu.gpu_id, gpu.module_id) for gpu in found.gpus] == [(index, index // 2) for index in range(8)]
+    assert found.gpus[7].pci_bus == "0000:de:00.0"
+    assert (found.ended_at - found.started_at).total_seconds() == 1.0
+    assert payload["cpu"]["cores_allocated"] == 56
+    assert payload["cpu"]["missing"] == {"cpu": "the job has no control group on this node"}
+
+
+def test_power_and_energy_are_on_the_primary_die_only(node: FakeNode, make) -> None:
+    sampler = make()
+    for second, watts in enumerate((200, 400, 300), 1):
+        for gpu in node.gpus:
+            # 2^-16 J a count, 300 J a second.
+            gpu.show(90, GB, watts, stamp=second, energy=gpu.energy and gpu.energy + second * 300 * 65536)
+        sampler.tick(float(second))
+        sampler.slow_tick(1.0)
+    primary, secondary = summary(sampler)["gpus"][:2]
+    assert (primary["power_avg_w"], primary["power_peak_w"], primary["power_cap_w"]) == (300.0, 400, 560.0)
+    # The first slow tick only notes where the counter stands.
+    assert primary["energy_j"] == 600.0
+    assert not {name for name in secondary if "power" in name or "energy" in name}
+    assert "power" not in secondary["missing"]
+
+
+def test_a_shared_package_gives_no_power_and_says_why(node: FakeNode, make) -> None:
+    sampler = make([2, 5])
+    for second in (1, 2):
+        for gpu in node.gpus:
+            gpu.show(90, GB, 400, stamp=second, energy=gpu.energy and gpu.energy + second * 65536)
+        sampler.tick(float(second))
+        sampler.slow_tick(1.0)
+    for gpu in summary(sampler)["gpus"]:
+        assert not {name for name in gpu if "power" in name or "energy" in name}
+        assert gpu["missing"]["power"] == "shared module: its other GPU is not this job's"
+
+
+def test_crays_counters_are_the_energy_where_they_are(node: FakeNode, make, tmp_path: Path) -> None:
+    sampler = make()
+    (tmp_path / "pm_counters").mkdir()
+    for second in (0, 1):
+        (tmp_path / "pm_counters/accel1_energy").write_text(f"{5000 + second * 700} J 1784929200361701 us\n")
+        (tmp_path / "pm_counters/energy").write_text(f"{90000 + second * 2500} J 1784929200361701 us\n")
+        sampler.tick(float(second + 1))
+        sampler.slow_tick(1.0)
+    payload = summary(sampler)
+    assert (payload["gpus"][2]["energy_j"], payload["node_energy_j"]) == (700.0, 2500.0)
+    assert "energy_j" not in payload["gpus"][3]
+
+
+def test_every_number_that_is_not_known_has_a_reason_and_no_value(node: FakeNode, make, tmp_path: Path) -> None:
+    for gpu in node.gpus:
+        gpu.write("gpu_metrics", b"\xff" * 96)
+        gpu.write("gpu_busy_percent", b"66\n")
+    sampler = make()
+    sampler.tick(1.0)
+    for gpu in summary(sampler)["gpus"]:
+        assert gpu["avg_util"] == 66.0
+        assert not {"energy_j", "power_avg_w", "temperature_peak_c", "gfx_clock_mhz", "throttled_s"} & gpu.keys()
+        assert gpu["missing"].keys() >= {"energy", "power", "temperature", "clocks", "pcie_bandwidth"}
+        assert None not in gpu.values()
+
+
+def test_a_model_of_one_die_that_says_nothing_of_its_power_has_a_reason(tmp_path: Path, make) -> None:
+    node = FakeNode(tmp_path / "sys", gpus=1, device=MI210)
+    sampler = make([0])
+    node.gpus[0].show(10, GB, 0xFFFF, energy=2**64 - 1)
+    sampler.tick(1.0)
+    (gpu,) = summary(sampler)["gpus"]
+    assert "power_avg_w" not in gpu
+    assert (gpu["missing"]["power"], gpu["missing"]["energy"]) == ("the source gave no reading",) * 2
+
+
+def test_without_a_checkpoint_the_payload_says_so_and_why() -> None:
+    for errors, reason in (
+        ([], "the collector took no sample"),
+        (["not sampled: no driver"], "not sampled: no driver"),
+    ):
+        payload = node_summary(job([0, 4]), None, START + 60, errors)
+        found = decoded(payload)
+        assert [gpu.missing["avg_util"] for gpu in found.gpus] == [reason, reason]
+        assert [gpu.avg_util for gpu in found.gpus] == [None, None]
+        assert list(found.errors) == errors
+
+
+def test_a_job_without_one_sample_has_no_numbers(node: FakeNode, make) -> None:
+    payload = summary(make([0]))
+    assert "avg_util" not in payload["gpus"][0]
+    assert payload["gpus"][0]["missing"]["avg_util"] == "no sample"
+    assert "timeline" not in payload["gpus"][0]
+
+
+def test_a_gpu_that_vanishes_in_mid_job_keeps_what_it_had_and_says_the_rest_is_unmeasured(node: FakeNode, make) -> None:
+    sampler = make()
+    for second in range(1, 11):
+        for gpu in node.gpus:
+            gpu.show(80, 10 * GB, stamp=second)
+        if second > 4:
+            node.gpus[6].write("gpu_metrics", b"")
+        sampler.tick(float(second))
+    payload = summary(sampler)
+    gone, other = payload["gpus"][6], payload["gpus"][7]
+    assert (gone["measured_s"], gone["avg_util"], other["measured_s"]) == (4.0, 80.0, 10.0)
+    assert gone["missing"]["unreadable"].startswith("for some of the time: ")
+    assert gone["timeline"]["util"] == [80] * 4 + [None] * 6
+    assert gone["timeline"]["mem_gb"] == [10] * 4 + [None] * 6
+
+
+def test_a_gpu_that_was_never_readable_has_no_average(node: FakeNode, make) -> None:
+    sampler = make([0, 1])
+    node.gpus[0].write("mem_info_vram_used", b"")
+    sampler.tick(1.0)
+    first, second = summary(sampler)["gpus"]
+    assert "avg_util" not in first
+    assert first["missing"]["avg_util"] == "for some of the time: an empty or cut reading"
+    assert second["avg_util"] == 0.0
+
+
+def test_a_late_tick_leaves_a_gap_and_counts_for_one_interval(node: FakeNode, make) -> None:
+    sampler = make([0])
+    for now_s in (1.0, 2.0, 62.0, 63.0):
+        node.gpus[0].show(100, GB, stamp=int(now_s))
+        sampler.tick(now_s)
+    payload = summary(sampler)
+    gpu = payload["gpus"][0]
+    # 61 s lie between the second and the last tick, of which 2 were measured.
+    assert (gpu["measured_s"], gpu["avg_util"]) == (4.0, 100.0)
+    assert payload["errors"] == ["sampling stood still for 59 s"]
+    util = gpu["timeline"]["util"]
+    assert len(util) == 63
+    assert util[:2] == [100, 100]
+    assert util[2:] == [None] * 59 + [100, 100]
+
+
+def test_a_clock_that_stands_or_goes_back_adds_nothing(node: FakeNode, make) -> None:
+    sampler = make([0])
+    for count, now_s in enumerate((1.0, 1.0, 0.5, -3.0, 2.0)):
+        node.gpus[0].show(100, GB, stamp=count + 1)
+        sampler.tick(now_s)
+    assert summary(sampler)["gpus"][0]["measured_s"] == 2.0
+
+
+def test_a_wall_clock_that_was_set_back_ends_the_job_no_earlier_than_it_began() -> None:
+    payload = node_summary(job([0]), None, START - 3600, [])
+    assert payload["ended_at"] == payload["started_at"]
+    decoded(payload)
+
+
+def test_slow_and_jittering_ticks_stand_for_the_time_they_cover(node: FakeNode, make) -> None:
+    sampler = make([0])
+    for util, now_s in ((100, 1.0), (0, 3.0), (50, 3.5)):
+        node.gpus[0].show(util, GB, stamp=int(now_s * 10))
+        sampler.tick(now_s)
+    gpu = summary(sampler)["gpus"][0]
+    # (1 x 100 + 2 x 0 + 0.5 x 50) / 3.5
+    assert (gpu["avg_util"], gpu["measured_s"], gpu["idle_s"]) == (35.7143, 3.5, 2.0)
+
+
+def test_the_accumulator_gives_the_mean_once_its_scale_is_known(node: FakeNode, make) -> None:
+    means = {}
+    for scale in (None, 1e5):
+        sampler = make([0], scale=scale)
+        for second in range(11):
+            # The samples see 100 % every other second; the accumulator counts 60 % of each.
+            node.gpus[0].show(100 * (second % 2), GB, stamp=(second + 1) * 10**8, busy_acc=second * 60_000)
+            sampler.tick(float(second))
+            sampler.slow_tick(1.0)
+        gpu = summary(sampler)["gpus"][0]
+        means[gpu["util_source"]] = gpu["avg_util"]
+    assert means == {"samples": 50.0, "accumulator": 60.0}
+
+
+def test_an_accumulator_that_covers_too_little_or_says_too_much_is_not_used(node: FakeNode, make) -> None:
+    for seconds_covered, counts in ((5, 60_000), (10, 103_000)):
+        sampler = make([0], scale=1e5)
+        for second in range(11):
+            node.gpus[0].show(70, GB, stamp=(second + 1) * 10**8, busy_acc=second * counts)
+            sampler.tick(float(second))
+            if second <= seconds_covered:
+                sampler.slow_tick(1.0)
+        state = sampler.state()
+        gpu = node_summary(job([0]), state, START + 10, [])["gpus"][0]
+        assert (gpu["util_source"], gpu["avg_util"]) == ("samples", 70.0)
+
+
+def test_a_restarted_collector_goes_on_and_says_so(node: FakeNode, make, tmp_path: Path) -> None:
+    first = make([0])
+    for second in range(1, 11):
+        node.gpus[0].show(100, 30 * GB, stamp=second)
+        first.tick(float(second))
+    first.slow_tick(10.0)
+    statefile.save(str(tmp_path / "checkpoint"), first.state())
+    second_one = make([0])
+    second_one.restore(statefile.read(str(tmp_path / "checkpoint")), 20.0)
+    for second in range(21, 31):
+        node.gpus[0].show(0, GB, stamp=second, energy=node.gpus[0].energy + second * 65536)
+        second_one.tick(float(second))
+    payload = summary(second_one)
+    gpu = payload["gpus"][0]
+    assert (gpu["avg_util"], gpu["measured_s"], gpu["peak_mem_gb"], gpu["samples"]) == (50.0, 20.0, 30.0, 20)
+    assert payload["errors"] == ["sampling stood still for 10 s", "the collector was restarted 1 times"]
+    assert gpu["timeline"]["util"] == [100] * 10 + [None] * 10 + [0] * 10
+
+
+def test_lost_checkpoints_and_errors_are_said(node: FakeNode, make) -> None:
+    sampler = make([0])
+    sampler.tick(1.0)
+    sampler.lost_checkpoints = 3
+    assert summary(sampler, ["first"])["errors"] == ["first", "3 checkpoints could not be written"]
+
+
+def long_job(node: FakeNode, sampler: Sampler, ticks: int, seed: int = 1) -> None:
+    """Eight GPUs at work with pauses, never twice the same, until the timeline is all but full."""
+    dice = random.Random(seed)
+    for second in range(1, ticks + 1):
+        pause = second % 97 > 90
+        for index, gpu in enumerate(node.gpus):
+            busy = 0 if pause else min(100, round(dice.gauss(85 - 4 * index, 3)))
+            gpu.show(busy, int((30 + index + second / 1000) * GB), 300 + busy, stamp=second)
+        sampler.tick(float(second))
+
+
+def test_the_payload_of_a_long_job_is_small(node: FakeNode, make) -> None:
+    sampler = make()
+    long_job(node, sampler, 955)
+    sampler.slow_tick(1.0)
+    payload = summary(sampler)
+    assert [len(gpu["timeline"]["util"]) for gpu in payload["gpus"]] == [120] * 8
+    content = json.dumps(payload, separators=(",", ":")).encode()
+    assert len(content) <= 12_000
+    assert len(gzip.compress(content, 6)) <= 4_000
+
+
+def test_a_payload_of_nothing_but_noise_stays_bounded(node: FakeNode, make) -> None:
+    sampler = make()
+    dice = random.Random(2)
+    for second in range(1, 240):
+        for gpu in node.gpus:
+            gpu.show(dice.randrange(101), dice.randrange(60 * GB), dice.randrange(500), stamp=second)
+        sampler.tick(float(second) + dice.random() / 2)
+    content = json.dumps(summary(sampler), separators=(",", ":")).encode()
+    assert len(content) <= 36_000
+    assert len(gzip.compress(content, 6)) <= 12_000
+
+
+def test_a_week_takes_no_more_room_than_an_hour(tmp_path: Path) -> None:
+    ticks = [{"gpus": [{"util": 90.0, "mem_gb": 10.5, "power_w": 300.0}, {"util": 7.0}]}] * 101
+    trace = write_trace(tmp_path, [{"mem_total_gb": 64.0}] * 2, ticks, interval_s=16.0)
+    config = config_of(tmp_path)
+    config.interval_s = 16.0
+    source = Replay(trace)
+    sampler = Sampler(config, job([0, 1]), source, Calibration())
+    sizes = {}
+    for tick in range(1, 604_800 // 16 + 1):
+        source.position = tick % 101
+        sampler.tick(tick * 16.0)
+        if tick * 16 in (3600, 604_800):
+            sizes[tick * 16] = len(marshal.dumps(sampler.state(), statefile.FORMAT))
+    assert sizes[604_800] < 1.3 * sizes[3600]
+    gpu = summary(sampler)["gpus"][0]
+    assert (gpu["measured_s"], gpu["avg_util"], gpu["idle_s"]) == (604_800.0, 90.0, 0.0)
+    # 16 s doubled nine times: 73 full buckets and the rest.
+    assert (gpu["timeline"]["step_s"], len(gpu["timeline"]["util"])) == (8192.0, 74)
+
+
+def write_trace(folder: Path, gpus: list[dict], ticks: list[dict], interval_s: float = 1.0) -> str:
+    file = folder / "trace.jsonl"
+    lines = [{"gpus": gpus, "interval_s": interval_s}, *ticks]
+    file.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    return str(file)
+
+
+def test_a_replayed_trace_is_a_sound_payload(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    ticks = [
+        {"gpus": [{"util": 90.0, "mem_gb": 10.0, "power_w": 300.0}, None]},
+        {"gpus": [{"util": 10.4, "mem_gb": 20.0, "power_w": 100.0}, None]},
+        {"gpus": [None, None]},
+    ]
+    trace = write_trace(tmp_path, [{"mem_total_gb": 64.0, "power_cap_w": 500.0}, {}], ticks, interval_s=2.0)
+    assert looking.replay(config_of(tmp_path), trace) == 0
+    payload = json.loads(capsys.readouterr().out)
+    decoded(payload)
+    first, second = payload["gpus"]
+    assert (first["avg_util"], first["measured_s"], first["util_histogram_s"]) == (50.2, 4.0, {"10": 2.0, "90": 2.0})
+    assert (first["power_avg_w"], first["power_peak_w"], first["power_cap_w"]) == (200.0, 300.0, 500.0)
+    assert (first["avg_mem_gb"], first["peak_mem_gb"]) == (15.0, 20.0)
+    assert first["missing"]["energy"] == "the source gave no reading"
+    assert "avg_util" not in second
+    assert second["missing"]["avg_util"] == "for some of the time: nothing in the trace"
+    assert payload["interval_s"] == 2.0
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[]\n", "not json\n", '{"gpus": 5}\n', '{"gpus": [5]}\n'])
+def test_what_is_not_a_trace_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture, content: str) -> None:
+    (tmp_path / "trace.jsonl").write_text(content)
+    assert looking.replay(config_of(tmp_path), str(tmp_path / "trace.jsonl")) == 1
+    assert "trace" in capsys.readouterr().err
+    with pytest.raises(SourceError, match="No such file"):
+        Replay(str(tmp_path / "nowhere"))
+
+
+def test_one_look_at_a_node_is_a_sound_payload(node: FakeNode, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    config = config_of(tmp_path)
+    config.interval_s = 0.05
+    assert looking.once(config) == 0
+    payload = json.loads(capsys.readouterr().out)
+    assert len(payload["gpus"]) == 8
+    decoded(payload)
+
+
+def test_the_host_side_is_in_fractions_of_the_cores_that_the_job_holds(node: FakeNode, make, tmp_path: Path) -> None:
+    group = tmp_path / "cgroup/job_42"
+    group.mkdir(parents=True)
+    (group / "cpu.stat").write_text("usage_usec 560000000\nuser_usec 504000000\nsystem_usec 56000000\n")
+    (group / "memory.peak").write_text(f"{80 * GB}\n")
+    (group / "memory.max").write_text(f"{480 * GB}\n")
+    process = tmp_path / "proc/123"
+    process.mkdir(parents=True)
+    (process / "cgroup").write_text("0::/job_42\n")
+    sampler = make()
+    sampler.job["uid"] = os.getuid()
+    sampler.tick(1.0)
+    sampler.slow_tick(1.0)
+    # Read 100 s after the start: 560 core-seconds of 56 cores x 100 s.
+    sampler.job["started_at"] = sampler.host.values["read_at_s"] - 100
+    cpu = node_summary(sampler.job, sampler.state(), sampler.job["started_at"] + 100, [])["cpu"]
+    assert (cpu["busy_cores_avg"], cpu["user_fraction"], cpu["system_fraction"]) == (5.6, 0.09, 0.01)
+    assert (cpu["idle_fraction"], cpu["peak_memory_gb"], cpu["memory_limit_gb"]) == (0.9, 80.0, 480.0)
+    assert cpu["missing"] == {"iowait_fraction": "known of whole nodes only"}

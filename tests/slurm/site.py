@@ -1,0 +1,182 @@
+"""A whole site on one machine: Slurm with the shipped hooks, a portal on PostgreSQL, workers on Redis."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import redis
+
+from collector import statefile
+from tests.parts import missing
+from tests.slurm.cluster import CLUSTER, Cluster, end, free_ports, is_open, is_possible, pids_of, wait_until
+from tests.slurm.nodes import FakeNodes
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+DATABASE_URL = os.environ.get("TEST_DATABASE_URL", "postgres://root@127.0.0.1:5432/postgres")
+REDIS_URL = os.environ.get("TEST_REDIS_URL", "redis://127.0.0.1:6379/15")
+SYSTEM_PYTHON = "/usr/bin/python3"
+
+COLLECTOR_CONF = """\
+portal_url = http://127.0.0.1:{port}
+token_file = {top}/token
+state_dir = {top}/nodes/{{node}}/state
+sysfs_root = {top}/nodes/{{node}}/sys
+pm_counters_root = {top}/nothing
+interval_s = 0.2
+slow_interval_s = 1
+checkpoint_s = 1
+ship_max_s = 60
+"""
+HOOKS = "Prolog={top}/prolog\nEpilog={top}/epilog\nPrologFlags=Alloc"
+
+
+class Site:
+    """Everything that runs; `reports()` is what the portal has."""
+
+    def __init__(self) -> None:
+        if not is_possible():
+            missing("Slurm (its daemons, MariaDB's and the right to start them)")
+        self.processes: list[subprocess.Popen[bytes]] = []
+        self.cluster = Cluster()
+        self.top = self.cluster.top
+        self.hooks = HOOKS.format(top=self.top)
+        self.database = f"kaiku_slurm_{os.getpid()}"
+        self.nodes = FakeNodes(self.top)
+        self._start_portal()
+        self._install_collector()
+        self.cluster.start()
+
+    def _start_portal(self) -> None:
+        try:
+            redis.from_url(REDIS_URL).flushdb()
+            self._administer("CREATE DATABASE {}")
+        except redis.ConnectionError:
+            missing("Redis")
+        except psycopg.OperationalError:
+            missing("PostgreSQL")
+        (self.port,) = free_ports(1)
+        self.address = DATABASE_URL.rpartition("/")[0] + f"/{self.database}"
+        self.environment = os.environ | {
+            "DATABASE_URL": self.address,
+            "REDIS_URL": REDIS_URL,
+            "SECRET_KEY": "only for tests",
+            "ALLOWED_HOSTS": "127.0.0.1",
+            "HTTPS": "0",
+            "DJANGO_SETTINGS_MODULE": "portal.settings",
+            "KAIKU_VAR_DIR": str(self.top / "var"),
+            "SWEEP_SECONDS": "1",
+            "SETTLE_SECONDS": "20",
+        }
+        self.manage("migrate", "--verbosity", "0")
+        (self.top / "token").write_text(self.manage("create_token", "nodes", "--cluster", CLUSTER))
+        (self.top / "token").chmod(0o600)
+        bind = f"127.0.0.1:{self.port}"
+        self._spawn("portal", "gunicorn", "--bind", bind, "--threads", "4", "portal.wsgi")
+        beat = ("--beat", "--schedule", str(self.top / "celerybeat"))
+        self._spawn("worker", "celery", "-A", "portal", "worker", "--concurrency", "1", *beat)
+        wait_until("portal", lambda: is_open(self.port))
+
+    def _administer(self, statement: str) -> None:
+        with psycopg.connect(DATABASE_URL, autocommit=True, connect_timeout=5) as connection:
+            connection.execute(statement.format(f'"{self.database}"'))
+
+    def _spawn(self, name: str, *command: str) -> None:
+        with (self.top / f"{name}.out").open("ab") as output:
+            program = Path(sys.executable).with_name(command[0])
+            process = subprocess.Popen(
+                [program, *command[1:]], cwd=CHECKOUT, env=self.environment, stdout=output, stderr=output
+            )
+        self.processes.append(process)
+
+    def manage(self, *arguments: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "manage.py", *arguments],
+            cwd=CHECKOUT,
+            env=self.environment | {"SLURM_CONF": str(self.top / "slurm.conf")},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    def _install_collector(self) -> None:
+        """The one file and both hooks as they are shipped; only the two paths are this machine's."""
+        zip_file, config = self.top / "kaiku-collector.pyz", self.top / "collector.conf"
+        build = [CHECKOUT / "deploy/collector-zip", zip_file]
+        subprocess.run(build, env=os.environ | {"NODE_PYTHON": SYSTEM_PYTHON}, check=True)
+        config.write_text(COLLECTOR_CONF.format(top=self.top, port=self.port))
+        for hook in ("prolog", "epilog"):
+            shipped = (CHECKOUT / "deploy/slurm" / hook).read_text()
+            shipped = shipped.replace("/opt/kaiku/kaiku-collector.pyz", str(zip_file))
+            (self.top / hook).write_text(shipped.replace("/etc/kaiku/collector.conf", str(config)))
+            (self.top / hook).chmod(0o755)
+        self.switch_hooks(is_on=True)
+
+    def switch_hooks(self, *, is_on: bool) -> None:
+        path = self.top / "slurm.conf"
+        lines = [line for line in path.read_text().splitlines() if line not in self.hooks.splitlines()]
+        path.write_text("\n".join([*lines, *(self.hooks.splitlines() if is_on else [])]) + "\n")
+        if "slurmctld" in self.cluster.daemons:
+            self.cluster.run("scontrol", "reconfigure")
+
+    def ship(self, node: str) -> None:
+        """What the timer does on a node."""
+        command = [SYSTEM_PYTHON, "-I", "-S", str(self.top / "kaiku-collector.pyz"), "ship"]
+        command += ["--config", str(self.top / "collector.conf")]
+        subprocess.run(command, env=self.cluster.environment | {"SLURMD_NODENAME": node}, timeout=120, check=False)
+
+    def samplers(self, node: str = "") -> list[int]:
+        """The sampling processes that run, by their arguments."""
+        mark = f"{self.top}/nodes/{node}".encode()
+        found = []
+        for folder in Path("/proc").glob("[0-9]*"):
+            try:
+                words = (folder / "cmdline").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if b"run" in words and any(word.startswith(mark) for word in words):
+                found.append(int(folder.name))
+        return found
+
+    def kill_node(self, node: str) -> None:
+        """What a power failure does: slurmd, the job's processes and the sampling process are gone at once.
+
+        One kernel stands for all nodes here, so the boot that the collector remembers is made another one.
+        """
+        slurmd = self.cluster.daemons[f"slurmd-{node}"]
+        slurmd.kill()
+        slurmd.wait()
+        on_node = pids_of(f"SLURM_CONF={self.top}/slurm.conf", f"SLURMD_NODENAME={node}")
+        for pid in {*on_node, *self.samplers(node)}:
+            os.kill(pid, signal.SIGKILL)
+        for path in self.top.glob(f"nodes/{node}/state/jobs/*/job"):
+            statefile.save(str(path), statefile.read(str(path)) | {"boot_id": "the one before"})
+
+    def accounted_gpus(self, job_id: int) -> bool:
+        """Whether accounting has all of an ended job: Slurm completes a row some seconds after it."""
+        row = self.cluster.run("sacct", "-nPX", "-j", str(job_id), "-o", "State,ReqTRES")
+        return row.startswith("COMPLETED") and "gres/gpu" in row
+
+    def reports(self) -> dict[str, dict[str, Any]]:
+        """The content of every report, by `job.attempt`."""
+        query = "SELECT run.job_id, attempt, content FROM reports_report r JOIN jobs_job run ON run.id = r.job_id"
+        with psycopg.connect(self.address) as connection:
+            rows = connection.execute(query).fetchall()
+        return {f"{job}.{attempt}": content for job, attempt, content in rows}
+
+    def stop(self) -> None:
+        self.nodes.stop()
+        self.cluster.stop()
+        for process in self.processes:
+            end(process)
+        self._administer("DROP DATABASE IF EXISTS {} WITH (FORCE)")
+        shutil.rmtree(self.top, ignore_errors=True)
