@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
 
@@ -12,7 +12,15 @@ from django.db.models import Count, F, Q, QuerySet, Sum
 
 from metrics.models import CollectorToken, CpuSummary, GpuSummary, NodeSummary
 from metrics.packing import unpack_histograms, unpack_timelines
-from metrics.series import GPU_FLOAT_COLUMNS, NodeTimelines, RunMetrics, align, gpu_columns_of, host_columns
+from metrics.series import (
+    GPU_FLOAT_COLUMNS,
+    NodeTimelines,
+    RunMetrics,
+    align,
+    gpu_columns_of,
+    host_columns,
+    whole_buckets_s,
+)
 
 Key = tuple[str, int, int]
 
@@ -27,7 +35,9 @@ GPU_REPORT_COLUMNS = tuple(
 
 TIMELINE_COLUMNS = ("timeline_step_s", "timeline_util", "timeline_mem_gb")
 NUMBER_COLUMNS = ("gpu_id", *GPU_FLOAT_COLUMNS)
-FIRST_NUMBER = 3 + len(TIMELINE_COLUMNS)
+FIRST_NUMBER = 2 + len(TIMELINE_COLUMNS)
+CHUNK = 512
+"""GPUs that are unpacked at once: enough to be quick, few enough that their copies weigh little."""
 
 
 def token_digest(secret: str) -> str:
@@ -84,8 +94,9 @@ def run_metrics(key: Key) -> RunMetrics:
     rows = list(
         GpuSummary.objects.filter(summary__in=node_summaries(key))
         .order_by("summary__node", "gpu_id")
-        .values_list("summary_id", "histogram_s", *TIMELINE_COLUMNS, "missing", *NUMBER_COLUMNS)
+        .values_list("summary_id", "histogram_s", *TIMELINE_COLUMNS, *NUMBER_COLUMNS)
     )
+    missing = GpuSummary.objects.filter(summary__in=node_summaries(key)).values_list("missing", flat=True).distinct()
     hosts = {row["summary_id"]: row for row in CpuSummary.objects.filter(summary__in=node_summaries(key)).values()}
     started = min((summary.started_at for summary in summaries if summary.started_at), default=None)
     return RunMetrics(
@@ -97,28 +108,39 @@ def run_metrics(key: Key) -> RunMetrics:
             unpack_histograms([row[1] for row in rows]),
         ),
         hosts=host_columns([hosts.get(summary.pk, {}) for summary in summaries]),
-        series=align([_timelines(list(alike), started, summaries[place[pk]]) for (pk, _), alike in _alike(rows)]),
+        series=align(_timelines(rows, {summary.pk: _late_s(summary, started) for summary in summaries})),
         started_at=started,
         ended_at=max((summary.ended_at for summary in summaries if summary.ended_at), default=None),
         is_final=all(summary.is_final for summary in summaries),
-        not_measured=_not_measured([row[FIRST_NUMBER - 1] for row in rows], list(hosts.values())),
+        not_measured=_not_measured([*missing, *(host["missing"] for host in hosts.values())]),
         errors=tuple(f"{summary.node}: {text}" for summary in summaries for text in summary.errors),
     )
 
 
-def _alike(rows: list[tuple]) -> Iterable[tuple[tuple[int, float | None], Iterable[tuple]]]:
-    """Neighbouring rows of one node whose timelines have the same buckets."""
-    return groupby(rows, key=lambda row: (row[0], row[2]))
+def _late_s(summary: NodeSummary, started: datetime | None) -> float:
+    """How long after the first node this one began; 0 where that is not told."""
+    return (summary.started_at - started).total_seconds() if summary.started_at and started else 0.0
 
 
-def _timelines(rows: list[tuple], started: datetime | None, summary: NodeSummary) -> NodeTimelines:
-    """The timelines of some GPUs of one node as columns, empty where they sent none."""
+def _timelines(rows: list[tuple], late_s: Mapping[int, float]) -> list[NodeTimelines]:
+    """The timelines of neighbouring GPUs with the same buckets as columns together, empty where they sent none."""
+    is_one_step = len({row[2] for row in rows if row[2]}) == 1
+
+    def place(numbered: tuple[int, tuple]) -> tuple[float, float, int]:
+        index, (summary_id, _, step_s, *_rest) = numbered
+        offset_s = late_s[summary_id]
+        return whole_buckets_s(offset_s, step_s) if is_one_step and step_s else offset_s, step_s or 0.0, index // CHUNK
+
+    return [
+        _together([row for _, row in alike], offset_s, step_s)
+        for (offset_s, step_s, _), alike in groupby(enumerate(rows), key=place)
+    ]
+
+
+def _together(rows: list[tuple], offset_s: float, step_s: float) -> NodeTimelines:
     util, memory = unpack_timelines([row[3] for row in rows]), unpack_timelines([row[4] for row in rows])
     points = max(len(util), len(memory))
-    late_s = (summary.started_at - started).total_seconds() if summary.started_at and started else 0.0
-    return NodeTimelines(
-        offset_s=late_s, step_s=rows[0][2] or 0.0, util=_padded(util, points), mem_gb=_padded(memory, points)
-    )
+    return NodeTimelines(offset_s, step_s, util=_padded(util, points), mem_gb=_padded(memory, points))
 
 
 def _padded(values: np.ndarray, points: int) -> np.ndarray:
@@ -128,8 +150,7 @@ def _padded(values: np.ndarray, points: int) -> np.ndarray:
     return np.vstack([values, np.full((points - len(values), values.shape[1]), np.nan)])
 
 
-def _not_measured(gpus: list[dict], hosts: list[dict]) -> tuple[str, ...]:
+def _not_measured(sources: Iterable[Mapping[str, str]]) -> tuple[str, ...]:
     """Each missing quantity once for each reason given."""
-    sources = gpus + [host["missing"] for host in hosts]
     named = {f"{name}: {reason}" for missing in sources for name, reason in missing.items()}
     return tuple(sorted(named))[:NOT_MEASURED_MAX]

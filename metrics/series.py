@@ -5,6 +5,7 @@ Shapes: G GPUs, N nodes, T time buckets. NaN means not measured, never zero.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
@@ -173,6 +174,15 @@ def align(timelines: Sequence[NodeTimelines]) -> JobSeries:
             _put_on_clock(mem_gb[:, columns], part.mem_gb, index)
         first = columns.stop
     return JobSeries(step_s=step_s, util=util, mem_gb=mem_gb)
+
+
+def whole_buckets_s(offset_s: float, step_s: float) -> float:
+    """The offset in whole buckets that `align` rounds to where all buckets are `step_s` wide.
+
+    >>> whole_buckets_s(14.0, 30.0), whole_buckets_s(16.0, 30.0)
+    (0.0, 30.0)
+    """
+    return math.floor(offset_s / step_s + 0.5) * step_s
 
 
 def _bucket_index(part: NodeTimelines, step_s: float) -> Ints:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
 
-from metrics.series import NodeTimelines, align
+from metrics.series import NodeTimelines, align, whole_buckets_s
 
 
 def timelines(offset_s: float, step_s: float, util: list[float]) -> NodeTimelines:
@@ -41,3 +43,12 @@ def test_a_gpu_without_a_timeline_keeps_its_column() -> None:
 def test_no_timeline_at_all_is_an_empty_series() -> None:
     assert align([]).util.shape == (0, 0)
     assert align([timelines(0, 0, [])]).util.shape == (0, 1)
+
+
+@given(st.floats(0, 1e5), st.sampled_from([1.0, 2.0, 30.0, 64.0, 512.0]))
+def test_an_offset_in_whole_buckets_lands_where_the_exact_one_does(offset_s: float, step_s: float) -> None:
+    exact, whole = (
+        align([timelines(0, step_s, [10]), timelines(offset, step_s, [20, 30])])
+        for offset in (offset_s, whole_buckets_s(offset_s, step_s))
+    )
+    assert np.array_equal(exact.util, whole.util, equal_nan=True)

@@ -129,3 +129,17 @@ def test_a_revoked_token_opens_nothing(now) -> None:
     secret = create_collector_token("nodes", "lumi")
     CollectorToken.objects.update(revoked_at=now)
     assert collector_token(secret) is None
+
+
+def test_nodes_that_began_a_little_or_much_later_are_laid_on_one_clock() -> None:
+    # Buckets of 60 s: 10 s late is the same bucket, 50 s late the next one.
+    points = {"timeline": {"step_s": 60.0, "util": [90.0, 80.0], "mem_gb": [1.0, 2.0]}}
+    starts = {"a": "2026-11-20T10:00:00Z", "b": "2026-11-20T10:00:10Z", "c": "2026-11-20T10:00:50Z"}
+    for name, started_at in starts.items():
+        gpus = [gpu(0, 85.0, **points), gpu(1, 85.0, timeline=None)]
+        record_node_summary(node_payload(node=name, started_at=started_at, gpus=gpus))
+    series = run_metrics(("lumi", 123456, 0)).series
+    nan = np.nan
+    expected = [[90, nan, 90, nan, nan, nan], [80, nan, 80, nan, 90, nan], [nan, nan, nan, nan, 80, nan]]
+    assert np.array_equal(series.util, expected, equal_nan=True)
+    assert series.mem_gb[2, 4] == 2.0
