@@ -77,11 +77,11 @@ class JobFacts:
 
     @cached_property
     def coverage_fraction(self) -> float:
-        """Measured GPU-seconds of all that were allocated, at most 1."""
+        """Measured GPU-seconds of all that were allocated, at most 1; no GPU counts for longer than the run."""
         allocated_gpu_s = self.allocated_gpus * self.elapsed_s
         if self.gpus.count == 0 or allocated_gpu_s <= 0:
             return 0.0
-        return min(float(np.sum(self.measured_s)) / allocated_gpu_s, 1.0)
+        return min(float(np.sum(np.minimum(self.measured_s, self.elapsed_s))) / allocated_gpu_s, 1.0)
 
     @cached_property
     def host_coverage_fraction(self) -> float:

@@ -18,6 +18,7 @@ from tqdm import tqdm
 
 from analysis.assess import Assessment, assess
 from analysis.findings import FindingCode
+from analysis.thresholds import LIMITS, Limits
 from jobs.records import JobRecord
 from metrics.payloads import NodePayload
 from portal.demo.generate import SampleJob, make_job
@@ -74,13 +75,13 @@ class Scorecard:
             yield f"false alarms on {self.false_alarm_rate:.1%} of the healthy runs: {dict(self.alarms)}"
 
 
-def score(kinds: Iterable[str], seeds: Iterable[int]) -> Scorecard:
+def score(kinds: Iterable[str], seeds: Iterable[int], limits: Limits = LIMITS) -> Scorecard:
     """Draws and judges each kind once for each seed."""
     card, seeds = Scorecard(), list(seeds)
     for kind in kinds:
         for seed in seeds:
             job = drawn(kind, seed)
-            card.count(job, judged(job))
+            card.count(job, judged(job, limits))
     return card
 
 
@@ -95,9 +96,9 @@ def drawn(kind: str, seed: int) -> SampleJob:
     )
 
 
-def judged(job: SampleJob) -> Assessment:
+def judged(job: SampleJob, limits: Limits = LIMITS) -> Assessment:
     nodes = [msgspec.convert(summary, NodePayload, str_keys=True) for summary in job.summaries]
-    return assess(msgspec.convert(job.record, JobRecord), metrics_of(*nodes))
+    return assess(msgspec.convert(job.record, JobRecord), metrics_of(*nodes), limits)
 
 
 def _share(part: int, whole: int) -> float:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from analysis.assess import Assessment
 from analysis.efficiency import EfficiencyClass
 from analysis.findings import Finding, FindingCode
+from analysis.thresholds import LIMITS, Limits
 from bench.scorecard import SEEDS, Scorecard, drawn, judged, score, table
 from portal.demo.archetypes import Expected, found
+from portal.demo.close_calls import CLOSE_CALLS
 from portal.demo.generate import SampleJob
 from portal.demo.library import LIBRARY
 
@@ -28,6 +32,29 @@ def test_precision_recall_and_false_alarms_keep_their_floors() -> None:
 def test_jobs_on_many_nodes_are_judged_as_well() -> None:
     large = [kind for kind, archetype in LIBRARY.items() if archetype.nodes > NODES_FOR_ALL_SEEDS_MAX]
     assert list(score(large, OTHER_SEEDS[:1]).failures()) == []
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        Limits(throttled_fraction=0.02),
+        Limits(edge_idle_fraction=0.10),
+        Limits(edge_idle_fraction=0.30),
+        Limits(uneven_points=60.0),
+        Limits(memory_pressure_fraction=0.85),
+        Limits(busy_host_fraction=0.90),
+        Limits(spinning_power_fraction=0.25),
+        Limits(stall_drop_points=60.0),
+        Limits(low_memory_fraction=0.15),
+        Limits(walltime_used_fraction=0.70),
+        Limits(tuning_memory_fraction_max=1.0),
+    ],
+    ids=lambda limits: next(name for name in vars(LIMITS) if getattr(limits, name) != getattr(LIMITS, name)),
+)
+def test_a_threshold_that_moves_too_far_falls_below_the_floors(limits: Limits) -> None:
+    kinds = [*(archetype.kind for archetype in CLOSE_CALLS), "acceptable", "small_kernels"]
+    assert list(score(kinds, OTHER_SEEDS[:3]).failures()) == []
+    assert list(score(kinds, OTHER_SEEDS[:3], limits).failures()) != []
 
 
 def test_the_card_counts_what_was_due_and_what_was_raised() -> None:
