@@ -16,6 +16,7 @@ from analysis.comparable import ComparableRun, longest_run_s, scaling_gpus
 from analysis.facts import JobFacts, divide
 from analysis.findings import Finding, FindingCode
 from analysis.host_share import fitting_host, host_peak_gb, memory_is_default
+from analysis.idle import is_idle
 from analysis.thresholds import LIMITS, Limits
 from jobs.hardware import Partition, partition_of
 from jobs.sbatch import OptionChange, Shape, option_changes
@@ -103,12 +104,18 @@ def active_gpus(facts: JobFacts, limits: Limits = LIMITS) -> int:
 
 
 def gpus_for_memory(facts: JobFacts, limits: Limits = LIMITS) -> int:
-    """GPUs that hold the sum of all peaks with a tenth to spare; 0 where memory or capacity is not known."""
-    peak_gb = float(np.nansum(facts.gpus.peak_mem_gb))
+    """GPUs that hold the sum of all peaks with a tenth to spare; 0 where no capacity is known.
+
+    A GPU that did something and whose memory was not measured is taken to need a GPU of its own.
+    """
     capacities_gb = facts.memory_capacity_gb[~np.isnan(facts.memory_capacity_gb)]
     if not capacities_gb.size:
         return 0
-    return math.ceil(peak_gb / (limits.memory_fill_fraction * float(np.min(capacities_gb))))
+    peak_gb = facts.gpus.peak_mem_gb
+    not_known = int(np.sum(np.isnan(peak_gb) & ~is_idle(facts, limits))) + max(facts.allocated_gpus - peak_gb.size, 0)
+    return (
+        math.ceil(float(np.nansum(peak_gb)) / (limits.memory_fill_fraction * float(np.min(capacities_gb)))) + not_known
+    )
 
 
 def _fewer_gpus(

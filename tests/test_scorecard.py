@@ -52,9 +52,8 @@ def test_jobs_on_many_nodes_are_judged_as_well() -> None:
     ids=lambda limits: next(name for name in vars(LIMITS) if getattr(limits, name) != getattr(LIMITS, name)),
 )
 def test_a_threshold_that_moves_too_far_falls_below_the_floors(limits: Limits) -> None:
-    kinds = [*(archetype.kind for archetype in CLOSE_CALLS), "acceptable", "small_kernels"]
-    assert list(score(kinds, OTHER_SEEDS[:3]).failures()) == []
-    assert list(score(kinds, OTHER_SEEDS[:3], limits).failures()) != []
+    kinds = [*(archetype.kind for archetype in CLOSE_CALLS), "acceptable"]
+    assert list(score(kinds, OTHER_SEEDS[:2], limits).failures()) != []
 
 
 def test_the_card_counts_what_was_due_and_what_was_raised() -> None:

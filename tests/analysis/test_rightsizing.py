@@ -335,3 +335,12 @@ def test_a_run_that_the_system_ended_is_given_no_advice() -> None:
     gpus = [gpu(index, 88.0 if index < 2 else 0.0, peak_mem_gb=4.0) for index in range(8)]
     cpu = {"cores_allocated": 56, "busy_cores_avg": 1.0, "peak_memory_gb": 30.0}
     assert advice(facts([], gpus=gpus, cpu=cpu, state="NODE_FAIL", memory_requested_gb=2000.0)) == ()
+
+
+def test_memory_that_was_not_measured_is_not_taken_for_none() -> None:
+    # Two work, two more are at 10 %: 20 + 20 GB fit on one GPU, but nobody knows what the other two hold: 1 + 2 = 3.
+    known = [gpu(index, 90.0, peak_mem_gb=20.0) for index in range(2)]
+    unknown = [gpu(index, 10.0, peak_mem_gb=None) for index in range(2, 4)]
+    idle = [gpu(index, 0.0, peak_mem_gb=None) for index in range(4, 8)]
+    (fewer, *_) = advice(facts([], gpus=[*known, *unknown, *idle]))
+    assert (fewer.recommended_gpus, fewer.basis) == (3, "gpu_memory")
