@@ -45,7 +45,7 @@ def test_jobs_on_many_nodes_are_judged_as_well() -> None:
         Limits(busy_host_fraction=0.90),
         Limits(spinning_power_fraction=0.25),
         Limits(stall_drop_points=60.0),
-        Limits(low_memory_fraction=0.15),
+        Limits(low_memory_fraction=0.10),
         Limits(walltime_used_fraction=0.70),
         Limits(tuning_memory_fraction_max=1.0),
     ],
