@@ -37,7 +37,7 @@ def job_report(judged: Assessment) -> JobReport:
         job=facts.record,
         efficiency=_efficiency(judged),
         headline=headline(judged.efficiency),
-        verdict=verdict(judged.efficiency),
+        verdict=verdict(judged.efficiency, has_causes=bool(judged.findings)),
         observed=_observed(facts, judged.efficiency),
         findings=tuple(_finding(found) for found in judged.findings),
         recommendations=tuple(

@@ -36,7 +36,7 @@ TITLES = {
 }
 
 VERDICTS = {
-    EfficiencyClass.EFFICIENT: "The GPUs were kept busy. Nothing needs to change for their sake.",
+    EfficiencyClass.EFFICIENT: "The GPUs were kept busy.",
     EfficiencyClass.ACCEPTABLE: "The GPUs were busy for a fair part of the time; there is room for more.",
     EfficiencyClass.INEFFICIENT: "The GPUs waited most of the time. The causes below are where to start.",
     EfficiencyClass.WASTED: "The GPUs had very little to do. A small change may free most of them.",
@@ -50,6 +50,9 @@ COURSES = {
     Course.UNEVEN: "uneven",
     Course.UNKNOWN: "too few points to tell its course",
 }
+
+ALL_WELL = "Nothing needs to change for their sake."
+BUT = "Even so, there is something to look at below."
 
 UNCOUNTED = {
     "short": "The job ran for less than five minutes: it is summarised here and not counted in any statistic.",
@@ -65,9 +68,11 @@ def headline(judged: Efficiency) -> str:
     return f"Your job kept {gpus} busy {percent(judged.avg_gpu_util)} of the time"
 
 
-def verdict(judged: Efficiency) -> str:
+def verdict(judged: Efficiency, *, has_causes: bool = False) -> str:
     """The class in words, what was missing first, and why a run does not count where it does not."""
     sentences = [VERDICTS[judged.efficiency_class]]
+    if judged.efficiency_class is EfficiencyClass.EFFICIENT:
+        sentences.append(BUT if has_causes else ALL_WELL)
     if judged.is_partial:
         sentences.insert(
             0,

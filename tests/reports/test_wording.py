@@ -266,3 +266,9 @@ def test_the_phases_of_a_run_are_told_in_a_few_words(util: list[float | None], e
     timeline = {"step_s": 60.0, "util": util, "mem_gb": [1.0] * len(util)}
     told = {seen.label: seen.value for seen in report([gpu(0, 50.0, timeline=timeline)]).observed}
     assert told["GPU use over time"] == expected
+
+
+def test_busy_gpus_are_praised_only_where_nothing_else_was_found() -> None:
+    assert report([gpu(index, 95.0) for index in range(8)]).verdict.endswith("Nothing needs to change for their sake.")
+    one_idle = report([gpu(index, 95.0 if index else 0.0) for index in range(8)])
+    assert one_idle.verdict == "The GPUs were kept busy. Even so, there is something to look at below."
