@@ -12,6 +12,7 @@ from analysis.thresholds import LIMITS, Limits
 from jobs.billing import billed_slices
 
 MEMORY_OPTIONS = frozenset({"--mem", "--mem-per-gpu", "--mem-per-cpu"})
+CORE_OPTIONS = frozenset({"--cpus-per-task", "--cpus-per-gpu"})
 
 
 @dataclass(frozen=True)
@@ -64,12 +65,14 @@ def busy_cores(facts: JobFacts) -> float | None:
 
 
 def memory_is_default(facts: JobFacts) -> bool:
-    """Whether the host memory is what the site gives unasked; a request nobody knows counts as asked if it is more."""
+    """Whether the host memory is what the site gives unasked: no option names it, and it is no more than that."""
     record, partition = facts.record, facts.partition
-    if record.request:
-        return not MEMORY_OPTIONS & record.request.keys()
+    if MEMORY_OPTIONS & record.request.keys():
+        return False
     default_gb = partition.default_memory_gb if partition else None
-    return default_gb is not None and (record.memory_requested_gb or 0.0) <= default_gb * facts.held.nodes
+    if default_gb is None:
+        return bool(record.request)
+    return (record.memory_requested_gb or 0.0) <= default_gb * facts.held.nodes
 
 
 def _cores(facts: JobFacts, limits: Limits) -> int | None:

@@ -15,7 +15,7 @@ import numpy as np
 from analysis.comparable import ComparableRun, longest_run_s, scaling_gpus
 from analysis.facts import JobFacts, divide
 from analysis.findings import Finding, FindingCode
-from analysis.host_share import fitting_host, host_peak_gb, memory_is_default
+from analysis.host_share import CORE_OPTIONS, MEMORY_OPTIONS, fitting_host, host_peak_gb, memory_is_default
 from analysis.idle import is_idle
 from analysis.thresholds import LIMITS, Limits
 from jobs.hardware import Partition, partition_of
@@ -151,7 +151,7 @@ def _memory_to_add(facts: JobFacts, wanted: Shape, limits: Limits) -> tuple[Opti
     target = partition_of(record.cluster, wanted.partition)
     if wanted.partition == record.partition or target is None or target.default_memory_gb is None:
         return ()
-    if wanted.memory_gb is None or {"--mem", "--mem-per-gpu", "--mem-per-cpu"} & record.request.keys():
+    if wanted.memory_gb is None or MEMORY_OPTIONS & record.request.keys():
         return ()
     peak_gb = host_peak_gb(facts)
     needed_gb = wanted.memory_gb if peak_gb is None else limits.headroom_factor * peak_gb
@@ -278,10 +278,20 @@ def _changed(
 ) -> Recommendation | None:
     """The advice, or None where it would change none of the user's options."""
     now = requested_shape(facts)
-    changes = option_changes(facts.record.request, _as_asked(facts, now), wanted)
-    if wanted.memory_gb != now.memory_gb and wanted.memory_gb and memory_is_default(facts) and facts.record.request:
-        changes += (OptionChange("--mem", "", f"{math.ceil(wanted.memory_gb / wanted.nodes)}G"),)
+    changes = option_changes(facts.record.request, _as_asked(facts, now), wanted) + _unspelled(facts, now, wanted)
     return Recommendation(kind, basis, evidence, wanted, changes) if changes else None
+
+
+def _unspelled(facts: JobFacts, now: Shape, wanted: Shape) -> tuple[OptionChange, ...]:
+    """Changes of cores and host memory that no option of the known request names, in the plainest spelling."""
+    request, changes = facts.record.request.keys(), []
+    if wanted.cores and now.cores and wanted.cores != now.cores and not CORE_OPTIONS & request:
+        before, after = (max(shape.cores // (shape.ntasks or 1), 1) for shape in (now, wanted) if shape.cores)
+        changes.append(OptionChange("--cpus-per-task", str(before), str(after)))
+    if wanted.memory_gb and now.memory_gb and wanted.memory_gb != now.memory_gb and not MEMORY_OPTIONS & request:
+        asked = "" if memory_is_default(facts) else f"{math.ceil(now.memory_gb / now.nodes)}G"
+        changes.append(OptionChange("--mem", asked, f"{math.ceil(wanted.memory_gb / wanted.nodes)}G"))
+    return tuple(change for change in changes if change.requested != change.recommended)
 
 
 def _shorter_walltime(

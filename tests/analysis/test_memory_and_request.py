@@ -98,11 +98,21 @@ def test_memory_beyond_the_share_in_numbers() -> None:
         one_gpu(None),
         one_gpu(30.0, partition="standard-g"),
         one_gpu(30.0, request={"--mem": "256G", "--exclusive": ""}),
-        one_gpu(30.0, request={"--gpus": "1"}),
+        one_gpu(10.0, memory_requested_gb=64.0, request={"--gpus": "1"}),
+        one_gpu(10.0, partition="dev-g", request={"--gpus": "1"}),
         one_gpu(10.0, memory_requested_gb=64.0, request={}),
         one_gpu(10.0, memory_requested_gb=60.0),
     ],
-    ids=["used", "not measured", "whole node", "exclusive", "the site's default", "default by size", "within"],
+    ids=[
+        "used",
+        "not measured",
+        "whole node",
+        "exclusive",
+        "the site's default",
+        "no default known",
+        "default by size",
+        "within",
+    ],
 )
 def test_memory_that_was_used_given_or_not_billed_is_never_flagged(known: JobFacts) -> None:
     assert found(known, SHARE) is None

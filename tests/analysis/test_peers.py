@@ -19,7 +19,9 @@ HOST = {"cores_allocated": 56, "busy_cores_avg": 4.0, "ranks": 8, "idle_fraction
 
 
 def judged(gpus: list[dict[str, Any]], **record: Any) -> Assessment:
-    shape = {"gpus_allocated": len(gpus), "gpus_requested": len(gpus)}
+    count = len(gpus)
+    shape = {"gpus_allocated": count, "gpus_requested": count, "cpus_allocated": 7 * count}
+    shape |= {"memory_requested_gb": 60.0 * count}
     return assess(job_record(**shape | record), metrics_of(node_payload(gpus=gpus, cpu=HOST)))
 
 

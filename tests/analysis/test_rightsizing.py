@@ -344,3 +344,16 @@ def test_memory_that_was_not_measured_is_not_taken_for_none() -> None:
     idle = [gpu(index, 0.0, peak_mem_gb=None) for index in range(4, 8)]
     (fewer, *_) = advice(facts([], gpus=[*known, *unknown, *idle]))
     assert (fewer.recommended_gpus, fewer.basis) == (3, "gpu_memory")
+
+
+def test_cores_and_memory_whose_spelling_is_not_known_are_advised_in_the_plainest() -> None:
+    # A record from accounting: no request, 32 cores and 256 GB beside one GPU.
+    cpu = {"cores_allocated": 32, "busy_cores_avg": 2.0, "peak_memory_gb": 20.0}
+    shape = {"cpus_allocated": 32, "memory_requested_gb": 256.0, "ntasks": 1}
+    (fewer,) = advice(facts([90.0], cpu=cpu, request={}, **shape))
+    assert diff(fewer) == ["--cpus-per-task=32 -> --cpus-per-task=7", "--mem=256G -> --mem=24G"]
+    # More than the default of 64 GB was asked for somehow, even if the known options do not say how.
+    (less,) = advice(
+        facts([90.0], cpu=cpu | {"cores_allocated": 7}, request={"--gpus": "1"}, **shape | {"cpus_allocated": 7})
+    )
+    assert diff(less) == ["--mem=256G -> --mem=24G"]
