@@ -213,9 +213,11 @@ def weighted_mean(values: Floats, weights: Floats) -> float | None:
 
 
 def divide(dividend: Floats, divisor: Floats) -> Floats:
-    """Element-wise quotient, NaN where the divisor is zero or either is unknown."""
+    """Element-wise quotient, NaN where the divisor is nothing, or next to it, or either is unknown."""
     quotient: Floats = np.full(dividend.shape, np.nan)
-    np.divide(dividend, divisor, out=quotient, where=divisor > 0)
+    with np.errstate(over="ignore"):
+        np.divide(dividend, divisor, out=quotient, where=divisor > 0)
+    quotient[np.isinf(quotient)] = np.nan
     return quotient
 
 

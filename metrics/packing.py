@@ -20,15 +20,6 @@ def pack_timeline(values: Sequence[float | None]) -> bytes:
     return np.asarray(values, dtype=np.float64).astype("<f2").tobytes()
 
 
-def unpack_timeline(packed: bytes) -> NDArray[np.float64]:
-    """The points `(P,)` of `pack_timeline`.
-
-    >>> unpack_timeline(pack_timeline([0.0, None, 21.5])).tolist()
-    [0.0, nan, 21.5]
-    """
-    return np.frombuffer(packed, dtype="<f2").astype(np.float64)
-
-
 def pack_histogram(seconds: Mapping[int, float] | None) -> bytes:
     """Little-endian float32, one for each whole percent; empty when there is no histogram."""
     if not seconds:
@@ -36,13 +27,6 @@ def pack_histogram(seconds: Mapping[int, float] | None) -> bytes:
     bins = np.zeros(HISTOGRAM_BINS, dtype="<f4")
     bins[list(seconds)] = list(seconds.values())
     return bins.tobytes()
-
-
-def unpack_histogram(packed: bytes) -> NDArray[np.float64]:
-    """Seconds `(101,)`; NaN throughout when there was no histogram."""
-    if not packed:
-        return np.full(HISTOGRAM_BINS, np.nan)
-    return np.frombuffer(packed, dtype="<f4").astype(np.float64)
 
 
 def unpack_timelines(packed: Sequence[bytes]) -> NDArray[np.float64]:

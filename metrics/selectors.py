@@ -17,7 +17,7 @@ from metrics.series import (
     NodeTimelines,
     RunMetrics,
     align,
-    gpu_columns_of,
+    gpu_columns,
     host_columns,
     whole_buckets_s,
 )
@@ -101,7 +101,7 @@ def run_metrics(key: Key) -> RunMetrics:
     started = min((summary.started_at for summary in summaries if summary.started_at), default=None)
     return RunMetrics(
         nodes=tuple(summary.node for summary in summaries),
-        gpus=gpu_columns_of(
+        gpus=gpu_columns(
             [row[FIRST_NUMBER:] for row in rows],
             NUMBER_COLUMNS,
             [place[row[0]] for row in rows],

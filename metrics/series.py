@@ -117,7 +117,7 @@ GPU_FLOAT_COLUMNS = tuple(
 HOST_COLUMNS = tuple(column.name for column in fields(HostColumns))
 
 
-def gpu_columns_of(
+def gpu_columns(
     table: Sequence[Sequence[float | None]], names: Sequence[str], node_index: Sequence[int], histograms: Floats
 ) -> GpuColumns:
     """Columns from one row of numbers a GPU, in the order of `names`; None becomes NaN."""
@@ -128,17 +128,6 @@ def gpu_columns_of(
         gpu_id=by_name.pop("gpu_id").astype(np.int64),
         histogram_s=histograms.reshape(len(table), HISTOGRAM_BINS),
         **by_name,
-    )
-
-
-def gpu_columns(rows: Sequence[Mapping[str, object]], node_index: Sequence[int], histograms: Floats) -> GpuColumns:
-    """Columns from one mapping a GPU; None and absent become NaN."""
-    floats = {name: column(rows, name) for name in GPU_FLOAT_COLUMNS}
-    return GpuColumns(
-        node_index=np.asarray(node_index, dtype=np.int64),
-        gpu_id=np.asarray([row["gpu_id"] for row in rows], dtype=np.int64),
-        histogram_s=histograms.reshape(len(rows), HISTOGRAM_BINS),
-        **floats,
     )
 
 

@@ -8,9 +8,9 @@ import msgspec
 import numpy as np
 
 from analysis.facts import JobFacts, job_facts
-from metrics.packing import pack_histogram, unpack_histogram
+from metrics.packing import pack_histogram, unpack_histograms
 from metrics.payloads import NodePayload
-from metrics.series import NodeTimelines, RunMetrics, align, gpu_columns, host_columns
+from metrics.series import GPU_FLOAT_COLUMNS, NodeTimelines, RunMetrics, align, gpu_columns, host_columns
 from tests.payloads import job_record, node_payload
 
 
@@ -20,9 +20,10 @@ def metrics_of(*nodes: NodePayload) -> RunMetrics:
     return RunMetrics(
         nodes=tuple(node.node for node in nodes),
         gpus=gpu_columns(
-            [msgspec.structs.asdict(gpu) for _, gpu in pairs],
+            [[gpu.gpu_id, *(getattr(gpu, name) for name in GPU_FLOAT_COLUMNS)] for _, gpu in pairs],
+            ("gpu_id", *GPU_FLOAT_COLUMNS),
             [index for index, _ in pairs],
-            np.array([unpack_histogram(pack_histogram(gpu.util_histogram_s)) for _, gpu in pairs]),
+            unpack_histograms([pack_histogram(gpu.util_histogram_s) for _, gpu in pairs]),
         ),
         hosts=host_columns([msgspec.structs.asdict(node.cpu) if node.cpu else {} for node in nodes]),
         series=align([_timelines(gpu) for _, gpu in pairs]),

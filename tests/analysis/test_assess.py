@@ -206,6 +206,16 @@ def test_a_strangers_node_and_a_node_under_two_names_do_not_count() -> None:
     assert "nid009999: not of this job, left out" in judged.not_measured
 
 
+def test_a_measured_time_next_to_nothing_divides_nothing() -> None:
+    # One reading of a second in 5e-324 s: its idle share is not known.
+    judged = assess(job_record(gpus_allocated=1), metrics_of(node_payload(gpus=[gpu(0, 0.0, **NEXT_TO_NOTHING)])))
+    assert judged.efficiency.efficiency_class is EfficiencyClass.WASTED
+    assert judged.efficiency.idle_gpu_hours is None
+
+
+NEXT_TO_NOTHING = {"measured_s": 5e-324, "idle_s": 1.0, "active_s": 0.0, "util_histogram_s": None}
+
+
 def test_a_capacity_of_nothing_or_a_peak_above_it_is_dropped_and_named() -> None:
     # 70 of 64 GB without a capacity of its own: the hardware's is known.
     gpus = [gpu(0, 90.0, mem_total_gb=0.0, peak_mem_gb=0.0), gpu(1, 90.0, mem_total_gb=None, peak_mem_gb=70.0)]

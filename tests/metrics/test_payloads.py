@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import msgspec
+import numpy as np
 import pytest
 
-from metrics.packing import pack_histogram, pack_timeline, unpack_histogram, unpack_timeline
+from metrics.packing import pack_histogram, pack_timeline, unpack_histograms, unpack_timelines
 from metrics.payloads import NodePayload, problems
 from tests.payloads import gpu, node_payload, summary
 
@@ -73,7 +74,7 @@ def test_a_timeline_longer_than_the_contract_is_refused() -> None:
 
 
 def test_packing_keeps_gaps_and_the_stated_precision() -> None:
-    values = unpack_timeline(pack_timeline([0.0, None, 99.97, 63.98]))
+    values = unpack_timelines([pack_timeline([0.0, None, 99.97, 63.98])])[:, 0]
     assert values[0] == 0.0
     assert values[1] != values[1]
     assert abs(values[2] - 99.97) <= 0.04
@@ -81,5 +82,5 @@ def test_packing_keeps_gaps_and_the_stated_precision() -> None:
 
 
 def test_a_histogram_comes_back_and_none_is_not_zero() -> None:
-    assert unpack_histogram(pack_histogram({0: 5.0, 100: 2.5}))[[0, 1, 100]].tolist() == [5.0, 0.0, 2.5]
-    assert unpack_histogram(pack_histogram(None))[0] != 0
+    assert unpack_histograms([pack_histogram({0: 5.0, 100: 2.5})])[0][[0, 1, 100]].tolist() == [5.0, 0.0, 2.5]
+    assert np.isnan(unpack_histograms([pack_histogram(None)])).all()
