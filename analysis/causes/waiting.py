@@ -51,7 +51,8 @@ def host_oversubscription(facts: JobFacts, limits: Limits = LIMITS) -> Finding |
     """More threads than cores on some node, and tasks that queue for a core: threads that only sleep do no harm."""
     hosts = facts.hosts
     threads = hosts.ranks * hosts.threads_per_rank
-    pressure = np.minimum(hosts.pressure_cpu_s / facts.elapsed_s, 1.0) if facts.elapsed_s > 0 else hosts.ranks * np.nan
+    elapsed_s = np.full(hosts.pressure_cpu_s.shape, facts.elapsed_s)
+    pressure = np.minimum(divide(hosts.pressure_cpu_s, elapsed_s), 1.0)
     per_core = divide(threads, hosts.cores_allocated)
     is_held = (per_core > 1) & (pressure >= limits.cpu_pressure_fraction)
     if not np.any(is_held):
