@@ -44,7 +44,7 @@ lint: setup ## Formatting, lint and types
 bench: setup ## Measure the pipeline as ratios against limits of the same run
 	$(BIN)/python -m bench.pipeline
 	$(BIN)/python -m bench.collector
-
+	$(BIN)/python -m bench.turnaround
 format: setup ## Mend formatting and simple lint
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
