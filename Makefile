@@ -45,6 +45,7 @@ bench: setup ## Measure pipeline, collector and analysis as ratios against limit
 	$(BIN)/python -m bench.pipeline
 	$(BIN)/python -m bench.collector
 	$(BIN)/python -m bench.analysis
+	$(BIN)/python -m bench.turnaround
 
 score: setup ## Precision, recall and false alarms of every finding over the labelled runs
 	$(BIN)/python -m bench.scorecard

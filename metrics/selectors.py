@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
@@ -23,6 +25,9 @@ from metrics.series import (
 )
 
 Key = tuple[str, int, int]
+
+NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
+REASON_LENGTH_MAX = 120
 
 NOT_MEASURED_MAX = 50
 """A report lists no more different gaps than a person would read."""
@@ -154,3 +159,16 @@ def _not_measured(sources: Iterable[Mapping[str, str]]) -> tuple[str, ...]:
     """Each missing quantity once for each reason given."""
     named = {f"{name}: {reason}" for missing in sources for name, reason in missing.items()}
     return tuple(sorted(named))[:NOT_MEASURED_MAX]
+
+
+def collector_failures(since: datetime) -> Counter[tuple[str, str]]:
+    """How many node summaries since then said that something went wrong, by (cluster, reason); numbers read `N`."""
+    summaries = NodeSummary.objects.filter(changed_at__gte=since).exclude(errors=[]).values_list("cluster", "errors")
+    said = ((cluster, error) for cluster, errors in summaries.iterator() for error in errors)
+    return Counter((cluster, NUMBER.sub("N", error)[:REASON_LENGTH_MAX]) for cluster, error in said)
+
+
+def summaries_received(since: datetime) -> dict[str, int]:
+    """How many node summaries arrived or changed since then, by cluster."""
+    rows = NodeSummary.objects.filter(changed_at__gte=since).values("cluster").annotate(count=Count("id"))
+    return {row["cluster"]: row["count"] for row in rows}

@@ -27,4 +27,5 @@ urlpatterns = [
     re_path(rf"^api/v1/jobs/{JOB}/report\.(?P<name>[a-z]{{1,8}})$", jobs.JobReportFile.as_view(), name="api-report"),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
+    path("metrics", health.metrics, name="metrics"),
 ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import msgspec
 from django.db.models import F, Q, QuerySet
 
@@ -25,3 +27,8 @@ def report_row(job: Job) -> Report | None:
 def report_value(row: Report) -> JobReport:
     """The value that every rendering is made from."""
     return msgspec.convert(row.content, JobReport)
+
+
+def reports_published(since: datetime) -> int:
+    """How many reports were published or renewed since then."""
+    return Report.objects.filter(published_at__gte=since).count()

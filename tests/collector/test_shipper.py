@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
 import socket
@@ -11,7 +10,6 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -19,49 +17,9 @@ import pytest
 from collector import shipper, spool
 from collector.config import Config
 from collector.shipper import ShipError, read_token, ship
+from tests.collector.answers import Answers, counted
 
 NOW, SOON = 0.0, 60.0
-
-
-def counted(accepted: int = 1, duplicate: int = 0, rejected: object = ()) -> bytes:
-    return json.dumps({"accepted": accepted, "duplicate": duplicate, "rejected": list(rejected)}).encode()
-
-
-class Answers:
-    """A portal that gives these answers `(status, body, headers)` one after the other, the last again and again."""
-
-    def __init__(self, *answers: tuple) -> None:
-        self.answers = [(*answer, *(b"", {})[len(answer) - 1 :]) for answer in answers]
-        self.requests: list[tuple[str, dict, object]] = []
-        asked = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                document = json.loads(gzip.decompress(body))
-                status, answer, headers = asked.answer_to(document)
-                asked.requests.append((self.path, dict(self.headers), document))
-                self.send_response(status)
-                for name, value in {"Content-Length": str(len(answer)), **headers}.items():
-                    self.send_header(name, value)
-                self.end_headers()
-                self.wfile.write(answer)
-
-            def log_message(self, *args: object) -> None:
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.02})
-
-    def answer_to(self, document: object) -> tuple[int, bytes, dict]:
-        return self.answers[min(len(self.requests), len(self.answers) - 1)]
-
-    @property
-    def address(self) -> str:
-        return f"127.0.0.1:{self.server.server_port}"
 
 
 @pytest.fixture

@@ -34,7 +34,6 @@ slow_interval_s = 1
 checkpoint_s = 1
 ship_max_s = 60
 """
-HOOKS = "Prolog={top}/prolog\nEpilog={top}/epilog\nPrologFlags=Alloc"
 
 
 class Site:
@@ -46,7 +45,6 @@ class Site:
         self.processes: list[subprocess.Popen[bytes]] = []
         self.cluster = Cluster()
         self.top = self.cluster.top
-        self.hooks = HOOKS.format(top=self.top)
         self.database = f"kaiku_slurm_{os.getpid()}"
         self.nodes = FakeNodes(self.top)
         self._start_portal()
@@ -122,9 +120,11 @@ class Site:
         self.switch_hooks(is_on=True)
 
     def switch_hooks(self, *, is_on: bool) -> None:
+        """The shipped hooks, or ones that do nothing: Slurm hands a node on in another way when there are none."""
         path = self.top / "slurm.conf"
-        lines = [line for line in path.read_text().splitlines() if line not in self.hooks.splitlines()]
-        path.write_text("\n".join([*lines, *(self.hooks.splitlines() if is_on else [])]) + "\n")
+        kept = [line for line in path.read_text().splitlines() if not line.startswith(("Prolog", "Epilog"))]
+        prolog, epilog = (self.top / "prolog", self.top / "epilog") if is_on else ("/bin/true", "/bin/true")
+        path.write_text("\n".join([*kept, f"Prolog={prolog}", f"Epilog={epilog}", "PrologFlags=Alloc"]) + "\n")
         if "slurmctld" in self.cluster.daemons:
             self.cluster.run("scontrol", "reconfigure")
 
