@@ -44,6 +44,7 @@ lint: setup ## Formatting, lint and types
 bench: setup ## Measure pipeline, collector and analysis as ratios against limits of the same run
 	$(BIN)/python -m bench.pipeline
 	$(BIN)/python -m bench.collector
+	$(BIN)/python -m bench.report
 	$(BIN)/python -m bench.analysis
 	$(BIN)/python -m bench.turnaround
 

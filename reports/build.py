@@ -14,6 +14,7 @@ from analysis.phases import course, phases
 from education.lessons import lesson_for
 from reports.advice import assumption, reason
 from reports.job_report import (
+    HEATMAP_GPUS_MAX,
     EfficiencyView,
     FindingView,
     JobReport,
@@ -143,7 +144,7 @@ def _figures(facts: JobFacts) -> dict[str, str]:
         peak = float(np.nanmax(gpus.peak_mem_gb))
         texts["gpu_memory"] = f"Peak memory of each GPU against its capacity: the fullest reached {gigabytes(peak)}."
     if is_timed and gpus.count >= HEATMAP_GPUS_MIN:
-        texts["gpu_heatmap"] = (
-            f"Use of each of {gpus.count:,} GPUs over the run, dark where idle and bright where busy."
-        )
+        many = gpus.count > HEATMAP_GPUS_MAX
+        rows = f"{len(facts.nodes):,} nodes, the mean of its GPUs" if many else f"{gpus.count:,} GPUs"
+        texts["gpu_heatmap"] = f"Use of each of {rows} over the run, dark where idle, bright where busy, grey in gaps."
     return texts

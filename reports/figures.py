@@ -1,4 +1,4 @@
-"""The figures of a report as SVG: use over time, memory against capacity, a heatmap of single GPUs.
+"""The figures of a report as SVG: use over time, memory against capacity, a heatmap of GPUs or nodes.
 
 matplotlib's object interface only; the same input gives the same bytes.
 """
@@ -15,10 +15,19 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 from metrics.series import Floats, JobSeries, RunMetrics
+from reports.job_report import HEATMAP_GPUS_MAX
+from reports.numbers import counted
+from reports.svg import page_svg
 
 WIDTH_IN, HEIGHT_IN = 7.2, 2.7
+LEFT, RIGHT, BOTTOM, TOP = 0.085, 0.97, 0.2, 0.89
+CHARACTER_IN = 0.074
+"""How wide a character of a label is, on average, in the font and size below."""
+
+LABEL_LENGTH_MAX = 20
 BARS_MAX = 64
 ROWS_LABELLED_MAX = 16
 ROWS_DRAWN_MAX = 512
@@ -26,7 +35,8 @@ ROWS_DRAWN_MAX = 512
 INK, MUTED, LINE, ACCENT, BAND, FREE = "#1d2b36", "#5b6b78", "#c9d3da", "#0f6b8f", "#9ecbdd", "#e7edf1"
 STYLE: dict[Any, Any] = {
     "svg.hashsalt": "kaiku",
-    "svg.fonttype": "path",
+    # Text stays text: it can be selected on a page, and the PDF embeds the font.
+    "svg.fonttype": "none",
     "font.family": "DejaVu Sans",
     "font.size": 8.5,
     "axes.edgecolor": LINE,
@@ -46,9 +56,10 @@ CLASS_LINES_PERCENT = (15, 40, 70)
 
 @dataclass(frozen=True)
 class FigureData:
-    """What the figures show: one label and one peak a GPU `(G,)`, and the timelines `(T, G)`."""
+    """What the figures show: one label, one node's index and one peak a GPU `(G,)`, and the timelines `(T, G)`."""
 
     labels: tuple[str, ...]
+    node_index: NDArray[np.int64]
     series: JobSeries
     peak_mem_gb: Floats
     mem_total_gb: Floats
@@ -60,21 +71,29 @@ def figure_data(metrics: RunMetrics) -> FigureData:
     is_single = len(metrics.nodes) == 1
     pairs = zip(gpus.node_index.tolist(), gpus.gpu_id.tolist(), strict=True)
     return FigureData(
-        labels=tuple(f"GPU {gpu}" if is_single else f"{metrics.nodes[node]}:{gpu}" for node, gpu in pairs),
+        labels=tuple(f"GPU {gpu}" if is_single else _end_of(f"{metrics.nodes[node]}:{gpu}") for node, gpu in pairs),
+        node_index=gpus.node_index,
         series=metrics.series,
         peak_mem_gb=gpus.peak_mem_gb,
         mem_total_gb=gpus.mem_total_gb,
     )
 
 
+def _end_of(label: str) -> str:
+    """The part of a long label that tells it from its neighbours."""
+    return label if len(label) <= LABEL_LENGTH_MAX else f"…{label[1 - LABEL_LENGTH_MAX :]}"
+
+
 def draw(name: str, data: FigureData) -> bytes:
     """One figure as SVG; KeyError for a name that is none."""
     paint, file = FIGURES[name], BytesIO()
     with DRAWING:
-        figure = Figure(figsize=(WIDTH_IN, HEIGHT_IN), layout="constrained")
-        paint(figure.add_subplot(), data)
+        figure = Figure(figsize=(WIDTH_IN, HEIGHT_IN))
+        # Fixed margins: matplotlib's own layout engines draw everything twice to find them.
+        axes = figure.add_axes((LEFT, BOTTOM, RIGHT - LEFT, TOP - BOTTOM))
+        paint(axes, data)
         figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
-    return file.getvalue()
+    return page_svg(file.getvalue(), name)
 
 
 def _gpu_use(axes: Axes, data: FigureData) -> None:
@@ -118,10 +137,15 @@ def _gpu_memory(axes: Axes, data: FigureData) -> None:
 
 
 def _gpu_heatmap(axes: Axes, data: FigureData) -> None:
-    """A row a GPU, a column a bucket; grey where nothing was measured."""
-    util = data.series.util.T
-    if util.shape[0] > ROWS_DRAWN_MAX:
-        util = _fewer_rows(util)
+    """A row a GPU, or a node where they are many, a column a bucket; grey where nothing was measured."""
+    util, rows = data.series.util.T, counted(len(data.labels), "GPU")
+    if util.shape[0] > HEATMAP_GPUS_MAX:
+        nodes = np.unique(data.node_index, return_inverse=True)[1]
+        util = _averaged_rows(util, nodes)
+        rows = f"{counted(util.shape[0], 'node')}, mean of GPUs"
+    row_count = util.shape[0]
+    if row_count > ROWS_DRAWN_MAX:
+        util = _averaged_rows(util, np.arange(row_count) * ROWS_DRAWN_MAX // row_count)
     hours, unit = _clock(data.series)
     colours = mpl.colormaps["cividis"].with_extremes(bad=LINE)
     end = hours[-1] + hours[0]
@@ -132,33 +156,40 @@ def _gpu_heatmap(axes: Axes, data: FigureData) -> None:
         cmap=colours,
         vmin=0,
         vmax=100,
-        extent=(0, end, len(data.labels) - 0.5, -0.5),
+        extent=(0, end, row_count - 0.5, -0.5),
     )
     axes.set(xlabel=f"time since the start ({unit})")
+    left = LEFT
     if len(data.labels) <= ROWS_LABELLED_MAX:
         axes.set_yticks(range(len(data.labels)), data.labels)
+        left = (max(map(len, data.labels)) + 1) * CHARACTER_IN / WIDTH_IN
     else:
-        axes.set(ylabel=f"{len(data.labels):,} GPUs, by node")
-    bar = axes.figure.colorbar(image, ax=axes, label="GPU use (%)", pad=0.015)
-    bar.outline.set_visible(False)
+        axes.set(ylabel=rows)
+    axes.set_position((left, BOTTOM, 0.88 - left, 0.97 - BOTTOM))
+    scale = axes.figure.add_axes((0.9, BOTTOM, 0.016, 0.97 - BOTTOM))
+    axes.figure.colorbar(image, cax=scale, label="GPU use (%)").outline.set_visible(False)
 
 
 def _label_gpus(axes: Axes, labels: tuple[str, ...]) -> None:
-    if len(labels) <= ROWS_LABELLED_MAX:
-        is_wide = max(map(len, labels)) > len("GPU 10")
-        axes.set_xticks(range(len(labels)), labels, rotation=30 if is_wide else 0, ha="right" if is_wide else "center")
-    else:
+    """Names below the bars, slanted where they are long, or how many there are."""
+    if len(labels) > ROWS_LABELLED_MAX:
         axes.set(xlabel=f"{len(labels):,} GPUs, by node", xticks=[])
+        return
+    longest = max(map(len, labels))
+    is_wide = longest > len("GPU 10")
+    axes.set_xticks(range(len(labels)), labels, rotation=30 if is_wide else 0, ha="right" if is_wide else "center")
+    # A label at 30 degrees is half as high as it is long.
+    bottom = (longest + 6) * CHARACTER_IN / 2 / HEIGHT_IN if is_wide else BOTTOM / 2
+    axes.set_position((LEFT, bottom, RIGHT - LEFT, TOP - bottom))
 
 
-def _fewer_rows(util: Floats) -> Floats:
-    """Neighbouring GPUs averaged, so that thousands of rows stay a picture; a gap only where all of them are."""
-    groups = np.array_split(np.arange(util.shape[0]), ROWS_DRAWN_MAX)
-    rows = np.full((ROWS_DRAWN_MAX, util.shape[1]), np.nan)
-    for index, group in enumerate(groups):
-        part = util[group]
+def _averaged_rows(util: Floats, groups: NDArray[np.int64]) -> Floats:
+    """The mean of the rows `(G, T)` of each group `(G,)`, groups in order; a gap only where all of a group are."""
+    rows = np.full((int(groups.max()) + 1, util.shape[1]), np.nan)
+    for group in range(rows.shape[0]):
+        part = util[groups == group]
         measured = ~np.all(np.isnan(part), axis=0)
-        rows[index, measured] = np.nanmean(part[:, measured], axis=0)
+        rows[group, measured] = np.nanmean(part[:, measured], axis=0)
     return rows
 
 

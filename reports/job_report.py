@@ -12,6 +12,9 @@ from jobs.records import JobRecord
 
 SCHEMA = "job-report/1"
 
+HEATMAP_GPUS_MAX = 128
+"""Past this a row of the heatmap is a node: single GPUs would be thinner than a printed line."""
+
 
 @dataclass(frozen=True)
 class EfficiencyView:

@@ -23,7 +23,9 @@ CLASS_NAMES = {
 }
 
 
+LIKELIHOODS = ((0.9, "very likely"), (0.7, "likely"), (0.5, "possible"), (0.0, "a hint"))
 NODES_NAMED_MAX = 4
+NAME_LENGTH_MAX = 60
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,7 @@ class Layout:
     """One report as its readers meet it, top to bottom; all strings are printable, none is escaped yet."""
 
     title: str
+    header: str
     class_name: str
     css_class: str
     headline: str
@@ -64,6 +67,7 @@ def layout(report: JobReport) -> Layout:
     lessons = {finding.lesson.url: finding.lesson.title for finding in report.findings}
     return Layout(
         title=f"Job {job.job_id}" + (f", {job.job_name}" if job.job_name else ""),
+        header=f"Job {job.job_id}, {_brief(job.job_name)} · {job.project_id}" if job.job_name else job.project_id,
         class_name=class_name,
         css_class=judged.efficiency_class.lower(),
         headline=report.headline,
@@ -85,13 +89,27 @@ def _causes(report: JobReport) -> Iterator[Cause]:
         lesson = finding.lesson
         yield Cause(
             title=finding.title,
-            sure=f"{finding.confidence * 100:.0f} % sure",
+            sure=f"{_likelihood(finding.confidence)}, {finding.confidence * 100:.0f} % sure",
             text=finding.text,
             lesson_title=lesson.title,
             lesson_url=lesson.url,
             lesson_text="" if lesson.url in told else lesson.text,
         )
         told.add(lesson.url)
+
+
+def _likelihood(confidence: float) -> str:
+    """A confidence in words.
+
+    >>> _likelihood(0.5), _likelihood(0.7), _likelihood(0.93)
+    ('possible', 'likely', 'very likely')
+    """
+    return next(word for least, word in LIKELIHOODS if confidence >= least)
+
+
+def _brief(name: str) -> str:
+    """A name that fits a line beside others."""
+    return name if len(name) <= NAME_LENGTH_MAX else f"{name[: NAME_LENGTH_MAX - 1]}…"
 
 
 def _savings(report: JobReport) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from django.template.loader import render_to_string
 
 from reports.job_report import JobReport
-from reports.services.rendering import context
+from reports.services.rendering import context, data_uri
 
 try:
     from weasyprint import HTML
@@ -22,6 +22,12 @@ class PdfUnavailable(RuntimeError):
     """This machine cannot make PDFs; the message says what to install."""
 
 
+def print_html(report: JobReport, figures: Mapping[str, bytes]) -> str:
+    """What the PDF is made from; its figures are images, which a reader of PDF/UA knows by their text."""
+    shown = [{"url": data_uri(svg), "text": report.figure_texts[name]} for name, svg in figures.items()]
+    return render_to_string("reports/job_report.html", context(report) | {"figures": shown, "is_print": True})
+
+
 def report_pdf(report: JobReport, figures: Mapping[str, bytes]) -> bytes:
     """The report as PDF/UA-1; PdfUnavailable where Pango is missing.
 
@@ -29,6 +35,6 @@ def report_pdf(report: JobReport, figures: Mapping[str, bytes]) -> bytes:
     """
     if HTML is None:
         raise PdfUnavailable(f"PDF needs Pango: sudo apt-get install --yes {PACKAGES} ({PANGO_ERROR})")
-    html = render_to_string("reports/job_report.html", context(report, figures) | {"is_print": True})
+    html = print_html(report, figures)
     fetcher = URLFetcher(allowed_protocols=["data"], allow_redirects=False)
     return HTML(string=html, url_fetcher=fetcher, base_url=None).write_pdf(pdf_variant="pdf/ua-1")

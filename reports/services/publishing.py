@@ -23,16 +23,12 @@ def publish(efficiency_pk: int, now: datetime | None = None) -> bool:
         efficiency = claimed.select_related("job__user", "job__project").first()
         if efficiency is None:
             return False
-        report = job_report(assessment(efficiency.job))
-        Report.objects.update_or_create(
-            job=efficiency.job,
-            defaults={
-                "content": msgspec.to_builtins(report),
-                "efficiency_revision": efficiency.revision,
-                "published_at": now or timezone.now(),
-                "pdf": None,
-            },
-        )
+        content = msgspec.to_builtins(job_report(assessment(efficiency.job)))
+        state = {"efficiency_revision": efficiency.revision, "published_at": now or timezone.now()}
+        # A PDF that was made of the same content still holds.
+        if not Report.objects.filter(job=efficiency.job, content=content).update(**state):
+            changed = {**state, "content": content, "pdf": None}
+            Report.objects.update_or_create(job=efficiency.job, defaults=changed)
     return True
 
 

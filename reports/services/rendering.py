@@ -17,15 +17,19 @@ STYLE_FILES = ("tokens.css", "report.css")
 
 
 def report_html(report: JobReport, figures: Mapping[str, bytes]) -> str:
-    """The file that people keep; every string of the report is escaped by the template."""
-    return render_to_string("reports/job_report.html", context(report, figures) | {"is_print": False})
+    """The file that people keep, its figures part of it so that their labels can be selected."""
+    # Our own drawings, in which matplotlib has escaped every label.
+    shown = [
+        {"svg": mark_safe(svg.decode()), "text": report.figure_texts[name]}  # noqa: S308 (see the line above)
+        for name, svg in figures.items()
+    ]
+    return render_to_string("reports/job_report.html", context(report) | {"figures": shown, "is_print": False})
 
 
-def context(report: JobReport, figures: Mapping[str, bytes]) -> dict[str, object]:
-    """What both files are made from, the HTML and the one that becomes a PDF."""
+def context(report: JobReport) -> dict[str, object]:
+    """What both files are made from, the HTML and the one that becomes a PDF; every string is escaped there."""
     return {
         "page": layout(report),
-        "figures": [{"url": data_uri(svg), "text": report.figure_texts[name]} for name, svg in figures.items()],
         # Our own files, not a user's text: the only markup that is not escaped.
         "style": mark_safe("\n".join(_style(name) for name in STYLE_FILES)),  # noqa: S308 (see the line above)
     }

@@ -6,12 +6,16 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.db import connection
+from django.db.models import F
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from analysis.models import JobEfficiency
 from jobs.models import Membership, Project
 from jobs.services import record_job, set_role
 from metrics.services import record_node_summary
+from reports.models import Report
+from reports.services.publishing import publish_due
 from tests.payloads import gpu, job_record, node_payload
 
 pytestmark = pytest.mark.django_db
@@ -79,7 +83,15 @@ def test_the_report_comes_in_every_format(job, name: str, content_type: str, sta
 
 def test_a_pdf_is_made_once(job) -> None:
     client = as_user("alice")
-    assert client.get(f"{JOB}report.pdf").content == client.get(f"{JOB}report.pdf").content
+    made = client.get(f"{JOB}report.pdf").content
+    assert client.get(f"{JOB}report.pdf").content == made
+    # A new judgement that says the same keeps it, one that says something else does not.
+    JobEfficiency.objects.update(revision=F("revision") + 1)
+    assert publish_due(10) == 1
+    assert bytes(Report.objects.get().pdf) == made
+    JobEfficiency.objects.update(revision=F("revision") + 1, avg_gpu_util=77.0)
+    assert publish_due(10) == 1
+    assert Report.objects.get().pdf is None
 
 
 @pytest.mark.parametrize("path", [JOB, f"{JOB}gpus/", f"{JOB}report.json", f"{JOB}report.pdf"])

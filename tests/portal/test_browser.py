@@ -55,7 +55,11 @@ def test_the_downloaded_html_stands_by_itself(browser, live_server, reported, ca
     page = browser.new_page()
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
+    complaints: list[str] = []
+    page.on("console", lambda message: complaints.append(message.text))
     page.goto(file.as_uri())
-    assert page.eval_on_selector_all("img", IS_SHOWN)
+    assert page.locator("figure svg").count() == 3
+    assert page.get_by_text("least to most used").bounding_box()["width"] > 50
+    assert complaints == []
     assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
     page.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from xml.etree import ElementTree
 
 import numpy as np
@@ -48,6 +49,7 @@ def test_forty_thousand_gpus_are_still_a_small_picture() -> None:
     util[:, 7] = np.nan
     data = FigureData(
         labels=tuple(f"nid{index // 8:06d}:{index % 8}" for index in range(gpus)),
+        node_index=np.arange(gpus) // 8,
         series=JobSeries(360.0, util, util / 2),
         peak_mem_gb=np.full(gpus, 40.0),
         mem_total_gb=np.full(gpus, 64.0),
@@ -59,3 +61,47 @@ def test_forty_thousand_gpus_are_still_a_small_picture() -> None:
 def test_an_unknown_figure_is_an_error() -> None:
     with pytest.raises(KeyError):
         draw("gpu_temperature", figures_of())
+
+
+def test_past_a_hundred_and_twenty_eight_gpus_a_row_is_a_node() -> None:
+    assert b"16 nodes" not in draw("gpu_heatmap", of_nodes(16))
+    assert b"17 nodes, mean of GPUs" in draw("gpu_heatmap", of_nodes(17))
+
+
+def of_nodes(nodes: int) -> FigureData:
+    gpus = nodes * 8
+    util = np.full((30, gpus), 50.0)
+    return FigureData(
+        labels=tuple(f"nid{index // 8:06d}:{index % 8}" for index in range(gpus)),
+        node_index=np.arange(gpus) // 8,
+        series=JobSeries(60.0, util, util),
+        peak_mem_gb=np.full(gpus, 40.0),
+        mem_total_gb=np.full(gpus, 64.0),
+    )
+
+
+def test_the_row_of_a_node_is_the_mean_of_what_was_measured() -> None:
+    data = of_nodes(17)
+    data.series.util[:, 8] = np.nan
+    measured = draw("gpu_heatmap", data)
+    data.series.util[:, 8] = 50.0
+    assert draw("gpu_heatmap", data) == measured
+    data.series.util[:, 8:16] = np.nan
+    assert draw("gpu_heatmap", data) != measured
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_may_stand_on_a_page_with_a_strict_content_policy_beside_others(name: str) -> None:
+    svg = draw(name, figures_of()).decode()
+    assert "style" not in svg
+    ids = re.findall(r'\bid="([^"]+)"', svg)
+    assert len(ids) == len(set(ids))
+    assert all(each.startswith(f"{name}-") for each in ids)
+    used = set(re.findall(r'url\(#([^)]+)\)|href="#([^"]+)"', svg))
+    assert {first or second for first, second in used} <= set(ids)
+
+
+def test_labels_are_text_that_can_be_selected() -> None:
+    texts = [element.text for element in ElementTree.fromstring(draw("gpu_use", figures_of())).iter() if element.text]
+    assert "GPU use (%)" in texts
+    assert "least to most used" in texts

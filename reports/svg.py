@@ -1,0 +1,32 @@
+"""matplotlib's SVG made fit for a page: no style that a strict policy refuses, no id that another figure has."""
+
+from __future__ import annotations
+
+import re
+
+PREAMBLE = re.compile(rb"\A.*?(?=<svg )", re.DOTALL)
+METADATA = re.compile(rb"\s*<metadata>.*?</metadata>|\s*<defs>\s*<style .*?</style>\s*</defs>", re.DOTALL)
+STYLE = re.compile(rb'style="([^"]*)"')
+ID = re.compile(rb'(\bid="|url\(#|href="#)')
+PATH = re.compile(rb' d="[^"]*"')
+LONG_NUMBER = re.compile(rb"\d+\.\d{3,}")
+# What matplotlib's own style element says of every shape, as attributes that are inherited.
+ROOT = b'<svg stroke-linejoin="round" stroke-linecap="butt" '
+
+
+def page_svg(svg: bytes, name: str) -> bytes:
+    """The same picture with presentation attributes in place of styles, and ids that begin with the figure's name."""
+    svg = METADATA.sub(b"", PREAMBLE.sub(b"", svg)).replace(b"<svg ", ROOT, 1)
+    svg = ID.sub(rb"\g<1>" + name.encode() + b"-", STYLE.sub(_attributes, svg))
+    return PATH.sub(_shorter, svg)
+
+
+def _attributes(style: re.Match[bytes]) -> bytes:
+    """Every property that matplotlib writes is a presentation attribute too (SVG 1.1, appendix N)."""
+    pairs = (declaration.partition(b":") for declaration in style[1].split(b";") if declaration.strip())
+    return b" ".join(b'%s="%s"' % (name.strip(), value.strip()) for name, _, value in pairs)
+
+
+def _shorter(path: re.Match[bytes]) -> bytes:
+    """Hundredths of a point are finer than any screen or printer."""
+    return LONG_NUMBER.sub(lambda number: b"%.2f" % float(number[0]), path[0])
