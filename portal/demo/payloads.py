@@ -215,12 +215,12 @@ def _by_bucket(clock: Clock, util: NDArray[np.int64]) -> Floats:
 
 
 def _power(clock: Clock, gpu_id: int, power_w: dict[int, Floats]) -> dict[str, Any]:
-    """Power and energy of a whole module, as only its primary GPU reports them; otherwise why there are none."""
+    """Power and energy of a whole module, as only its primary GPU reports them; why there are none of a shared one."""
     missing = {"pcie_bandwidth": "unsupported"}
     watts = power_w.get(gpu_id)
     if watts is None:
-        is_secondary = gpu_id % 2 == 1 and gpu_id - 1 in power_w
-        return {"missing": missing | {"power": "reported by the primary die" if is_secondary else "shared module"}}
+        is_told_by_primary = gpu_id % 2 == 1 and gpu_id - 1 in power_w
+        return {"missing": missing if is_told_by_primary else missing | {"power": "shared module"}}
     average_w = round(float(watts @ clock.seconds) / clock.elapsed_s, 1)
     return {
         "power_avg_w": average_w,
