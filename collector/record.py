@@ -6,12 +6,10 @@ does not answer, what the epilog knew goes out alone: accounting completes it.
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
 import time
 from datetime import datetime, timezone
 
+from collector.commands import output
 from collector.summary import instant
 from collector.wire import JOB_RECORD
 
@@ -172,20 +170,12 @@ def _hostnames(scontrol: str, nodes: str) -> list[str]:
 
 
 def _run(command: list[str]) -> str:
-    """What a command printed, empty where it failed or took too long; whatever it started ends with it."""
-    environment = {**os.environ, "TZ": "UTC"}
-    pipes: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    """What a command printed, empty where it failed or took too long."""
     try:
-        process = subprocess.Popen(command, env=environment, start_new_session=True, **pipes)
+        status, printed = output(command, ASK_TIMEOUT_S, TZ="UTC")
     except OSError:
         return ""
-    with process:
-        try:
-            printed, _ = process.communicate(timeout=ASK_TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            return ""
-    return str(printed, "utf-8", "replace") if process.returncode == 0 else ""
+    return printed if status == 0 else ""
 
 
 def _tres(written: str) -> dict[str, str]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
 import time
 
+from collector.commands import output
 from collector.sources.base import TWO_DIE_MODELS, Gpu, Source, SourceError, share_power
 
 TYPE_CHECKING = False
@@ -89,15 +89,12 @@ class SmiSource(Source):
 
     def _read(self) -> dict[int, Reading]:
         try:
-            done = subprocess.run(
-                self.command, capture_output=True, stdin=subprocess.DEVNULL, timeout=self.timeout_s, check=False
-            )
-        except subprocess.TimeoutExpired as error:
+            _, printed = output(self.command, self.timeout_s)
+            found = self.readings(printed)
+        except TimeoutError as error:
             raise SourceError(f"{self.name} did not answer within {self.timeout_s:g} s") from error
         except OSError as error:
             raise SourceError(f"{self.name}: {error.strerror}") from error
-        try:
-            found = self.readings(done.stdout.decode("utf-8", "replace"))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise SourceError(f"{self.name} printed something unknown") from error
         if not found:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -106,17 +107,22 @@ def test_nvidia_smi_in_csv() -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "why"),
+    ("body", "timeout_s", "why"),
     [
-        ("", "rocm-smi printed something unknown"),
-        ("print('{}')", "rocm-smi listed no GPU"),
-        ("print('NOT_SUPPORTED: Cannot print JSON/CSV output')", "something unknown"),
-        ("import time; time.sleep(30)", r"did not answer within 0\.3 s"),
+        ("", 20, "rocm-smi printed something unknown"),
+        ("print('{}')", 20, "rocm-smi listed no GPU"),
+        ("print('NOT_SUPPORTED: Cannot print JSON/CSV output')", 20, "something unknown"),
+        ("import time; time.sleep(60)", 0.3, r"did not answer within 0\.3 s"),
+        ("import subprocess; subprocess.run(['sleep', '60'])", 0.5, r"did not answer within 0\.5 s"),
     ],
 )
-def test_a_command_that_says_nothing_or_hangs_is_no_source(tmp_path: Path, body: str, why: str) -> None:
+def test_a_command_that_says_nothing_or_hangs_is_no_source(
+    tmp_path: Path, body: str, timeout_s: float, why: str
+) -> None:
+    began = time.monotonic()
     with pytest.raises(SourceError, match=why):
-        SmiSource("rocm-smi", command(tmp_path, body), rocm_smi.readings, None, timeout_s=0.3)
+        SmiSource("rocm-smi", command(tmp_path, body), rocm_smi.readings, None, timeout_s)
+    assert time.monotonic() - began < 30
     with pytest.raises(SourceError, match="No such file"):
         SmiSource("rocm-smi", [str(tmp_path / "nowhere")], rocm_smi.readings, None)
 
@@ -128,7 +134,8 @@ def test_a_command_that_hangs_in_mid_job_is_left_alone_for_longer_and_longer(tmp
         f"import os, time\nopen({str(calls)!r}, 'a').write('x')\n"
         f"print({sample(SECONDARY)!r}) if os.path.getsize({str(calls)!r}) == 1 else time.sleep(30)"
     )
-    found = SmiSource("rocm-smi", command(tmp_path, body), rocm_smi.readings, None, timeout_s=0.5)
+    found = SmiSource("rocm-smi", command(tmp_path, body), rocm_smi.readings, None, timeout_s=20)
+    found.timeout_s = 0.5
     now = [100.0]
     monkeypatch.setattr("time.monotonic", lambda: now[0])
     pauses = []
