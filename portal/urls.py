@@ -5,7 +5,7 @@ from django.urls import path, re_path
 from django.views.generic import RedirectView
 
 from portal import health
-from portal.api import ingest, jobs
+from portal.api import docs, ingest, jobs
 from portal.views.job import job, job_figure
 from portal.views.my_jobs import my_jobs
 
@@ -25,6 +25,8 @@ urlpatterns = [
     re_path(rf"^api/v1/jobs/{JOB}/$", jobs.JobDetail.as_view(), name="api-job"),
     re_path(rf"^api/v1/jobs/{JOB}/gpus/$", jobs.JobGpus.as_view(), name="api-gpus"),
     re_path(rf"^api/v1/jobs/{JOB}/report\.(?P<name>[a-z]{{1,8}})$", jobs.JobReportFile.as_view(), name="api-report"),
+    path("api/schema/", docs.schema, name="api-schema"),
+    path("api/docs/", docs.docs, name="api-docs"),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
     path("metrics", health.metrics, name="metrics"),

@@ -12,7 +12,7 @@ from tests.portal.conftest import PASSWORD
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-PAGES = ["/jobs/", "/jobs/lumi/123456/", "/jobs/lumi/999/"]
+PAGES = ["/api/docs/", "/jobs/", "/jobs/lumi/123456/", "/jobs/lumi/999/"]
 
 
 @pytest.fixture(params=[(1280, "light"), (390, "dark")], ids=["desktop-light", "phone-dark"])

@@ -1,0 +1,21 @@
+"""What the API offers, for programs and for people; open to everyone, since it tells nothing about any job."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from portal.api.openapi import COLLECTOR, OPERATIONS, document
+
+
+@require_safe
+def schema(request: HttpRequest) -> JsonResponse:
+    """The OpenAPI document."""
+    return JsonResponse(document())
+
+
+@require_safe
+def docs(request: HttpRequest) -> HttpResponse:
+    """The calls as a page."""
+    return render(request, "portal/api_docs.html", {"operations": OPERATIONS, "collector": COLLECTOR})

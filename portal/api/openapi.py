@@ -1,0 +1,173 @@
+"""The HTTP API in OpenAPI's words, made from the structs that decode what arrives, so that it cannot fall behind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+
+from jobs.records import JobRecord
+from metrics.payloads import NodePayload
+from reports.job_report import JobReport
+from reports.services.formats import FORMATS
+
+REFERENCES = "#/components/schemas/{name}"
+JSON, PROBLEM = "application/json", "application/problem+json"
+COLLECTOR, SESSION = "collectorToken", "portalSession"
+
+
+class FieldProblem(msgspec.Struct, frozen=True):
+    """What is wrong with one field."""
+
+    path: str
+    message: str
+
+
+class RejectedRecord(msgspec.Struct, frozen=True):
+    """A record of a batch that was not taken."""
+
+    index: int
+    errors: list[FieldProblem]
+
+
+class IngestAnswer(msgspec.Struct, frozen=True):
+    """2xx: what is counted as accepted or duplicate is committed."""
+
+    accepted: int
+    duplicate: int
+    rejected: list[RejectedRecord]
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """RFC 9457 problem details."""
+
+    title: str
+    status: int
+    detail: str
+    type: str = "about:blank"
+
+
+class JobPage(msgspec.Struct, frozen=True):
+    """One page of runs, newest first; each is a job record with its `efficiency` beside it."""
+
+    count: int
+    next: str | None
+    previous: str | None
+    results: list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One call: where, what it takes, what it answers, and who may ask."""
+
+    method: str
+    path: str
+    summary: str
+    answers: dict[int, Any]
+    takes: Any = None
+    content_types: tuple[str, ...] = (JSON,)
+    access: str = SESSION
+    parameters: tuple[str, ...] = ()
+    problems: tuple[int, ...] = field(default=(401, 404))
+
+
+RUN = "/api/v1/jobs/{cluster}/{job_id}/"
+INGEST_PROBLEMS = (400, 401, 403, 413, 415, 422, 503)
+OPERATIONS = (
+    Operation(
+        "post",
+        "/api/v1/ingest/node-summaries",
+        "What one node measured of a run, or a list of that; gzip is taken.",
+        {200: IngestAnswer, 201: IngestAnswer},
+        takes=NodePayload | list[NodePayload],
+        access=COLLECTOR,
+        problems=INGEST_PROBLEMS,
+    ),
+    Operation(
+        "post",
+        "/api/v1/ingest/job-records",
+        "Slurm's record of a run, or a list of that; gzip is taken.",
+        {200: IngestAnswer, 201: IngestAnswer},
+        takes=JobRecord | list[JobRecord],
+        access=COLLECTOR,
+        problems=INGEST_PROBLEMS,
+    ),
+    Operation(
+        "get",
+        "/api/v1/jobs/",
+        "The runs that you may see, newest first.",
+        {200: JobPage},
+        parameters=("page", "page_size"),
+        problems=(401,),
+    ),
+    Operation("get", RUN, "The report of one run as data.", {200: JobReport}, parameters=("attempt",)),
+    Operation(
+        "get", f"{RUN}gpus/", "The measured columns of each GPU.", {200: list[dict[str, Any]]}, parameters=("attempt",)
+    ),
+    *(
+        Operation(
+            "get",
+            f"{RUN}report.{name}",
+            "The report as a file.",
+            {200: JobReport if name == "json" else str},
+            content_types=(form.content_type.partition(";")[0],),
+            parameters=("attempt",),
+        )
+        for name, form in FORMATS.items()
+    ),
+)
+
+
+def document(operations: tuple[Operation, ...] = OPERATIONS) -> dict[str, Any]:
+    """The OpenAPI 3.1 document of these operations."""
+    types = [kind for operation in operations for kind in (operation.takes, *operation.answers.values()) if kind]
+    schemas, components = msgspec.json.schema_components([*types, Problem], ref_template=REFERENCES)
+    known = iter(schemas)
+    paths: dict[str, dict[str, Any]] = {}
+    for operation in operations:
+        taken = next(known) if operation.takes else None
+        answered = {status: next(known) for status in operation.answers}
+        paths.setdefault(operation.path, {})[operation.method] = _described(operation, taken, answered)
+    described = {
+        "openapi": "3.1.0",
+        "info": {"title": "Kaiku", "version": "1", "description": "Post-job GPU feedback."},
+        "paths": paths,
+        "components": {
+            "schemas": components,
+            "securitySchemes": {
+                COLLECTOR: {"type": "http", "scheme": "bearer"},
+                SESSION: {"type": "apiKey", "in": "cookie", "name": "sessionid"},
+            },
+        },
+    }
+    # Python's anchors in the dialect of JSON Schema, and every default as plain JSON.
+    written = msgspec.json.encode(described).replace(rb"\\A", b"^").replace(rb"\\Z", b"$")
+    plain: dict[str, Any] = msgspec.json.decode(written)
+    return plain
+
+
+def _described(operation: Operation, taken: Any, answered: dict[int, Any]) -> dict[str, Any]:
+    in_path = [name for name in ("cluster", "job_id") if f"{{{name}}}" in operation.path]
+    responses = {
+        str(status): {
+            "description": HTTPStatus(status).phrase,
+            "content": {content_type: {"schema": schema} for content_type in operation.content_types},
+        }
+        for status, schema in answered.items()
+    }
+    refused = {"content": {PROBLEM: {"schema": {"$ref": REFERENCES.format(name="Problem")}}}}
+    responses |= {str(status): {"description": HTTPStatus(status).phrase} | refused for status in operation.problems}
+    described = {
+        "summary": operation.summary,
+        "security": [{operation.access: []}],
+        "parameters": [
+            *({"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in in_path),
+            *({"name": name, "in": "query", "schema": {"type": "integer"}} for name in operation.parameters),
+        ],
+        "responses": responses,
+    }
+    if taken is not None:
+        described["requestBody"] = {"required": True, "content": {JSON: {"schema": taken}}}
+    return described

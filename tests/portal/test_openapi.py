@@ -1,0 +1,48 @@
+"""The OpenAPI document: valid, whole, and of one mind with what the API takes."""
+
+from __future__ import annotations
+
+import re
+
+import jsonschema
+import pytest
+from django.test import Client
+from openapi_spec_validator import validate
+
+from portal.urls import urlpatterns
+from tests.payloads import gpu, record, summary
+
+
+@pytest.fixture(scope="module")
+def document() -> dict:
+    return Client().get("/api/schema/").json()
+
+
+def test_it_is_valid(document: dict) -> None:
+    validate(document)
+
+
+def test_every_address_of_the_api_is_in_it(document: dict) -> None:
+    patterns = [re.compile(str(each.pattern).lstrip("^")) for each in urlpatterns if "api/v1/" in str(each.pattern)]
+    examples = [path.strip("/").format(cluster="lumi", job_id=1) for path in document["paths"]]
+    for pattern in patterns:
+        assert any(pattern.match(example + end) for example in examples for end in ("", "/")), pattern.pattern
+
+
+def check(document: dict, name: str, payload: dict) -> None:
+    jsonschema.validate(payload, {"$ref": f"#/components/schemas/{name}", "components": document["components"]})
+
+
+def test_what_the_api_takes_fits_it_and_what_it_refuses_does_not(document: dict) -> None:
+    check(document, "NodePayload", summary([90.0, 0.0]))
+    check(document, "JobRecord", record())
+    with pytest.raises(jsonschema.ValidationError, match=r"101\.0 is greater than the maximum"):
+        check(document, "NodePayload", summary(gpus=[gpu(0, 101.0)]))
+    with pytest.raises(jsonschema.ValidationError, match="does not match"):
+        check(document, "NodePayload", summary(node="nid 1; rm"))
+
+
+def test_people_read_the_same_calls() -> None:
+    page = Client().get("/api/docs/").content.decode()
+    assert "POST /api/v1/ingest/node-summaries" in page
+    assert "GET /api/v1/jobs/{cluster}/{job_id}/report.pdf" in page
