@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from analysis.models import JobEfficiency
 from analysis.selectors import assessment
+from education.selectors import current_lessons
 from reports.build import job_report
 from reports.models import Report
 from reports.selectors import due_efficiencies
@@ -23,7 +24,7 @@ def publish(efficiency_pk: int, now: datetime | None = None) -> bool:
         efficiency = claimed.select_related("job__user", "job__project").first()
         if efficiency is None:
             return False
-        report = job_report(assessment(efficiency.job))
+        report = job_report(assessment(efficiency.job), current_lessons())
         Report.objects.update_or_create(
             job=efficiency.job,
             defaults={
