@@ -49,14 +49,14 @@ def ask_all(addresses: Iterable[str], ask: Callable[[str], str]) -> list[Checked
 
 def link_problem(url: str, timeout_s: float = TIMEOUT_S) -> str:
     """Why this address is not reached, in a few words; empty when it is. HEAD first, GET where HEAD is refused."""
-    if urlsplit(url).scheme not in SCHEMES:
+    if url.partition("://")[0].lower() not in SCHEMES:
         return "only http and https addresses are followed"
     return _asked("HEAD", url, timeout_s) and _asked("GET", url, timeout_s)
 
 
 def _asked(method: str, url: str, timeout_s: float) -> str:
-    request = urllib.request.Request(_ascii(url), method=method, headers={"User-Agent": USER_AGENT})  # noqa: S310 (http and https only, see link_problem and _opener)
     try:
+        request = urllib.request.Request(_ascii(url), method=method, headers={"User-Agent": USER_AGENT})  # noqa: S310 (http and https only, see link_problem and _opener)
         with _opener().open(request, timeout=timeout_s):
             return ""
     except urllib.error.HTTPError as error:
