@@ -24,6 +24,7 @@ demo: setup ## Sample jobs through the real pipeline, then the portal on 127.0.0
 
 run: setup ## Serve the portal on 127.0.0.1:8000
 	$(MANAGE) migrate --verbosity 0
+	$(MANAGE) seed_lessons --verbosity 0
 	$(BIN)/gunicorn --bind $${BIND:-127.0.0.1:8000} --workers 2 --threads 4 portal.wsgi
 
 worker: setup ## Do the background work: Celery with REDIS_URL, one local process without

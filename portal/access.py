@@ -1,9 +1,15 @@
-"""The way of every page and call to a run: through `visible_jobs`, so that a stranger finds nothing there."""
+"""The way of every page and call to a run, and of staff to their pages; a stranger finds nothing there."""
 
 from __future__ import annotations
 
-from django.http import Http404, HttpRequest
+from collections.abc import Callable
+from functools import wraps
 
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+
+from education.models import Lesson
+from education.selectors import lesson_row
 from jobs.models import Job
 from jobs.selectors import visible_jobs
 from reports.models import Report
@@ -29,3 +35,23 @@ def visible_report(request: HttpRequest, cluster: str, job_id: int) -> tuple[Job
     if row is None:
         raise Http404("This job has no report yet.")
     return run, row
+
+
+def staff_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """A page for staff: other people find nothing there, and who is not signed in may sign in first."""
+
+    @wraps(view)
+    def checked(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
+        if not request.user.is_staff:
+            raise Http404("There is no such page.")
+        return view(request, *args, **kwargs)
+
+    return login_required(checked)
+
+
+def lesson_of(code: str, language: str) -> Lesson:
+    """The stored lesson of this code and language; Http404 when there is none."""
+    row = lesson_row(code, language)
+    if row is None:
+        raise Http404("There is no such lesson.")
+    return row

@@ -5,8 +5,13 @@ from django.urls import path, re_path
 from django.views.generic import RedirectView
 
 from portal import health
-from portal.api import docs, ingest, jobs
+from portal.api import docs, education, ingest, jobs
+from portal.views.edit_lesson import edit_lesson, preview_lesson
 from portal.views.job import job, job_figure
+from portal.views.learn import learn
+from portal.views.lesson import lesson
+from portal.views.lesson_history import lesson_history, restore_lesson
+from portal.views.lessons import lessons, start_lesson
 from portal.views.my_jobs import my_jobs
 
 CLUSTER = r"(?P<cluster>[A-Za-z0-9_][A-Za-z0-9._@+-]{0,63})"
@@ -19,6 +24,16 @@ urlpatterns = [
     path("jobs/", my_jobs, name="my-jobs"),
     re_path(rf"^jobs/{JOB}/$", job, name="job"),
     re_path(rf"^jobs/{JOB}/figures/(?P<name>[a-z_]{{1,32}})\.svg$", job_figure, name="figure"),
+    path("learn/", learn, name="learn"),
+    path("learn/<slug:code>/", lesson, name="lesson"),
+    path("lessons/", lessons, name="lessons"),
+    path("lessons/new/", start_lesson, name="start-lesson"),
+    path("lessons/<slug:code>/<slug:language>/", edit_lesson, name="edit-lesson"),
+    path("lessons/<slug:code>/<slug:language>/preview/", preview_lesson, name="preview-lesson"),
+    path("lessons/<slug:code>/<slug:language>/history/", lesson_history, name="lesson-history"),
+    path("lessons/<slug:code>/<slug:language>/restore/", restore_lesson, name="restore-lesson"),
+    path("api/v1/education/", education.Education.as_view(), name="api-education"),
+    path("api/v1/education/links/", education.EducationLinks.as_view(), name="api-education-links"),
     path("api/v1/ingest/node-summaries", ingest.NodeSummaries.as_view(), name="api-node-summaries"),
     path("api/v1/ingest/job-records", ingest.JobRecords.as_view(), name="api-job-records"),
     path("api/v1/jobs/", jobs.Jobs.as_view(), name="api-jobs"),

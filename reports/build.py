@@ -11,18 +11,18 @@ from analysis.efficiency import Efficiency
 from analysis.facts import JobFacts
 from analysis.findings import Finding
 from analysis.phases import course, phases
-from education.lessons import lesson_for
+from education.lesson import Lessons
 from reports.advice import assumption, reason
 from reports.job_report import (
     HEATMAP_GPUS_MAX,
     EfficiencyView,
     FindingView,
     JobReport,
-    LessonView,
     Observation,
     RecommendationView,
     SavingsView,
 )
+from reports.lessons import lesson_view
 from reports.numbers import duration, energy, gigabytes, hours, percent, share
 from reports.wording import COURSES, TITLES, finding_text, headline, verdict
 
@@ -30,8 +30,8 @@ SAME_NAMES = {field.name for field in fields(Efficiency)} & {field.name for fiel
 HEATMAP_GPUS_MIN = 2
 
 
-def job_report(judged: Assessment) -> JobReport:
-    """The report of one run."""
+def job_report(judged: Assessment, lessons: Lessons) -> JobReport:
+    """The report of one run, with the lessons as they are said now."""
     facts = judged.facts
     texts = _figures(facts)
     return JobReport(
@@ -40,7 +40,7 @@ def job_report(judged: Assessment) -> JobReport:
         headline=headline(judged.efficiency),
         verdict=verdict(judged.efficiency, has_causes=bool(judged.findings)),
         observed=_observed(facts, judged.efficiency),
-        findings=tuple(_finding(found) for found in judged.findings),
+        findings=tuple(_finding(found, lessons) for found in judged.findings),
         recommendations=tuple(
             RecommendationView(
                 kind=advice.kind.value,
@@ -73,15 +73,14 @@ def _efficiency(judged: Assessment) -> EfficiencyView:
     )
 
 
-def _finding(found: Finding) -> FindingView:
-    lesson = lesson_for(found.code)
+def _finding(found: Finding, lessons: Lessons) -> FindingView:
     return FindingView(
         code=found.code.value,
         title=TITLES[found.code],
         confidence=found.confidence,
         evidence=dict(found.evidence),
         text=finding_text(found),
-        lesson=LessonView(title=lesson.title, url=lesson.url, text=lesson.text),
+        lesson=lesson_view(lessons.get(found.code)),
     )
 
 

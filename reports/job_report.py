@@ -40,12 +40,21 @@ class EfficiencyView:
 
 
 @dataclass(frozen=True)
-class LessonView:
-    """Where to read on."""
+class LinkView:
+    """One page to read on."""
 
     title: str
     url: str
+
+
+@dataclass(frozen=True)
+class LessonView:
+    """What to learn and where to read on; all empty where staff show no lesson. `links` are those after `url`."""
+
+    title: str = ""
+    url: str = ""
     text: str = ""
+    links: tuple[LinkView, ...] = ()
 
 
 @dataclass(frozen=True)

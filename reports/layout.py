@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from jobs.records import printable
-from reports.job_report import JobReport, Observation, RecommendationView
+from reports.job_report import JobReport, LessonView, LinkView, Observation, RecommendationView
 from reports.numbers import counted, duration, energy, hours, instant
 
 NO_CAUSES = "Nothing stood out."
@@ -38,6 +38,8 @@ class Cause:
     lesson_title: str
     lesson_url: str
     lesson_text: str
+    lesson_links: tuple[LinkView, ...]
+    code: str
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ def layout(report: JobReport) -> Layout:
     """The report in reading order."""
     judged, job = report.efficiency, report.job
     class_name = CLASS_NAMES[judged.efficiency_class] + (", partial" if judged.partial else "")
-    lessons = {finding.lesson.url: finding.lesson.title for finding in report.findings}
+    lessons = {link.url: link.title for finding in report.findings for link in _links(finding.lesson)}
     return Layout(
         title=f"Job {job.job_id}" + (f", {job.job_name}" if job.job_name else ""),
         header=f"Job {job.job_id}, {_brief(job.job_name)} · {job.project_id}" if job.job_name else job.project_id,
@@ -93,9 +95,18 @@ def _causes(report: JobReport) -> Iterator[Cause]:
             text=finding.text,
             lesson_title=lesson.title,
             lesson_url=lesson.url,
-            lesson_text="" if lesson.url in told else lesson.text,
+            lesson_text="" if lesson.text in told else lesson.text,
+            lesson_links=lesson.links,
+            code=finding.code,
         )
-        told.add(lesson.url)
+        told.add(lesson.text)
+
+
+def _links(lesson: LessonView) -> Iterator[LinkView]:
+    """Every page to read on, the main one under the lesson's own title."""
+    if lesson.url:
+        yield LinkView(lesson.title, lesson.url)
+    yield from lesson.links
 
 
 def _likelihood(confidence: float) -> str:

@@ -28,6 +28,11 @@ def escaped(text: str) -> str:
     return ACTIVE.sub(r"\\\1", text)
 
 
+def _address(url: str) -> str:
+    """An address that cannot end the link it stands in."""
+    return url.replace("(", "%28").replace(")", "%29")
+
+
 def _lines(page: Layout) -> Iterator[str]:
     yield f"# Kaiku: {escaped(page.title)}"
     yield f"\n**{escaped(page.headline)}: {escaped(page.class_name)}.** {escaped(page.verdict)}"
@@ -41,7 +46,7 @@ def _lines(page: Layout) -> Iterator[str]:
     yield from _advice(page)
     if page.lessons:
         yield "\n## What to read\n"
-        yield from (f"- [{escaped(title)}]({url})" for title, url in page.lessons)
+        yield from (f"- [{escaped(title)}]({_address(url)})" for title, url in page.lessons)
     if page.not_measured:
         yield "\n## What was not measured\n"
         yield from (f"- {escaped(text)}" for text in page.not_measured)

@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from portal.api.openapi import COLLECTOR, OPERATIONS, document
+from portal.api.openapi import ACCESS, OPERATIONS, document
 
 
 @require_safe
@@ -18,4 +18,4 @@ def schema(request: HttpRequest) -> JsonResponse:
 @require_safe
 def docs(request: HttpRequest) -> HttpResponse:
     """The calls as a page."""
-    return render(request, "portal/api_docs.html", {"operations": OPERATIONS, "collector": COLLECTOR})
+    return render(request, "portal/api_docs.html", {"operations": [(call, ACCESS[call.access]) for call in OPERATIONS]})

@@ -15,7 +15,8 @@ from reports.services.formats import FORMATS
 
 REFERENCES = "#/components/schemas/{name}"
 JSON, PROBLEM = "application/json", "application/problem+json"
-COLLECTOR, SESSION = "collectorToken", "portalSession"
+COLLECTOR, SESSION, ANYONE = "collectorToken", "portalSession", ""
+ACCESS = {COLLECTOR: "With a collector's token.", SESSION: "With your portal session.", ANYONE: "Open to everyone."}
 
 
 class FieldProblem(msgspec.Struct, frozen=True):
@@ -58,9 +59,27 @@ class JobPage(msgspec.Struct, frozen=True):
     results: list[dict[str, Any]]
 
 
+class LinkAnswer(msgspec.Struct, frozen=True):
+    """Where to read on."""
+
+    title: str
+    url: str
+
+
+class LessonAnswer(msgspec.Struct, frozen=True):
+    """One lesson; `text` is the micro-lesson, `explanation` and `hint` are Markdown."""
+
+    title: str
+    url: str
+    text: str
+    explanation: str
+    hint: str
+    links: list[LinkAnswer]
+
+
 @dataclass(frozen=True)
 class Operation:
-    """One call: where, what it takes, what it answers, and who may ask."""
+    """One call: where, what it takes, what it answers, and who may ask; `parameters` are numbers, `words` text."""
 
     method: str
     path: str
@@ -70,6 +89,7 @@ class Operation:
     content_types: tuple[str, ...] = (JSON,)
     access: str = SESSION
     parameters: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
     problems: tuple[int, ...] = field(default=(401, 404))
 
 
@@ -117,6 +137,24 @@ OPERATIONS = (
         )
         for name, form in FORMATS.items()
     ),
+    Operation(
+        "get",
+        "/api/v1/education/",
+        "Finding code to lesson.",
+        {200: dict[str, LessonAnswer]},
+        access=ANYONE,
+        words=("language",),
+        problems=(400,),
+    ),
+    Operation(
+        "get",
+        "/api/v1/education/links/",
+        "Finding code to the address of its documentation.",
+        {200: dict[str, str]},
+        access=ANYONE,
+        words=("language",),
+        problems=(400,),
+    ),
 )
 
 
@@ -161,10 +199,11 @@ def _described(operation: Operation, taken: Any, answered: dict[int, Any]) -> di
     responses |= {str(status): {"description": HTTPStatus(status).phrase} | refused for status in operation.problems}
     described = {
         "summary": operation.summary,
-        "security": [{operation.access: []}],
+        "security": [{operation.access: []}] if operation.access else [],
         "parameters": [
             *({"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in in_path),
             *({"name": name, "in": "query", "schema": {"type": "integer"}} for name in operation.parameters),
+            *({"name": name, "in": "query", "schema": {"type": "string"}} for name in operation.words),
         ],
         "responses": responses,
     }

@@ -8,10 +8,12 @@ from django.shortcuts import render
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_GET
 
+from education.selectors import current_lessons
 from jobs.selectors import visible_jobs
 from portal.access import visible_report, visible_run
 from portal.links import figure_url, report_url
 from reports.layout import layout
+from reports.lessons import with_lessons
 from reports.selectors import report_row, report_value
 from reports.services.formats import FORMATS, figure
 
@@ -19,16 +21,17 @@ from reports.services.formats import FORMATS, figure
 @require_GET
 @login_required
 def job(request: HttpRequest, cluster: str, job_id: int) -> HttpResponse:
-    """The report of one run, or what is known of it while there is none yet."""
+    """The report of one run with the lessons of today, or what is known of the run while it has no report yet."""
     run = visible_run(request, cluster, job_id)
     row = report_row(run)
-    report = report_value(row) if row else None
+    report = with_lessons(report_value(row), current_lessons()) if row else None
     attempts = visible_jobs(request.user).filter(cluster=cluster, job_id=job_id).order_by("attempt")
     return render(
         request,
         "portal/job.html",
         {
             "run": run,
+            "is_portal": True,
             "attempts": attempts,
             "page": layout(report) if report else None,
             "figures": [

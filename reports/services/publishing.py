@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from analysis.models import JobEfficiency
 from analysis.selectors import assessment
+from education.selectors import current_lessons
 from reports.build import job_report
 from reports.models import Report
 from reports.selectors import due_efficiencies
@@ -23,7 +24,7 @@ def publish(efficiency_pk: int, now: datetime | None = None) -> bool:
         efficiency = claimed.select_related("job__user", "job__project").first()
         if efficiency is None:
             return False
-        content = msgspec.to_builtins(job_report(assessment(efficiency.job)))
+        content = msgspec.to_builtins(job_report(assessment(efficiency.job), current_lessons()))
         state = {"efficiency_revision": efficiency.revision, "published_at": now or timezone.now()}
         # A PDF that was made of the same content still holds.
         if not Report.objects.filter(job=efficiency.job, content=content).update(**state):

@@ -16,6 +16,7 @@ from analysis.assess import Assessment, assess
 from analysis.efficiency import EfficiencyClass
 from analysis.findings import FindingCode
 from bench.scorecard import drawn, judged
+from education.seeds import seed_lessons
 from jobs.records import JobRecord
 from jobs.records import problems as record_problems
 from metrics.payloads import NodePayload
@@ -140,7 +141,7 @@ def check(judged: Assessment) -> None:
             change.requested != change.recommended for change in advice.changes if change.option != "--exclusive"
         )
     assert judged.savings is None or judged.savings.gpu_hours >= 0
-    assert report_text(job_report(judged))
+    assert report_text(job_report(judged, seed_lessons()))
 
 
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from analysis.assess import Assessment, assess
+from education.seeds import seed_lessons
 from reports.build import job_report
 from reports.figures import FigureData, figure_data
 from reports.job_report import JobReport
@@ -21,7 +22,7 @@ def judged(gpus: list[dict[str, Any]] | None = None, **record: Any) -> Assessmen
 
 
 def report(gpus: list[dict[str, Any]] | None = None, **record: Any) -> JobReport:
-    return job_report(judged(gpus, **record))
+    return job_report(judged(gpus, **record), seed_lessons())
 
 
 def figures_of(gpus: list[dict[str, Any]] | None = None) -> FigureData:

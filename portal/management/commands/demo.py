@@ -41,6 +41,7 @@ class Command(BaseCommand):
         if not settings.IS_EMBEDDED:
             raise CommandError("the demo makes accounts with a shared password; it runs on the embedded database only")
         call_command("migrate", verbosity=0)
+        call_command("seed_lessons", verbosity=0)
         if Job.objects.exists():
             self.stdout.write("The sample jobs are here already; `make clean` removes them.")
         else:

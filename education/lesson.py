@@ -1,0 +1,104 @@
+"""What a lesson holds: a micro-lesson of two or three sentences, an explanation, a hint and the pages to read on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from analysis.findings import FindingCode
+
+DEFAULT_LANGUAGE = "en"
+# The official languages of the LUMI consortium's countries (lumi-supercomputer.eu, 2026-11).
+LANGUAGES = {
+    "en": "English",
+    "cs": "Czech",
+    "da": "Danish",
+    "de": "German",
+    "et": "Estonian",
+    "fi": "Finnish",
+    "fr": "French",
+    "is": "Icelandic",
+    "it": "Italian",
+    "nb": "Norwegian",
+    "nl": "Dutch",
+    "pl": "Polish",
+    "sv": "Swedish",
+}
+TITLE_CHARACTERS_MAX, MICRO_CHARACTERS_MAX = 120, 700
+EXPLANATION_CHARACTERS_MAX, HINT_CHARACTERS_MAX = 10_000, 2_000
+LINKS_MAX, URL_CHARACTERS_MAX = 8, 500
+
+
+@dataclass(frozen=True)
+class Link:
+    """One page to read on."""
+
+    title: str
+    url: str
+
+
+@dataclass(frozen=True)
+class LessonContent:
+    """One lesson; `micro` is plain text, `explanation` and `hint` are Markdown, the first link is the main one."""
+
+    title: str
+    micro: str
+    explanation: str = ""
+    hint: str = ""
+    links: tuple[Link, ...] = ()
+    is_active: bool = True
+
+    @property
+    def url(self) -> str:
+        """The main page to read on; empty when there is none."""
+        return self.links[0].url if self.links else ""
+
+
+Lessons = Mapping[FindingCode, LessonContent]
+
+# The names under which the specification's table looks lessons up, where they are not the finding's own code.
+OTHER_NAMES = {
+    "io_or_sync": FindingCode.IO_OR_SYNC_STALL,
+    "mpi_mismatch": FindingCode.PARALLELISM_MISMATCH,
+    "rccl_network": FindingCode.BUSY_BUT_WAITING,
+    "rocm_hip_tuning": FindingCode.KERNEL_TUNING,
+    "gpu_memory": FindingCode.GPU_MEMORY_PRESSURE,
+    "host_memory": FindingCode.HOST_OUT_OF_MEMORY,
+    "cpu_binding": FindingCode.HOST_OVERSUBSCRIPTION,
+    "billing_share": FindingCode.CORES_OR_MEMORY_BEYOND_SHARE,
+    "partition_choice": FindingCode.EXCLUSIVE_NODE_UNDERUSED,
+    "walltime": FindingCode.WALLTIME_OVERREQUEST,
+    "checkpointing": FindingCode.TIMEOUT,
+    "throttling": FindingCode.THROTTLED,
+}
+
+
+def link_table(lessons: Lessons) -> dict[str, str]:
+    """The specification's table, name to address: every code, then the other names; none without an address.
+
+    >>> link_table({FindingCode.TIMEOUT: LessonContent("", "", links=(Link("", "https://lumi.example/"),))})
+    {'timeout': 'https://lumi.example/', 'checkpointing': 'https://lumi.example/'}
+    """
+    table = {code.value: lesson.url for code, lesson in lessons.items()}
+    table |= {name: lessons[code].url for name, code in OTHER_NAMES.items() if code in lessons}
+    return {name: url for name, url in table.items() if url}
+
+
+def matching(lessons: Lessons, query: str) -> dict[FindingCode, LessonContent]:
+    """The lessons that hold every word of the query, in any case; all of them for an empty one.
+
+    >>> list(matching({FindingCode.TIMEOUT: LessonContent("Let a job end well", "")}, "END job"))
+    [<FindingCode.TIMEOUT: 'timeout'>]
+    """
+    words = query.casefold().split()
+    return {code: lesson for code, lesson in lessons.items() if _holds(_all_text(code, lesson), words)}
+
+
+def _holds(text: str, words: Iterable[str]) -> bool:
+    return all(word in text for word in words)
+
+
+def _all_text(code: FindingCode, lesson: LessonContent) -> str:
+    names = [code.value, code.value.replace("_", " ")]
+    texts = [lesson.title, lesson.micro, lesson.explanation, lesson.hint, *(link.title for link in lesson.links)]
+    return "\n".join([*names, *texts]).casefold()

@@ -1,0 +1,36 @@
+"""The lessons Kaiku comes with: one small file in `education/lessons/` for each finding code.
+
+Written from the LUMI user guide, the LUMI training materials, the LUMI AI guide and CSC's tutorials, as of 2026-11.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from analysis.findings import FindingCode
+from education.lesson import LessonContent, Lessons
+
+FOLDER = Path(__file__).resolve().parent / "lessons"
+
+
+@cache
+def seed_lessons() -> Lessons:
+    """Every lesson that has a file, in the order of the finding codes."""
+    files = {code: FOLDER / f"{code.value}.toml" for code in FindingCode}
+    return {code: seed(file.read_text(encoding="utf-8")) for code, file in files.items() if file.is_file()}
+
+
+def seed(text: str) -> LessonContent:
+    """One file as a lesson; the lines of the micro-lesson become one paragraph.
+
+    >>> seed('title = "T"\\nmicro = "one\\\\ntwo"').micro
+    'one two'
+    """
+    values = tomllib.loads(text)
+    values["micro"] = " ".join(values["micro"].split())
+    values |= {name: values.get(name, "").strip() for name in ("explanation", "hint")}
+    return msgspec.convert(values, LessonContent)

@@ -1,0 +1,70 @@
+"""Reading lessons: what is said now, and what was said before."""
+
+from __future__ import annotations
+
+import msgspec
+from django.db.models import Count, Q, QuerySet
+
+from education.lesson import DEFAULT_LANGUAGE, LessonContent, Lessons, Link
+from education.models import Lesson, LessonVersion
+from education.seeds import seed_lessons
+
+
+def current_lessons(language: str = DEFAULT_LANGUAGE) -> Lessons:
+    """The lesson of each finding code as it stands now, in this language or else in English.
+
+    A code without a row yet has the lesson Kaiku comes with; a code whose lesson is hidden has none.
+    """
+    rows = Lesson.objects.filter(language__in={DEFAULT_LANGUAGE, language}).prefetch_related("links")
+    stored = {(row.code, row.language): row for row in rows}
+    lessons = {}
+    for code, shipped in seed_lessons().items():
+        found = [stored[key] for key in ((code.value, language), (code.value, DEFAULT_LANGUAGE)) if key in stored]
+        shown = [row for row in found if row.is_active]
+        if shown or not found:
+            lessons[code] = lesson_content(shown[0]) if shown else shipped
+    return lessons
+
+
+def lesson_content(row: Lesson) -> LessonContent:
+    """What a row says now, its links in order."""
+    return LessonContent(
+        title=row.title,
+        micro=row.micro,
+        explanation=row.explanation,
+        hint=row.hint,
+        links=tuple(Link(link.title, link.url) for link in row.links.all()),
+        is_active=row.is_active,
+    )
+
+
+def version_content(version: LessonVersion) -> LessonContent:
+    """What an earlier version said."""
+    return msgspec.convert(version.content, LessonContent)
+
+
+def lessons_for_staff() -> QuerySet[Lesson]:
+    """Every lesson with its links; `dead_links` counts those that were not reached."""
+    dead = Count("links", filter=~Q(links__problem=""))
+    return Lesson.objects.annotate(dead_links=dead).prefetch_related("links").order_by("code", "language")
+
+
+def lesson_row(code: str, language: str) -> Lesson | None:
+    """One lesson; None when there is none of this code and language."""
+    return Lesson.objects.filter(code=code, language=language).first()
+
+
+def lesson_versions(row: Lesson) -> QuerySet[LessonVersion]:
+    """Every version of a lesson with its editor, the newest first."""
+    return row.versions.select_related("editor").order_by("-number")
+
+
+def shown_languages() -> list[str]:
+    """The languages that any shown lesson is written in, English always among them."""
+    found = Lesson.objects.filter(is_active=True).values_list("language", flat=True).distinct()
+    return sorted({DEFAULT_LANGUAGE, *found})
+
+
+def newest_version(row: Lesson) -> LessonVersion:
+    """Who said what is said now, and when."""
+    return row.versions.select_related("editor").get(number=row.version)

@@ -1,0 +1,44 @@
+"""Storing the lessons Kaiku comes with; what staff wrote is never touched."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import transaction
+from django.utils import timezone
+
+from analysis.findings import FindingCode
+from education.lesson import DEFAULT_LANGUAGE, LessonContent
+from education.models import Lesson
+from education.seeds import seed_lessons
+from education.selectors import lesson_content
+from education.services.editing import create_lesson, write_version
+
+
+@dataclass(frozen=True)
+class Seeding:
+    """How many lessons are new, how many changed with this release, and how many belong to staff."""
+
+    created: int
+    updated: int
+    kept: int
+
+
+def store_seeds(now: datetime | None = None) -> Seeding:
+    """Store every lesson that is new or that no staff member ever changed; safe to repeat."""
+    outcomes = [_store(code, content, now or timezone.now()) for code, content in seed_lessons().items()]
+    return Seeding(outcomes.count("created"), outcomes.count("updated"), outcomes.count("kept"))
+
+
+def _store(code: FindingCode, content: LessonContent, now: datetime) -> str:
+    if create_lesson(code.value, DEFAULT_LANGUAGE, content, now):
+        return "created"
+    with transaction.atomic():
+        lesson = Lesson.objects.select_for_update().get(code=code.value, language=DEFAULT_LANGUAGE)
+        if lesson.versions.filter(is_shipped=False).exists():
+            return "kept"
+        if lesson_content(lesson) == content:
+            return "same"
+        write_version(lesson, content, now)
+    return "updated"

@@ -1,0 +1,54 @@
+"""The lessons for anyone's program: open to all, as they contain nothing about anyone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from rest_framework.exceptions import ValidationError
+from rest_framework.permissions import AllowAny
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from education.lesson import DEFAULT_LANGUAGE, LANGUAGES, LessonContent, Lessons, link_table
+from education.selectors import current_lessons
+
+
+class Education(APIView):
+    """`GET /api/v1/education/`: finding code to lesson; `?language=` asks for another language than English."""
+
+    authentication_classes = ()
+    permission_classes = (AllowAny,)
+
+    def get(self, request: Request) -> Response:
+        return Response({code.value: _shown(lesson) for code, lesson in asked_lessons(request).items()})
+
+
+class EducationLinks(APIView):
+    """`GET /api/v1/education/links/`: the specification's table, name to address."""
+
+    authentication_classes = ()
+    permission_classes = (AllowAny,)
+
+    def get(self, request: Request) -> Response:
+        return Response(link_table(asked_lessons(request)))
+
+
+def asked_lessons(request: Request) -> Lessons:
+    """The lessons in the language the caller names; 400 for one that no lesson can have."""
+    language = request.query_params.get("language", DEFAULT_LANGUAGE)
+    if language not in LANGUAGES:
+        raise ValidationError(f"A language is one of {', '.join(LANGUAGES)}.")
+    return current_lessons(language)
+
+
+def _shown(lesson: LessonContent) -> dict[str, Any]:
+    return {
+        "title": lesson.title,
+        "url": lesson.url,
+        "text": lesson.micro,
+        "explanation": lesson.explanation,
+        "hint": lesson.hint,
+        "links": msgspec.to_builtins(lesson.links),
+    }

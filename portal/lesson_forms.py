@@ -1,0 +1,136 @@
+"""The forms staff edit lessons with; what they refuse stays in the fields, with the reason beside it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.core.validators import RegexValidator, URLValidator
+
+from analysis.findings import FindingCode
+from education.lesson import (
+    DEFAULT_LANGUAGE,
+    EXPLANATION_CHARACTERS_MAX,
+    HINT_CHARACTERS_MAX,
+    LANGUAGES,
+    LINKS_MAX,
+    MICRO_CHARACTERS_MAX,
+    TITLE_CHARACTERS_MAX,
+    URL_CHARACTERS_MAX,
+    LessonContent,
+    Link,
+)
+
+EMPTY_LINKS = 2
+"""Empty rows offered after the links there are."""
+
+is_web_address = URLValidator(schemes=["http", "https"], message="An address begins with https:// or http://.")
+has_no_markup = RegexValidator(
+    r"[<>\"`\\]", "An address has no quotes, angle brackets or backslashes.", inverse_match=True
+)
+
+
+class Text(forms.CharField):
+    """Text of several lines, counted as the browser counts it: a line break is one character."""
+
+    widget = forms.Textarea
+
+    def to_python(self, value: Any) -> str:
+        return super().to_python(value).replace("\r\n", "\n").replace("\r", "\n").strip()
+
+
+class LessonForm(forms.Form):
+    """A lesson without its links; `version` is the one the editor opened."""
+
+    version = forms.IntegerField(widget=forms.HiddenInput, min_value=1, max_value=2**31 - 1)
+    title = forms.CharField(max_length=TITLE_CHARACTERS_MAX)
+    micro = Text(
+        label="Micro-lesson",
+        max_length=MICRO_CHARACTERS_MAX,
+        widget=forms.Textarea(attrs={"rows": 4}),
+        help_text="Two or three sentences of plain text. Reports, mail and the job page show them.",
+    )
+    explanation = Text(
+        required=False,
+        max_length=EXPLANATION_CHARACTERS_MAX,
+        widget=forms.Textarea(attrs={"rows": 16}),
+        help_text="Markdown, shown on the Learn page. HTML is shown as text.",
+    )
+    hint = Text(
+        label="ROCm and HIP hint",
+        required=False,
+        max_length=HINT_CHARACTERS_MAX,
+        widget=forms.Textarea(attrs={"rows": 4}),
+        help_text="Markdown; leave it empty where nothing special holds.",
+    )
+    is_active = forms.BooleanField(
+        label="Show this lesson",
+        required=False,
+        help_text="A hidden lesson is in no new report, on no page and not in the API.",
+    )
+
+    def clean_micro(self) -> str:
+        return " ".join(self.cleaned_data["micro"].split())
+
+
+class LinkForm(forms.Form):
+    """One link; a row without an address and a title is no link, which is how one is removed."""
+
+    order = forms.IntegerField(required=False, min_value=1, max_value=99)
+    title = forms.CharField(required=False, max_length=TITLE_CHARACTERS_MAX)
+    url = forms.CharField(
+        label="Address",
+        required=False,
+        max_length=URL_CHARACTERS_MAX,
+        validators=[is_web_address, has_no_markup],
+        widget=forms.TextInput(attrs={"inputmode": "url"}),
+    )
+
+    def clean(self) -> dict[str, Any]:
+        values = super().clean() or self.cleaned_data
+        for name, other in (("title", "url"), ("url", "title")):
+            if values.get(other) and not values.get(name) and name not in self.errors:
+                self.add_error(name, f"This link has {'an address' if other == 'url' else 'a title'} only.")
+        return values
+
+
+class LinkForms(forms.BaseFormSet):
+    """All links of a lesson, in the order of their numbers; rows without a number come last."""
+
+    def clean(self) -> None:
+        addresses = [link.url for link in self.links()]
+        if len(addresses) != len(set(addresses)):
+            raise ValidationError("Two links have the same address.")
+
+    def links(self) -> tuple[Link, ...]:
+        rows = [form.cleaned_data for form in self.forms if getattr(form, "cleaned_data", {}).get("url")]
+        ordered = sorted(rows, key=lambda row: row.get("order") or 100)
+        return tuple(Link(row.get("title", ""), row["url"]) for row in ordered)
+
+
+LinkFormSet = forms.formset_factory(
+    LinkForm, formset=LinkForms, extra=EMPTY_LINKS, max_num=LINKS_MAX, absolute_max=LINKS_MAX, validate_max=True
+)
+
+
+class TranslationForm(forms.Form):
+    """Which lesson to begin in which other language."""
+
+    code = forms.ChoiceField(label="Lesson", choices=[(code.value, code.value) for code in FindingCode])
+    language = forms.ChoiceField(choices=[item for item in LANGUAGES.items() if item[0] != DEFAULT_LANGUAGE])
+
+
+def filled_forms(content: LessonContent, version: int) -> tuple[LessonForm, LinkForms]:
+    """The forms with what a lesson says now."""
+    names = ("title", "micro", "explanation", "hint", "is_active")
+    initial = {name: getattr(content, name) for name in names} | {"version": version}
+    links = [{"order": n, "title": link.title, "url": link.url} for n, link in enumerate(content.links, 1)]
+    return LessonForm(initial=initial), LinkFormSet(initial=links, prefix="links")
+
+
+def sent_content(form: LessonForm, links: LinkForms) -> LessonContent:
+    """What an editor sent, as far as it was accepted."""
+    values = form.cleaned_data
+    texts = {name: values.get(name, "") for name in ("title", "micro", "explanation", "hint")}
+    return LessonContent(**texts, links=links.links(), is_active=values.get("is_active", False))

@@ -1,0 +1,159 @@
+"""The link checker against a real HTTP server: what answers, what does not, and what is never followed."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from education.lesson import LessonContent, Link
+from education.models import Lesson, LessonLink
+from education.services.editing import create_lesson
+from education.services.links import check_links, link_problem
+
+REDIRECTS = {
+    "/moved": "/there",
+    "/moved-away": "/gone",
+    "/round": "/round",
+    "/to-file": "file:///etc/passwd",
+    "/to-ftp": "ftp://127.0.0.1/x",
+}
+
+
+class Pages(BaseHTTPRequestHandler):
+    """Answers by path: there, gone, moved, broken, late, only to GET, and names that need writing in percent."""
+
+    asked: list[tuple[str, str]] = []
+
+    def do_HEAD(self) -> None:
+        self.asked.append((self.command, self.path))
+        if self.path in REDIRECTS:
+            self.send_response(302)
+            self.send_header("Location", REDIRECTS[self.path])
+        elif self.path == "/late":
+            time.sleep(1.5)
+            self.send_response(200)
+        else:
+            known = {
+                "/there": 200,
+                "/?q=%C3%A4": 200,
+                "/broken": 500,
+                "/no-head": 405 if self.command == "HEAD" else 200,
+            }
+            self.send_response(known.get(self.path, 404))
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    do_GET = do_HEAD
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Quiet: the tests look at `asked`."""
+
+
+@pytest.fixture
+def site() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Pages)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    Pages.asked.clear()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.mark.parametrize("path", ["/there", "/there#section", "/moved", "/no-head", "/?q=ä"])
+def test_an_address_that_answers_has_no_problem(site: str, path: str) -> None:
+    assert link_problem(site + path) == ""
+
+
+@pytest.mark.parametrize(
+    ("path", "problem"), [("/gone", "404 Not Found"), ("/moved-away", "404 Not Found"), ("/broken", "500 ")]
+)
+def test_an_address_that_does_not_answer_says_how(site: str, path: str, problem: str) -> None:
+    assert link_problem(site + path).startswith(problem)
+
+
+def test_head_is_asked_first_and_get_only_where_it_is_refused(site: str) -> None:
+    link_problem(site + "/there")
+    link_problem(site + "/no-head")
+    assert Pages.asked == [("HEAD", "/there"), ("HEAD", "/no-head"), ("GET", "/no-head")]
+
+
+def test_a_late_answer_ends_with_the_time_limit(site: str) -> None:
+    assert link_problem(site + "/late", timeout_s=0.2) == "no answer within 0.2 s"
+
+
+def test_a_redirect_without_end_ends(site: str) -> None:
+    assert link_problem(site + "/round")
+
+
+@pytest.mark.parametrize("path", ["/to-file", "/to-ftp"])
+def test_a_redirect_leads_to_no_file_and_no_other_protocol(site: str, path: str) -> None:
+    assert link_problem(site + path)
+
+
+@pytest.mark.parametrize(
+    "url", ["file:///etc/passwd", "ftp://127.0.0.1/", "javascript:alert(1)", "data:,x", "no address"]
+)
+def test_only_http_and_https_are_followed(url: str) -> None:
+    assert link_problem(url) == "only http and https addresses are followed"
+
+
+def test_a_server_that_refuses_hangs_up_or_talks_nonsense_is_a_problem() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+
+        def answer() -> None:
+            for said in (b"", b"nonsense\r\n\r\n"):
+                connection, _ = listening.accept()
+                connection.recv(1000)
+                connection.sendall(said)
+                connection.close()
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        assert link_problem(f"http://127.0.0.1:{port}/", timeout_s=2).startswith("not reached")
+        thread.join()
+    assert link_problem(f"http://127.0.0.1:{port}/", timeout_s=2).startswith("not reached")
+    assert link_problem("http://name.invalid/", timeout_s=2).startswith("not reached")
+    assert link_problem("http://[::1/", timeout_s=2)
+
+
+@pytest.fixture
+def linked(db: None, site: str, now) -> str:
+    links = (Link("There", f"{site}/there"), Link("Gone", f"{site}/gone"))
+    create_lesson("timeout", "en", LessonContent("T", "One. Two.", links=links), now)
+    create_lesson("overscaling", "en", LessonContent("O", "One. Two.", links=links[1:]), now)
+    return site
+
+
+def test_dead_links_are_listed_and_marked_and_the_command_fails(linked: str) -> None:
+    out = StringIO()
+    with pytest.raises(CommandError, match="1 of 2 addresses did not answer"):
+        call_command("check_links", stdout=out)
+    assert out.getvalue() == f"{linked}/gone\n    404 Not Found\n"
+    marked = LessonLink.objects.filter(problem="404 Not Found", checked_at__isnull=False)
+    assert set(marked.values_list("lesson__code", flat=True)) == {"timeout", "overscaling"}
+    assert sorted(Pages.asked) == [("GET", "/gone"), ("HEAD", "/gone"), ("HEAD", "/there")]
+
+
+def test_a_link_that_answers_again_is_no_longer_marked(linked: str) -> None:
+    check_links()
+    LessonLink.objects.filter(problem="404 Not Found").update(url=f"{linked}/there")
+    out = StringIO()
+    call_command("check_links", stdout=out)
+    assert out.getvalue() == "all 1 addresses answered\n"
+    assert not LessonLink.objects.exclude(problem="").exists()
+
+
+def test_a_check_leaves_the_lessons_themselves_alone(linked: str) -> None:
+    before = list(Lesson.objects.values())
+    check_links()
+    assert list(Lesson.objects.values()) == before
