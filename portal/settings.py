@@ -95,6 +95,12 @@ LOGIN_URL = "sign-in"
 LOGIN_REDIRECT_URL = "my-jobs"
 LOGOUT_REDIRECT_URL = "sign-in"
 
+# Where memberships and identities come from: `slurm`, Waldur's address, or a path; see `manage.py import_projects`.
+DIRECTORY_SOURCE = text("DIRECTORY_SOURCE")
+DIRECTORY_CLUSTER = text("DIRECTORY_CLUSTER", "lumi")
+DIRECTORY_SECONDS = number("DIRECTORY_SECONDS", 900)
+WALDUR_TOKEN, WALDUR_OFFERING = text("WALDUR_TOKEN"), text("WALDUR_OFFERING")
+
 LANGUAGE_CODE = "en-gb"
 TIME_ZONE = text("TIME_ZONE", "Europe/Helsinki")
 USE_TZ = True
@@ -162,6 +168,7 @@ CELERY_BEAT_SCHEDULE = {
         ("analyse-recent", "analysis.tasks.sweep_recent", SWEEP_SECONDS),
         ("analyse-all", "analysis.tasks.sweep_all", 3600),
         ("publish", "reports.tasks.sweep", SWEEP_SECONDS),
+        *([("import-directory", "jobs.tasks.import_directory", DIRECTORY_SECONDS)] if DIRECTORY_SOURCE else []),
     )
 }
 
