@@ -64,6 +64,9 @@ class FinishSignIn(_OnlyWithProvider, OIDCAuthenticationCallbackView):
 
     def get(self, request: HttpRequest) -> HttpResponse:
         try:
+            # RFC 9207, section 2.4: an answer that names its issuer must name ours.
+            if request.GET.get("iss", settings.OIDC_PROVIDER.issuer) != settings.OIDC_PROVIDER.issuer:
+                raise IdentityRefused("the answer comes from another issuer")
             return super().get(request)
         except NotLinked as unlinked:
             return self._without_account(request, str(unlinked))

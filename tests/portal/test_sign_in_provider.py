@@ -151,6 +151,14 @@ def test_a_token_that_the_provider_did_not_sign_lets_nobody_in(idp: FakeProvider
     assert_refused(idp)
 
 
+def test_an_answer_of_another_issuer_is_refused(idp: FakeProvider) -> None:
+    client = Client()
+    state = started(idp, client)
+    given = {"code": "c", "state": state}
+    assert client.get("/sign-in/callback/", given | {"iss": "https://other.example"}).status_code == 403
+    assert client.get("/sign-in/callback/", given | {"iss": idp.issuer})["Location"] == "/jobs/"
+
+
 def test_two_audiences_are_fine_when_this_portal_is_the_party(idp: FakeProvider) -> None:
     idp.claims = {"aud": [CLIENT_ID, "other"], "azp": CLIENT_ID}
     assert signed_in(idp, Client())["Location"] == "/jobs/"
