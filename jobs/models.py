@@ -2,18 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from django.contrib.auth.models import AbstractUser
 from django.db import models
 
 
 class User(AbstractUser):
-    """A person; `username` is the LUMI account name, the `user_id` of a job record."""
+    """A person; `username` is the LUMI account name, the `user_id` of a job record.
+
+    `oidc_subject` is the identity that may sign in as this account, in lower case, and `linked_by` the source that said
+    so. A session holds as long as `session_epoch` stays: whoever raises it signs this person out everywhere.
+    """
+
+    oidc_subject = models.CharField(max_length=255, unique=True, null=True, blank=True)
+    linked_by = models.CharField(max_length=16, blank=True)
+    session_epoch = models.PositiveIntegerField(default=0)
+
+    def get_session_auth_hash(self) -> str:
+        return f"{super().get_session_auth_hash()}.{self.session_epoch}"
+
+    def get_session_auth_fallback_hash(self) -> Iterator[str]:
+        for older in super().get_session_auth_fallback_hash():
+            yield f"{older}.{self.session_epoch}"
 
 
 class Project(models.Model):
-    """A LUMI project; `name` is Slurm's account, for example `project_465000001`."""
+    """A LUMI project; `name` is Slurm's account, for example `project_465000001`.
+
+    Of a project that a directory has listed only directories say who belongs to it, no longer its jobs.
+    """
 
     name = models.CharField(max_length=64, unique=True)
+    is_listed = models.BooleanField(default=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:
@@ -37,6 +58,40 @@ class Membership(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user} in {self.project} ({self.role})"
+
+
+class ListedMembership(models.Model):
+    """What one directory says of one membership; the highest role of all directories is the `Membership`."""
+
+    source = models.CharField(max_length=16)
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="+")
+    role = models.CharField(max_length=16, choices=Membership.Role.choices)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["source", "user", "project"], name="listed_membership_once")]
+
+    def __str__(self) -> str:
+        return f"{self.user} in {self.project} ({self.role}, says {self.source})"
+
+
+class Grant(models.Model):
+    """A role in the portal itself, and who gave it: a directory, or the groups of the last sign-in."""
+
+    class Role(models.TextChoices):
+        SUPPORT = "support", "Support staff"
+        POLICY = "policy", "Policy reader"
+        ADMINISTRATOR = "administrator", "Administrator"
+
+    source = models.CharField(max_length=16)
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="grants")
+    role = models.CharField(max_length=16, choices=Role.choices)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["source", "user", "role"], name="grant_once")]
+
+    def __str__(self) -> str:
+        return f"{self.user} is {self.get_role_display()} (says {self.source})"
 
 
 class Job(models.Model):

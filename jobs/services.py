@@ -1,15 +1,39 @@
-"""Writing jobs: the record of a run from the epilog or from sacct, idempotent and never less than before."""
+"""Writing jobs and people: the record of a run, idempotent and never less than before; roles, grants, sessions."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime
 
+from django.contrib.auth.hashers import make_password
 from django.db import transaction
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
 
-from jobs.models import Job, Membership, Project, User
+from jobs.directory import Directory, outranking
+from jobs.models import Grant, Job, ListedMembership, Membership, Project, User
 from jobs.records import JobRecord
 from jobs.selectors import RECORD_COLUMNS
+
+SIGN_IN = "sign-in"
+# A source that loses more than this share of its memberships at once, and at least so many, is taken for broken.
+SHRINK_FRACTION_MAX, SHRINK_LEAST = 0.5, 20
+
+
+class DirectoryShrunk(ValueError):
+    """A directory lists so few memberships that it is more likely broken than right."""
+
+
+@dataclass(frozen=True)
+class DirectoryChange:
+    """What an import found and changed, in numbers of rows."""
+
+    projects: int
+    memberships: int
+    began: int
+    ended: int
+    relinked: int
 
 
 class RecordConflict(ValueError):
@@ -30,7 +54,8 @@ def record_job(record: JobRecord, now: datetime | None = None) -> bool:
     with transaction.atomic():
         user = _account(User.objects, username=record.user_id)
         project = _account(Project.objects, name=record.project_id)
-        Membership.objects.get_or_create(user=user, project=project)
+        if not project.is_listed:
+            Membership.objects.get_or_create(user=user, project=project)
         columns = {name: getattr(record, name) for name in RECORD_COLUMNS} | {"nodes": list(record.nodes)}
         key = {name: columns.pop(name) for name in ("cluster", "job_id", "attempt")}
         stored, is_new = Job.objects.select_for_update().get_or_create(
@@ -45,6 +70,131 @@ def record_job(record: JobRecord, now: datetime | None = None) -> bool:
 def set_role(user: User, project: Project, role: Membership.Role) -> None:
     """Give a person a role in a project, replacing the one before."""
     Membership.objects.update_or_create(user=user, project=project, defaults={"role": role})
+
+
+def end_sessions(user: User) -> None:
+    """Sign a person out of every browser, at each one's next request."""
+    User.objects.filter(pk=user.pk).update(session_epoch=F("session_epoch") + 1)
+
+
+def record_sign_in(user: User, *, email: str, roles: Iterable[str] | None) -> None:
+    """Take over what the provider said at a sign-in: the address, and the portal roles of its groups if it has any."""
+    if email and user.email != email:
+        User.objects.filter(pk=user.pk).update(email=email)
+    if roles is not None:
+        with transaction.atomic():
+            replace_grants(SIGN_IN, {(user.pk, role) for role in roles}, Grant.objects.filter(user=user))
+
+
+def replace_grants(source: str, wanted: set[tuple[int, str]], scope: QuerySet[Grant] | None = None) -> None:
+    """Make `(user, role)` the only grants of a source; staff and superuser follow from the grants of all sources."""
+    known = (Grant.objects.all() if scope is None else scope).filter(source=source)
+    rows = {(row.user_id, row.role): row.pk for row in known}
+    Grant.objects.filter(pk__in=[pk for key, pk in rows.items() if key not in wanted]).delete()
+    new = wanted - rows.keys()
+    Grant.objects.bulk_create(Grant(source=source, user_id=user, role=role) for user, role in sorted(new))
+    changed = User.objects.filter(pk__in={user for user, _ in new | (rows.keys() - wanted)})
+    held = Grant.objects.filter(user=OuterRef("pk"))
+    administrators = held.filter(role=Grant.Role.ADMINISTRATOR)
+    staff = held.filter(role__in=[Grant.Role.SUPPORT, Grant.Role.ADMINISTRATOR])
+    changed.update(is_staff=Exists(staff), is_superuser=Exists(administrators))
+
+
+def record_directory(directory: Directory, *, is_forced: bool = False) -> DirectoryChange:
+    """Make memberships, identities and grants what this source says; all of it or, on an error, nothing.
+
+    Raises DirectoryShrunk, unless forced, when a whole source would lose most of its memberships at once: that is far
+    more often a fault of the source than the truth.
+    """
+    with transaction.atomic():
+        named = {user for members in directory.roles.values() for user in members}
+        users = _named(User, "username", named | set(directory.subjects) | {user for user, _ in directory.grants})
+        projects = _named(Project, "name", set(directory.roles))
+        began, ended, touched = _replace_listed(directory, users, projects, is_forced)
+        Project.objects.filter(pk__in=[project.pk for project in projects.values()]).update(is_listed=True)
+        _follow_listed(touched | {project.pk for project in projects.values()})
+        relinked = _link(directory, users) if directory.links_identities else 0
+        for name, email in directory.emails.items():
+            if name in users and users[name].email != email:
+                User.objects.filter(pk=users[name].pk).update(email=email)
+        if directory.grants_roles:
+            replace_grants(directory.source, {(users[name].pk, role) for name, role in directory.grants})
+    return DirectoryChange(len(projects), sum(map(len, directory.roles.values())), began, ended, relinked)
+
+
+def _replace_listed(
+    directory: Directory, users: dict[str, User], projects: dict[str, Project], is_forced: bool
+) -> tuple[int, int, set[int]]:
+    """Store the memberships of this source; how many began and ended, and in which projects."""
+    scope = ListedMembership.objects.filter(source=directory.source)
+    known = scope if directory.is_complete else scope.filter(project__in=projects.values())
+    rows = {(row.project_id, row.user_id): row for row in known}
+    wanted = {
+        (projects[project].pk, users[name].pk): role
+        for project, members in directory.roles.items()
+        for name, role in members.items()
+    }
+    ended = rows.keys() - wanted.keys()
+    is_collapse = len(ended) >= SHRINK_LEAST and len(ended) > SHRINK_FRACTION_MAX * len(rows)
+    if not is_forced and directory.is_complete and (is_collapse or not wanted):
+        raise DirectoryShrunk(
+            f"{directory.source} lists {len(wanted)} memberships; {len(ended)} of {len(rows)} would end"
+        )
+    _reconcile(ListedMembership, rows, wanted, {"source": directory.source})
+    return len(wanted.keys() - rows.keys()), len(ended), {project for project, _ in ended}
+
+
+def _follow_listed(projects: set[int]) -> None:
+    """Make the memberships of these projects the highest roles that any source lists."""
+    wanted: dict[tuple[int, int], str] = {}
+    for row in ListedMembership.objects.filter(project__in=projects):
+        key = (row.project_id, row.user_id)
+        wanted[key] = outranking(row.role, wanted.get(key, row.role))
+    rows = {(row.project_id, row.user_id): row for row in Membership.objects.filter(project__in=projects)}
+    _reconcile(Membership, rows, wanted, {})
+
+
+def _reconcile(model, rows, wanted, columns) -> None:
+    """Delete, change and add rows of `(project, user) -> role`, and touch none that is right."""
+    model.objects.filter(pk__in=[row.pk for key, row in rows.items() if key not in wanted]).delete()
+    changed = [row for key, row in rows.items() if key in wanted and row.role != wanted[key]]
+    for row in changed:
+        row.role = wanted[row.project_id, row.user_id]
+    model.objects.bulk_update(changed, ["role"], batch_size=500)
+    new = sorted(wanted.keys() - rows.keys())
+    model.objects.bulk_create(
+        (model(project_id=project, user_id=user, role=wanted[project, user], **columns) for project, user in new),
+        batch_size=1000,
+    )
+
+
+def _link(directory: Directory, users: dict[str, User]) -> int:
+    """Link identities to accounts; whoever loses or changes one is signed out. How many links changed."""
+    wanted = {users[name].pk: subject for name, subject in directory.subjects.items()}
+    before = dict(User.objects.filter(pk__in=wanted).values_list("pk", "oidc_subject"))
+    changed = {pk: subject for pk, subject in wanted.items() if before[pk] != subject}
+    losing = Q(pk__in=changed) | Q(oidc_subject__in=changed.values())
+    if directory.is_complete:
+        losing |= Q(linked_by=directory.source) & ~Q(pk__in=wanted)
+    lost = User.objects.filter(losing, oidc_subject__isnull=False)
+    gone = lost.exclude(pk__in=changed).count()
+    lost.update(oidc_subject=None, linked_by="", session_epoch=F("session_epoch") + 1)
+    for pk, subject in changed.items():
+        User.objects.filter(pk=pk).update(oidc_subject=subject, linked_by=directory.source)
+    return len(changed) + gone
+
+
+def _named(model, column: str, names: set[str]) -> dict:
+    """The rows of these names, made where they are new; new users cannot sign in by password."""
+    known = model.objects.filter(**{f"{column}__in": names}).values_list(column, flat=True)
+    new = sorted(names - set(known))
+    extra = [{"password": make_password(None)} if model is User else {} for _ in new]
+    model.objects.bulk_create(
+        (model(**{column: name}, **more) for name, more in zip(new, extra, strict=True)),
+        batch_size=500,
+        ignore_conflicts=True,
+    )
+    return {getattr(row, column): row for row in model.objects.filter(**{f"{column}__in": names})}
 
 
 def _account(manager, **name):

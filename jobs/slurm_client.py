@@ -1,4 +1,4 @@
-"""Asking Slurm's accounting database through `sacct`: the only place where this package starts a process."""
+"""Asking Slurm through its own commands, `sacct` above all: the only place where this package starts a process."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ def accounting(
     token, so that no job name can look like a column or a row. Raises SlurmClientError.
     """
     delimiter = f"\x1f{secrets.token_hex(16)}\x1f"
-    known = set(re.findall(r"\w+", _run([sacct, "--helpformat"], timeout_s)))
+    known = set(re.findall(r"\w+", command_output([sacct, "--helpformat"], timeout_s)))
     window = ["--starttime", _local(since), *(["--endtime", _local(until)] if until else [])]
     fields = ",".join(field for field in SACCT_FIELDS if field in known)
     what = ["--duplicates", "--allusers", "--allocations", f"--clusters={cluster}", *window]
     how = ["--parsable2", f"--delimiter={delimiter}", f"--format={fields}"]
-    return SacctOutput(_run([sacct, *what, *how], timeout_s), delimiter)
+    return SacctOutput(command_output([sacct, *what, *how], timeout_s), delimiter)
 
 
 def _local(moment: datetime) -> str:
@@ -59,7 +59,8 @@ def _local(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
-def _run(command: Sequence[str], timeout_s: float) -> str:
+def command_output(command: Sequence[str], timeout_s: float) -> str:
+    """What a Slurm command prints, times in UTC. Raises SlurmClientError."""
     try:
         done = subprocess.run(
             command, capture_output=True, stdin=subprocess.DEVNULL, timeout=timeout_s, env=_environment(), check=False

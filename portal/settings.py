@@ -11,6 +11,7 @@ import dj_database_url
 from csp.constants import NONE, SELF
 
 from portal.environment import flag, number, secret_key, text, words
+from portal.oidc.provider import form_targets, provider_from_environment
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = Path(text("KAIKU_VAR_DIR", str(BASE_DIR / "var")))
@@ -63,6 +64,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "portal.sample_accounts.sample_accounts",
             ],
         },
     }
@@ -83,9 +85,24 @@ DATABASES = {
     if IS_EMBEDDED
     else dj_database_url.parse(DATABASE_URL, conn_max_age=60, conn_health_checks=True)
 }
+# Counts sign-in attempts over all processes; nothing is lost with it.
+CACHES = {
+    "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}
+    if REDIS_URL
+    else {
+        "BACKEND": "django.core.cache.backends.filebased.FileBasedCache",
+        "LOCATION": VAR_DIR / "cache",
+        "OPTIONS": {"MAX_ENTRIES": 10_000},
+    }
+}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 AUTH_USER_MODEL = "jobs.User"
+# With a provider nobody signs in otherwise: no backend takes a password, and sessions of one that did end.
+OIDC_PROVIDER = provider_from_environment()
+AUTHENTICATION_BACKENDS = [
+    "portal.oidc.backend.ProviderBackend" if OIDC_PROVIDER else "django.contrib.auth.backends.ModelBackend"
+]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
@@ -94,6 +111,12 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGIN_URL = "sign-in"
 LOGIN_REDIRECT_URL = "my-jobs"
 LOGOUT_REDIRECT_URL = "sign-in"
+
+# Where memberships and identities come from: `slurm`, Waldur's address, or a path; see `manage.py import_projects`.
+DIRECTORY_SOURCE = text("DIRECTORY_SOURCE")
+DIRECTORY_CLUSTER = text("DIRECTORY_CLUSTER", "lumi")
+DIRECTORY_SECONDS = number("DIRECTORY_SECONDS", 900)
+WALDUR_TOKEN, WALDUR_OFFERING = text("WALDUR_TOKEN"), text("WALDUR_OFFERING")
 
 LANGUAGE_CODE = "en-gb"
 TIME_ZONE = text("TIME_ZONE", "Europe/Helsinki")
@@ -116,7 +139,7 @@ CONTENT_SECURITY_POLICY = {
         "img-src": [SELF, "data:"],
         "font-src": [SELF],
         "connect-src": [SELF],
-        "form-action": [SELF],
+        "form-action": [SELF, *form_targets(OIDC_PROVIDER)],
         "base-uri": [NONE],
         "frame-ancestors": [NONE],
     }
@@ -128,7 +151,8 @@ SESSION_COOKIE_AGE = number("SESSION_HOURS", 12) * 3600
 SECURE_HSTS_SECONDS = 31_536_000 if IS_HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = IS_HTTPS
 SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]
-if flag("BEHIND_PROXY"):
+IS_BEHIND_PROXY = flag("BEHIND_PROXY")
+if IS_BEHIND_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 
 METRICS_TOKEN = text("METRICS_TOKEN")
@@ -162,6 +186,7 @@ CELERY_BEAT_SCHEDULE = {
         ("analyse-recent", "analysis.tasks.sweep_recent", SWEEP_SECONDS),
         ("analyse-all", "analysis.tasks.sweep_all", 3600),
         ("publish", "reports.tasks.sweep", SWEEP_SECONDS),
+        *([("import-directory", "jobs.tasks.import_directory", DIRECTORY_SECONDS)] if DIRECTORY_SOURCE else []),
     )
 }
 

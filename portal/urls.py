@@ -1,6 +1,5 @@
 """Every address of the portal."""
 
-from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import path, re_path
 from django.views.generic import RedirectView
 
@@ -13,14 +12,20 @@ from portal.views.lesson import lesson
 from portal.views.lesson_history import lesson_history, restore_lesson
 from portal.views.lessons import lessons, start_lesson
 from portal.views.my_jobs import my_jobs
+from portal.views.sign_in import no_account, sign_in
+from portal.views.sign_in_provider import FinishSignIn, StartSignIn
+from portal.views.sign_out import sign_out
 
 CLUSTER = r"(?P<cluster>[A-Za-z0-9_][A-Za-z0-9._@+-]{0,63})"
 JOB = CLUSTER + r"/(?P<job_id>[0-9]{1,16})"
 
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="my-jobs")),
-    path("sign-in/", LoginView.as_view(template_name="portal/sign_in.html"), name="sign-in"),
-    path("sign-out/", LogoutView.as_view(), name="sign-out"),
+    path("sign-in/", sign_in, name="sign-in"),
+    path("sign-in/start/", StartSignIn.as_view(), name="sign-in-start"),
+    path("sign-in/callback/", FinishSignIn.as_view(), name="sign-in-callback"),
+    path("sign-in/no-account/", no_account, name="no-account"),
+    path("sign-out/", sign_out, name="sign-out"),
     path("jobs/", my_jobs, name="my-jobs"),
     re_path(rf"^jobs/{JOB}/$", job, name="job"),
     re_path(rf"^jobs/{JOB}/figures/(?P<name>[a-z_]{{1,32}})\.svg$", job_figure, name="figure"),

@@ -12,9 +12,11 @@ ROOT = Path(__file__).resolve().parents[2]
 READS = re.compile(r'\b(?:text|flag|number|words)\("([A-Z_]+)"')
 
 
-def started(**environment: str) -> subprocess.CompletedProcess:
+MODE = "import portal.settings as s; print(s.IS_EMBEDDED, s.IS_HTTPS, s.DEBUG, s.ALLOWED_HOSTS)"
+
+
+def started(code: str, **environment: str) -> subprocess.CompletedProcess:
     """Import the settings in a process of its own, with nothing but this environment."""
-    code = "import portal.settings as s; print(s.IS_EMBEDDED, s.IS_HTTPS, s.DEBUG, s.ALLOWED_HOSTS)"
     command = [sys.executable, "-c", code]
     kept = {"PATH": os.environ["PATH"]}
     return subprocess.run(command, cwd=ROOT, env=kept | environment, capture_output=True, text=True, check=False)
@@ -29,12 +31,51 @@ def test_every_variable_that_is_read_is_in_the_example() -> None:
 
 
 def test_without_a_database_url_everything_is_embedded(tmp_path: Path) -> None:
-    assert started(KAIKU_VAR_DIR=str(tmp_path)).stdout == "True False False ['127.0.0.1', 'localhost']\n"
+    assert started(MODE, KAIKU_VAR_DIR=str(tmp_path)).stdout == "True False False ['127.0.0.1', 'localhost']\n"
 
 
 def test_a_server_is_https_only_and_needs_its_key(tmp_path: Path) -> None:
     server = {"KAIKU_VAR_DIR": str(tmp_path), "DATABASE_URL": "postgres://kaiku@db.example/kaiku"}
-    assert "SECRET_KEY or SECRET_KEY_FILE is required" in started(**server).stderr
-    assert started(**server, SECRET_KEY="k", ALLOWED_HOSTS="kaiku.example").stdout == (
+    assert "SECRET_KEY or SECRET_KEY_FILE is required" in started(MODE, **server).stderr
+    assert started(MODE, **server, SECRET_KEY="k", ALLOWED_HOSTS="kaiku.example").stdout == (
         "False True False ['kaiku.example']\n"
     )
+
+
+PROVIDER = {
+    "OIDC_ISSUER": "https://idp.example",
+    "OIDC_CLIENT_ID": "kaiku",
+    "OIDC_END_SESSION_ENDPOINT": "https://logout.example/out",
+}
+SAID = """
+import portal.settings as s
+print(s.AUTHENTICATION_BACKENDS, s.CONTENT_SECURITY_POLICY["DIRECTIVES"]["form-action"], s.OIDC_PROVIDER)
+"""
+
+
+def test_a_provider_takes_the_place_of_passwords_and_its_sign_out_is_allowed(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("hidden\n")
+    said = started(
+        SAID, KAIKU_VAR_DIR=str(tmp_path), OIDC_CLIENT_SECRET_FILE=str(tmp_path / "secret"), **PROVIDER
+    ).stdout
+    assert said.startswith(
+        "['portal.oidc.backend.ProviderBackend'] [\"'self'\", 'https://idp.example', 'https://logout.example']"
+    )
+    assert "hidden" not in said
+    without = started(SAID, KAIKU_VAR_DIR=str(tmp_path)).stdout
+    assert without == "['django.contrib.auth.backends.ModelBackend'] [\"'self'\"] None\n"
+
+
+def test_half_a_provider_or_an_unsafe_one_is_refused_at_the_start(tmp_path: Path) -> None:
+    half = started(SAID, KAIKU_VAR_DIR=str(tmp_path), **PROVIDER).stderr
+    assert "sign-in through a provider also needs OIDC_CLIENT_SECRET" in half
+    whole = {"KAIKU_VAR_DIR": str(tmp_path), "OIDC_CLIENT_SECRET": "k"} | PROVIDER
+    for name in ("OIDC_ISSUER", "OIDC_END_SESSION_ENDPOINT"):
+        plain = started(SAID, **whole | {name: "http://idp.example"}).stderr
+        assert f"{name} must be an https:// address" in plain
+
+
+def test_a_directory_is_asked_on_a_beat_where_one_is_configured(tmp_path: Path) -> None:
+    code = "import portal.settings as s; print(s.CELERY_BEAT_SCHEDULE.get('import-directory', {}).get('schedule'))"
+    assert started(code, KAIKU_VAR_DIR=str(tmp_path)).stdout == "None\n"
+    assert started(code, KAIKU_VAR_DIR=str(tmp_path), DIRECTORY_SOURCE="slurm", DIRECTORY_SECONDS="60").stdout == "60\n"

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import re
 
+import pytest
+from django.core.cache import cache
 from django.test import Client
 
 from jobs.services import record_job
 from tests.payloads import job_record
 from tests.portal.conftest import PASSWORD
+
+
+@pytest.fixture(autouse=True)
+def no_attempts_yet() -> None:
+    cache.clear()
 
 
 def test_the_start_leads_to_sign_in_and_then_to_my_jobs(cast) -> None:
@@ -40,6 +47,55 @@ def test_signing_out_is_a_post_and_ends_the_session(cast) -> None:
     assert client.get("/sign-out/").status_code == 405
     assert client.post("/sign-out/")["Location"] == "/sign-in/"
     assert client.get("/jobs/").status_code == 302
+
+
+def test_signing_out_ends_the_sessions_of_other_browsers_too(cast) -> None:
+    here, there, bob = cast("alice"), cast("alice"), cast("bob")
+    here.post("/sign-out/")
+    assert [client.get("/jobs/").status_code for client in (there, bob)] == [302, 200]
+
+
+def test_guessing_one_name_is_paused_and_other_names_are_not(cast) -> None:
+    guesser = Client()
+    wrong = {"username": "Alice", "password": "wrong"}
+    assert [guesser.post("/sign-in/", wrong).status_code for _ in range(9)] == [200] * 8 + [429]
+    answer = guesser.post("/sign-in/", {"username": "alice", "password": PASSWORD})
+    assert (answer.status_code, answer["Retry-After"]) == (429, "300")
+    assert guesser.post("/sign-in/", {"username": "bob", "password": PASSWORD}).status_code == 302
+    elsewhere = Client(REMOTE_ADDR="192.0.2.7")
+    assert elsewhere.post("/sign-in/", {"username": "alice", "password": PASSWORD}).status_code == 302
+
+
+def test_guessing_many_names_from_one_address_is_paused(cast) -> None:
+    answers = [Client().post("/sign-in/", {"username": f"n{n}", "password": "x"}).status_code for n in range(61)]
+    assert answers == [200] * 60 + [429]
+
+
+def test_behind_a_proxy_the_address_it_adds_counts_and_not_one_that_a_browser_made_up(cast, settings) -> None:
+    wrong = {"username": "alice", "password": "wrong"}
+
+    def post(forwarded: str) -> int:
+        return Client(HTTP_X_FORWARDED_FOR=forwarded).post("/sign-in/", wrong).status_code
+
+    settings.IS_BEHIND_PROXY = True
+    assert [post(f"10.0.0.{n}, 192.0.2.1") for n in range(9)] == [200] * 8 + [429]
+    assert post("192.0.2.1, 192.0.2.2") == 200
+
+
+def test_a_cache_that_is_away_keeps_nobody_out(cast, settings) -> None:
+    settings.CACHES = {
+        "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": "redis://127.0.0.1:9/0"}
+    }
+    assert Client().post("/sign-in/", {"username": "alice", "password": "wrong"}).status_code == 200
+    assert Client().post("/sign-in/", {"username": "alice", "password": PASSWORD}).status_code == 302
+
+
+def test_sample_accounts_are_named_on_every_page_of_an_embedded_portal(cast, settings) -> None:
+    settings.IS_EMBEDDED = True
+    for client, path in ((Client(), "/sign-in/"), (cast("alice"), "/jobs/")):
+        assert b"Sample accounts" in client.get(path).content
+    settings.IS_EMBEDDED = False
+    assert b"Sample accounts" not in Client().get("/sign-in/").content
 
 
 def test_every_page_is_under_the_strict_policy_and_has_nothing_inline(cast, reported) -> None:

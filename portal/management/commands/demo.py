@@ -38,6 +38,8 @@ class Command(BaseCommand):
     help = "Feed sample jobs into an empty embedded database and serve the portal; DEMO_SERVE=0 ends after the feeding."
 
     def handle(self, *args: Any, **options: Any) -> None:
+        if settings.OIDC_PROVIDER:
+            raise CommandError("the demo makes accounts with a shared password; people sign in through a provider here")
         if not settings.IS_EMBEDDED:
             raise CommandError("the demo makes accounts with a shared password; it runs on the embedded database only")
         call_command("migrate", verbosity=0)

@@ -1,0 +1,64 @@
+"""The sign-in page: a button to the provider where one is configured, else a form for local accounts."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.contrib.auth.forms import AuthenticationForm
+from django.contrib.auth.views import LoginView
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme, urlencode
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from portal.throttle import count_attempt, is_exhausted, too_many
+
+UNLINKED = "unlinked_subject"
+
+
+def sign_in(request: HttpRequest) -> HttpResponse:
+    """With a provider there is no form, and nothing that would take a password."""
+    return provider_page(request) if settings.OIDC_PROVIDER else local_page(request)
+
+
+@never_cache
+@require_safe
+def provider_page(request: HttpRequest) -> HttpResponse:
+    """One button, which keeps where the person was going."""
+    following = request.GET.get("next", "")
+    is_ours = url_has_allowed_host_and_scheme(following, {request.get_host()}, require_https=request.is_secure())
+    query = f"?{urlencode({'next': following})}" if is_ours else ""
+    start = reverse("sign-in-start") + query
+    return render(
+        request,
+        "portal/sign_in_provider.html",
+        {"provider": settings.OIDC_PROVIDER.name, "start": start, "next": query},
+    )
+
+
+@never_cache
+@require_safe
+def no_account(request: HttpRequest) -> HttpResponse:
+    """Why somebody whose identity is good still has nothing to see here."""
+    subject = request.session.get(UNLINKED)
+    if settings.OIDC_PROVIDER is None or subject is None:
+        return redirect("sign-in")
+    return render(request, "portal/no_account.html", {"subject": subject, "provider": settings.OIDC_PROVIDER.name})
+
+
+class LocalSignIn(LoginView):
+    """Name and password, a few tries at a time."""
+
+    template_name = "portal/sign_in.html"
+
+    def post(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
+        name = request.POST.get("username", "")
+        return too_many(request) if is_exhausted(request, name) else super().post(request, *args, **kwargs)
+
+    def form_invalid(self, form: AuthenticationForm) -> HttpResponse:
+        count_attempt(self.request, self.request.POST.get("username", ""))
+        return super().form_invalid(form)
+
+
+local_page = LocalSignIn.as_view()

@@ -1,0 +1,130 @@
+"""Reading directories: who belongs where and as what; a doubtful row links nobody."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from jobs.directory import DirectoryFormatError, from_csv, from_project_files, from_slurm, from_waldur
+
+SAMPLES = Path(__file__).parents[1] / "samples" / "slurm"
+NOW = datetime(2026, 11, 20, 12, 30, tzinfo=UTC)
+
+
+def test_a_csv_gives_projects_roles_identities_and_portal_roles() -> None:
+    found = from_csv(
+        "username,project,role,subject,email\n"
+        "carol,project_465000001,PI,ABC@MyAccessID.org,carol@example.org\n"
+        "alice,project_465000001,,,\n"
+        "erin,,support,,\n"
+    )
+    assert found.roles == {"project_465000001": {"carol": "pi", "alice": "member"}}
+    assert found.subjects == {"carol": "abc@myaccessid.org"}
+    assert found.emails == {"carol": "carol@example.org"}
+    assert found.grants == {("erin", "support")}
+    assert (found.is_complete, found.links_identities, found.grants_roles, found.skipped) == (True, True, True, ())
+
+
+def test_two_columns_are_enough_and_then_nothing_is_said_of_identities_and_roles() -> None:
+    found = from_csv("\ufeffusername,project\nalice,p1\n")
+    assert (found.roles, found.links_identities, found.grants_roles) == ({"p1": {"alice": "member"}}, False, False)
+
+
+def test_a_bad_row_of_a_csv_is_left_out_by_line() -> None:
+    found = from_csv(
+        "username,project,role,subject\na b,p1,,\nbob,p 1,,\nbob,p1,king,\nbob,,pi,\nbob,p1,,a b\nbob,p2,,\n"
+    )
+    assert found.roles == {"p2": {"bob": "member"}}
+    assert found.skipped == (
+        "line 2: 'a b' is no account name",
+        "line 3: 'p 1' is no project name",
+        "line 4: role 'king' is none of member, manager, pi",
+        "line 5: role 'pi' is none of support, policy, administrator",
+        "line 6: 'a b' is no identifier",
+    )
+
+
+def test_an_identity_that_two_accounts_claim_links_neither() -> None:
+    found = from_csv("username,project,subject\nalice,p1,x@idp\nbob,p1,X@idp\ncarol,p1,c@idp\ncarol,p2,d@idp\n")
+    assert found.subjects == {}
+    assert found.skipped == tuple(f"{name}: linked to more than one" for name in ("alice", "bob", "carol"))
+
+
+@pytest.mark.parametrize("text", ["", "name,group\na,b\n", "\x00\x01"])
+def test_a_file_without_the_columns_is_no_csv_of_ours(text: str) -> None:
+    with pytest.raises(DirectoryFormatError, match="must name the columns"):
+        from_csv(text)
+
+
+def test_project_files_list_active_members_and_no_pi() -> None:
+    found = from_project_files(
+        {
+            "project_465000001": '{"title": "t", "members": {"alice": {"active": true}, "bob": {"active": false}}}',
+            "project_465000002": '{"members": {}}',
+        },
+        is_complete=True,
+    )
+    assert found.roles == {"project_465000001": {"alice": "member"}, "project_465000002": {}}
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"members": ["alice"]}', '{"members": {"a": true}}', "[" * 100_000])
+def test_something_else_is_no_project_file(text: str) -> None:
+    with pytest.raises(DirectoryFormatError, match="project_1: no project file"):
+        from_project_files({"project_1": text}, is_complete=True)
+
+
+def test_real_slurm_associations_give_members_and_coordinators_give_pis() -> None:
+    found = from_slurm(
+        (SAMPLES / "sacctmgr-associations.txt").read_text(),
+        (SAMPLES / "sacctmgr-accounts-withcoord.txt").read_text(),
+        cluster="lumi",
+    )
+    assert found.roles == {
+        "project_465000001": {"alice": "member", "bob": "member", "carol": "pi", "games": "member"},
+        "project_465000002": {"alice": "pi", "carol": "pi"},
+    }
+    assert not found.links_identities
+
+
+def test_another_cluster_and_a_broken_table() -> None:
+    associations = (SAMPLES / "sacctmgr-associations.txt").read_text()
+    accounts = (SAMPLES / "sacctmgr-accounts-withcoord.txt").read_text()
+    assert from_slurm(associations, accounts, cluster="other").roles == {}
+    for broken in ("", "sacctmgr: error", associations + "lumi|a\n"):
+        with pytest.raises(DirectoryFormatError, match="sacctmgr's table"):
+            from_slurm(broken, accounts, cluster="lumi")
+
+
+def member(subject: str, role: str, expires: str | None = None) -> dict[str, object]:
+    return {"user_username": subject, "role_name": role, "expiration_time": expires}
+
+
+def test_waldur_teams_are_told_by_the_accounts_of_the_offering() -> None:
+    accounts = [
+        {"user_username": "A@idp", "username": "alice", "state": "OK"},
+        {"user_username": "c@idp", "username": "carol"},
+        {"user_username": "d@idp", "username": "", "state": "Creating"},
+        {"user_username": "e@idp", "username": "erin", "state": "Deleted"},
+        {"user_username": "f@idp", "username": "frank", "is_restricted": True},
+    ]
+    team = [
+        member("a@idp", "PROJECT.MEMBER", "2026-11-20T12:30:01Z"),
+        member("c@idp", "PROJECT.MANAGER"),
+        member("c@idp", "PROJECT.MEMBER"),
+        member("d@idp", "PROJECT.MEMBER"),
+        member("e@idp", "PROJECT.MEMBER"),
+        member("f@idp", "PROJECT.MEMBER"),
+    ]
+    found = from_waldur(accounts, {"p1": team, "p2": [member("c@idp", "PROJECT.ADMIN")]}, now=NOW)
+    assert found.subjects == {"alice": "a@idp", "carol": "c@idp"}
+    assert found.roles == {"p1": {"alice": "member", "carol": "pi"}, "p2": {"carol": "manager"}}
+
+
+def test_a_role_of_waldur_ends_when_its_time_comes() -> None:
+    accounts = [{"user_username": "a@idp", "username": "alice"}]
+    team = [member("a@idp", "PROJECT.MANAGER", "2026-11-20T12:30:00+00:00")]
+    assert from_waldur(accounts, {"p1": team}, now=NOW).roles == {"p1": {}}
+    with pytest.raises(DirectoryFormatError, match="'soon' is no time"):
+        from_waldur(accounts, {"p1": [member("a@idp", "PROJECT.MANAGER", "soon")]}, now=NOW)
