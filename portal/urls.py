@@ -7,7 +7,10 @@ from django.views.generic import RedirectView
 from portal import health
 from portal.api import ingest, jobs
 from portal.views.job import job, job_figure
+from portal.views.mail_settings import mail_settings
 from portal.views.my_jobs import my_jobs
+from portal.views.opt_out import opt_out_page
+from portal.views.outbox import outbox_page
 
 CLUSTER = r"(?P<cluster>[A-Za-z0-9_][A-Za-z0-9._@+-]{0,63})"
 JOB = CLUSTER + r"/(?P<job_id>[0-9]{1,16})"
@@ -19,6 +22,9 @@ urlpatterns = [
     path("jobs/", my_jobs, name="my-jobs"),
     re_path(rf"^jobs/{JOB}/$", job, name="job"),
     re_path(rf"^jobs/{JOB}/figures/(?P<name>[a-z_]{{1,32}})\.svg$", job_figure, name="figure"),
+    path("settings/", mail_settings, name="settings"),
+    path("support/outbox/", outbox_page, name="outbox"),
+    re_path(r"^mail/stop/(?P<token>[A-Za-z0-9:_-]{1,200})/$", opt_out_page, name="opt-out"),
     path("api/v1/ingest/node-summaries", ingest.NodeSummaries.as_view(), name="api-node-summaries"),
     path("api/v1/ingest/job-records", ingest.JobRecords.as_view(), name="api-job-records"),
     path("api/v1/jobs/", jobs.Jobs.as_view(), name="api-jobs"),

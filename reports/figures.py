@@ -1,4 +1,4 @@
-"""The figures of a report as SVG: use over time, memory against capacity, a heatmap of single GPUs.
+"""The figures of a report as SVG or PNG: use over time, memory against capacity, a heatmap of single GPUs.
 
 matplotlib's object interface only; the same input gives the same bytes.
 """
@@ -19,6 +19,7 @@ from matplotlib.figure import Figure
 from metrics.series import Floats, JobSeries, RunMetrics
 
 WIDTH_IN, HEIGHT_IN = 7.2, 2.7
+PNG_DPI = 144
 BARS_MAX = 64
 ROWS_LABELLED_MAX = 16
 ROWS_DRAWN_MAX = 512
@@ -40,6 +41,9 @@ STYLE: dict[Any, Any] = {
 mpl.rcParams.update(STYLE)
 DRAWING = Lock()
 """matplotlib's settings and font cache are shared by all threads; one figure is drawn at a time."""
+
+METADATA: dict[str, dict[str, Any]] = {"svg": {"Date": None, "Creator": None}, "png": {"Software": None}}
+"""Neither a time nor a version, so that the same input gives the same bytes."""
 
 CLASS_LINES_PERCENT = (15, 40, 70)
 
@@ -67,13 +71,13 @@ def figure_data(metrics: RunMetrics) -> FigureData:
     )
 
 
-def draw(name: str, data: FigureData) -> bytes:
-    """One figure as SVG; KeyError for a name that is none."""
+def draw(name: str, data: FigureData, file_format: str = "svg") -> bytes:
+    """One figure as SVG, or as PNG for mail programs, which show no SVG; KeyError for a name that is none."""
     paint, file = FIGURES[name], BytesIO()
     with DRAWING:
         figure = Figure(figsize=(WIDTH_IN, HEIGHT_IN), layout="constrained")
         paint(figure.add_subplot(), data)
-        figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
+        figure.savefig(file, format=file_format, dpi=PNG_DPI, metadata=METADATA[file_format])
     return file.getvalue()
 
 

@@ -45,7 +45,8 @@ class Delivery(models.Model):
     """One message of the outbox, or the reports of one person that are not mailed, with the reason.
 
     `key` is the Message-ID, the same for every attempt. `frequency` is empty where no message was ever meant.
-    `interruptions` counts the times a worker ended between claiming the row and recording what came of it.
+    `handed_at` is set just before the mail server gets it; `interruptions` counts the workers that ended between that
+    and recording what came of it.
     """
 
     class State(models.TextChoices):
@@ -66,6 +67,7 @@ class Delivery(models.Model):
     created_at = models.DateTimeField()
     due_at = models.DateTimeField()
     claimed_at = models.DateTimeField(null=True)
+    handed_at = models.DateTimeField(null=True)
     sent_at = models.DateTimeField(null=True)
 
     class Meta:
