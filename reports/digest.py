@@ -44,7 +44,7 @@ class Silence(StrEnum):
 
 @dataclass(frozen=True)
 class Rules:
-    """The waiting times of the house; each is ours, chosen for calm mail, none is LUMI's."""
+    """The waiting times of the house, counted from the end of a job; each is ours, for calm mail, none is LUMI's."""
 
     gather: Mapping[Frequency, timedelta] = field(
         default_factory=lambda: {
@@ -198,7 +198,7 @@ class Group:
 
     @property
     def oldest_at(self) -> datetime:
-        return min(item.reported_at for item in self.items)
+        return min(item.ended_at for item in self.items)
 
     @property
     def report_pks(self) -> tuple[int, ...]:
@@ -217,7 +217,7 @@ def _groups(items: list[Waiting], choices: Choices, past: Past, rules: Rules) ->
 
 def _settled_at(members: list[Waiting], past: Past, rules: Rules) -> datetime:
     """A job at once; an array when it has been quiet for a while, at the latest a day after its first task."""
-    oldest, newest = min(item.reported_at for item in members), max(item.reported_at for item in members)
+    oldest, newest = min(item.ended_at for item in members), max(item.ended_at for item in members)
     array = members[0].array
     if array is None:
         return oldest

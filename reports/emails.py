@@ -16,6 +16,7 @@ from django.core.mail.backends.base import BaseEmailBackend
 from jobs.records import printable
 from reports.retries import REASON_LENGTH_MAX, is_permanent
 
+LINE_LENGTH_MAX = 998  # RFC 5322, section 2.1.1
 SERVICE_NOT_AVAILABLE = 421  # RFC 5321, section 3.8: the server closes the connection
 
 
@@ -43,6 +44,8 @@ class Letter(EmailMultiAlternatives):
     def message(self) -> Message:
         """The letter as sent; pictures are found by `cid:NAME@kaiku`."""
         message = super().message()
+        # Unfolded, as readers of List-Unsubscribe like it best.
+        message.policy = message.policy.clone(max_line_length=LINE_LENGTH_MAX)
         body = next(part for part in message.walk() if part.get_content_type() == "multipart/alternative")
         text, html = body.get_payload()
         related = SafeMIMEMultipart(_subtype="related", encoding="utf-8")

@@ -19,7 +19,9 @@ from matplotlib.figure import Figure
 from metrics.series import Floats, JobSeries, RunMetrics
 
 WIDTH_IN, HEIGHT_IN = 7.2, 2.7
-PNG_DPI = 144
+SIZES_IN = {"svg": (WIDTH_IN, HEIGHT_IN), "png": (5.0, 2.5)}
+"""Pictures in mail are shown as narrow as a phone, where smaller paper makes larger letters."""
+PNG_DPI = 220
 BARS_MAX = 64
 ROWS_LABELLED_MAX = 16
 ROWS_DRAWN_MAX = 512
@@ -75,7 +77,7 @@ def draw(name: str, data: FigureData, file_format: str = "svg") -> bytes:
     """One figure as SVG, or as PNG for mail programs, which show no SVG; KeyError for a name that is none."""
     paint, file = FIGURES[name], BytesIO()
     with DRAWING:
-        figure = Figure(figsize=(WIDTH_IN, HEIGHT_IN), layout="constrained")
+        figure = Figure(figsize=SIZES_IN[file_format], layout="constrained")
         paint(figure.add_subplot(), data)
         figure.savefig(file, format=file_format, dpi=PNG_DPI, metadata=METADATA[file_format])
     return file.getvalue()

@@ -15,8 +15,10 @@ from reports.numbers import counted, hours, percent
 
 NAME_LENGTH_MAX = 60
 ENTRIES_MAX = 20
-JOBS_IN_SUBJECT_MAX = 3
+JOBS_IN_SUBJECT_MAX = 4
 UNSEEN_CATEGORIES = ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp")  # controls, direction marks, unassigned, separators
+
+REPLACED = "\ufffd"  # what `jobs.records.printable` left in place of a control character
 
 
 @dataclass(frozen=True)
@@ -73,9 +75,13 @@ def calm(text: str, length_max: int = NAME_LENGTH_MAX) -> str:
     >>> calm("train\\r\\nBcc: all@example.org"), calm("a\\u202egnp.exe"), calm("x" * 10_000, 5)
     ('train Bcc: all@example.org', 'a gnp.exe', 'xxxx…')
     """
-    seen = "".join(" " if unicodedata.category(letter) in UNSEEN_CATEGORIES else letter for letter in text[:1000])
+    seen = "".join(" " if _is_unseen(letter) else letter for letter in text[:1000])
     words = " ".join(seen.split())
     return words if len(words) <= length_max else words[: length_max - 1].rstrip() + "…"
+
+
+def _is_unseen(letter: str) -> bool:
+    return letter == REPLACED or unicodedata.category(letter) in UNSEEN_CATEGORIES
 
 
 def groups(told: Sequence[Told]) -> list[list[Told]]:
@@ -101,9 +107,9 @@ def subject(told: Sequence[Told]) -> str:
     if len(named) == 1:
         return f"Kaiku: {title(named[0])}"
     numbers = [str(group[0].report.job.array_job_id or group[0].report.job.job_id) for group in named]
-    more = len(numbers) - JOBS_IN_SUBJECT_MAX
-    said = ", ".join(numbers[:JOBS_IN_SUBJECT_MAX])
-    return f"Kaiku: jobs {said} and {more:,} more" if more > 0 else f"Kaiku: jobs {said}"
+    shown = numbers if len(numbers) <= JOBS_IN_SUBJECT_MAX else numbers[: JOBS_IN_SUBJECT_MAX - 1]
+    more = len(numbers) - len(shown)
+    return f"Kaiku: jobs {', '.join(shown)}" + (f" and {more:,} more" if more else "")
 
 
 def digest(told: Sequence[Told]) -> Digest:
@@ -132,7 +138,7 @@ def entry(group: Sequence[Told]) -> Entry:
         css_class=judged.efficiency_class.lower(),
         use=_uses(telling),
         gpu_hours=_gpu_hours(telling),
-        cause=shown.report.findings[0].title if shown.report.findings else "",
+        cause=_cause(shown, len(group)),
         diff=first_advice[0].diff if first_advice else (),
         improvement=improvement(shown),
         url=shown.url,
@@ -174,6 +180,13 @@ def _gpu_hours(group: Sequence[Told]) -> str:
     """Billed hours together; unknown as soon as one of them is."""
     billed = [item.report.efficiency.gpu_hours for item in group]
     return hours(None if None in billed else sum(value for value in billed if value is not None))
+
+
+def _cause(shown: Told, tasks: int) -> str:
+    """The first cause, or the verdict where there is none; of an array, that of the task with the lowest use."""
+    found = shown.report.findings
+    said = f"{found[0].title}." if found else shown.report.verdict
+    return f"The task with the lowest use: {said}" if tasks > 1 else said
 
 
 def _note(group: Sequence[Told]) -> str:

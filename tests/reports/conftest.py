@@ -18,7 +18,7 @@ from tests.payloads import gpu, job_record, node_payload
 
 ENDED_AT = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 REPORTED_AT = ENDED_AT + timedelta(minutes=10)
-DUE_AT = REPORTED_AT + timedelta(minutes=15)
+DUE_AT = ENDED_AT + timedelta(minutes=15)
 TWO_OF_EIGHT = [gpu(index, 88.0 if index < 2 else 0.0, peak_mem_gb=14.2) for index in range(8)]
 
 

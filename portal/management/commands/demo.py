@@ -71,6 +71,9 @@ class Command(BaseCommand):
         self.stdout.write(f"Sign in at http://{ADDRESS}/ with the password {password}")
         self.stdout.write(f"  as a PI, who sees a project:  {', '.join(user.username for user in leads)}")
         self.stdout.write(f"  as a member, who sees own jobs: {', '.join(user.username for user in others)}")
+        self.stdout.write(
+            "Their mail becomes files in var/outbox/: the worker writes it, or `manage.py deliver --due`."
+        )
 
 
 def feed() -> None:
