@@ -51,7 +51,7 @@ def test_the_button_of_the_page_does_the_same_and_again_is_fine(link: str) -> No
         assert choices().frequency is Frequency.OFF
 
 
-def test_it_holds_for_what_is_in_the_outbox_already(link: str, reported, django_user_model) -> None:
+def test_it_holds_for_what_is_in_the_outbox_already(link: str) -> None:
     alice = User.objects.get(username="alice")
     row = Delivery.objects.create(
         user=alice, frequency="daily", created_at="2026-11-20T12:00Z", due_at="2026-11-20T12:00Z"
@@ -67,12 +67,9 @@ def test_other_choices_stay_for_the_day_it_is_switched_on_again(link: str) -> No
     assert choices() == Choices(Frequency.OFF, with_pdf=True)
 
 
-@pytest.mark.parametrize(
-    "change", [lambda link: link[:-2] + "A/", lambda link: "/mail/stop/1/", lambda link: "/mail/stop/1:x/"]
-)
-def test_a_link_that_was_not_signed_here_is_not_found(link: str, change) -> None:
-    wrong = change(link)
-    assert wrong != link
+@pytest.mark.parametrize("wrong", ["a changed signature", "/mail/stop/1/", "/mail/stop/1:x/"])
+def test_a_link_that_was_not_signed_here_is_not_found(link: str, wrong: str) -> None:
+    wrong = wrong if wrong.startswith("/") else link.replace(":", ":x")
     for answer in (Client().get(wrong), Client().post(wrong, ONE_CLICK)):
         assert answer.status_code == 404
     assert choices() == Choices()
