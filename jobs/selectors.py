@@ -34,6 +34,11 @@ def linked_user(subject: str) -> User | None:
     return User.objects.filter(oidc_subject=subject, is_active=True).first()
 
 
+def own_projects(user: User) -> QuerySet[Project]:
+    """The projects this person belongs to, by name."""
+    return Project.objects.filter(memberships__user=user).order_by("name")
+
+
 def job_runs(job_id: int, cluster: str | None = None) -> QuerySet[Job]:
     """All runs of a job id, the latest attempt first: for operators' commands, not for pages."""
     runs = Job.objects.filter(job_id=job_id).select_related("user", "project").order_by("cluster", "-attempt")

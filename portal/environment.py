@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
@@ -30,17 +31,36 @@ def flag(name: str, default: bool = False) -> bool:
     return word in TRUE_WORDS
 
 
-def number(name: str, default: int, lowest: int = 1) -> int:
-    """A whole number of at least `lowest`."""
+def number(name: str, default: int, lowest: int = 1, highest: int = 2**53) -> int:
+    """A whole number from `lowest` to `highest`."""
     word = os.environ.get(name, str(default)).strip()
     if not word.isdigit() or int(word) < lowest:
         raise ImproperlyConfigured(f"{name} must be a whole number of at least {lowest}, not {word!r}")
+    if int(word) > highest:
+        raise ImproperlyConfigured(f"{name} must be at most {highest}, not {word!r}")
     return int(word)
 
 
 def words(name: str, default: str) -> list[str]:
     """A comma-separated list."""
     return [word.strip() for word in text(name, default).split(",") if word.strip()]
+
+
+def choice(name: str, default: str, allowed: tuple[str, ...]) -> str:
+    """One of the allowed words."""
+    word = text(name, default).strip().lower()
+    if word not in allowed:
+        raise ImproperlyConfigured(f"{name} must be one of {', '.join(allowed)}, not {word!r}")
+    return word
+
+
+def site_url(default: str) -> str:
+    """SITE_URL: scheme, host and perhaps a port, without a slash at the end."""
+    address = text("SITE_URL", default).strip().rstrip("/")
+    parts = urlsplit(address)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.path or parts.query:
+        raise ImproperlyConfigured(f"SITE_URL must look like https://kaiku.example, not {address!r}")
+    return address
 
 
 def secret_key(path: Path, is_embedded: bool) -> str:

@@ -11,7 +11,10 @@ from portal.views.learn import learn
 from portal.views.lesson import lesson
 from portal.views.lesson_history import lesson_history, restore_lesson
 from portal.views.lessons import lessons, start_lesson
+from portal.views.mail_settings import mail_settings
 from portal.views.my_jobs import my_jobs
+from portal.views.opt_out import opt_out_page
+from portal.views.outbox import outbox_page
 from portal.views.sign_in import no_account, sign_in
 from portal.views.sign_in_provider import FinishSignIn, StartSignIn
 from portal.views.sign_out import sign_out
@@ -39,6 +42,9 @@ urlpatterns = [
     path("lessons/<slug:code>/<slug:language>/restore/", restore_lesson, name="restore-lesson"),
     path("api/v1/education/", education.Education.as_view(), name="api-education"),
     path("api/v1/education/links/", education.EducationLinks.as_view(), name="api-education-links"),
+    path("settings/", mail_settings, name="settings"),
+    path("support/outbox/", outbox_page, name="outbox"),
+    re_path(r"^mail/stop/(?P<token>[A-Za-z0-9:_-]{1,200})/$", opt_out_page, name="opt-out"),
     path("api/v1/ingest/node-summaries", ingest.NodeSummaries.as_view(), name="api-node-summaries"),
     path("api/v1/ingest/job-records", ingest.JobRecords.as_view(), name="api-job-records"),
     path("api/v1/jobs/", jobs.Jobs.as_view(), name="api-jobs"),

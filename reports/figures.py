@@ -1,4 +1,4 @@
-"""The figures of a report as SVG: use over time, memory against capacity, a heatmap of GPUs or nodes.
+"""The figures of a report as SVG or PNG: use over time, memory against capacity, a heatmap of GPUs or nodes.
 
 matplotlib's object interface only; the same input gives the same bytes.
 """
@@ -22,8 +22,11 @@ from reports.job_report import HEATMAP_GPUS_MAX
 from reports.numbers import counted
 from reports.svg import page_svg
 
-WIDTH_IN, HEIGHT_IN = 7.2, 2.7
-LEFT, RIGHT, BOTTOM, TOP = 0.085, 0.97, 0.2, 0.89
+SIZES_IN = {"svg": (7.2, 2.7), "png": (5.0, 2.5)}
+"""Pictures in mail are shown as narrow as a phone, where smaller paper makes larger letters."""
+
+PNG_DPI = 220
+LEFT_IN, RIGHT_IN, BOTTOM_IN, TOP_IN = 0.61, 0.2, 0.54, 0.3
 CHARACTER_IN = 0.074
 """How wide a character of a label is, on average, in the font and size below."""
 
@@ -50,6 +53,9 @@ STYLE: dict[Any, Any] = {
 mpl.rcParams.update(STYLE)
 DRAWING = Lock()
 """matplotlib's settings and font cache are shared by all threads; one figure is drawn at a time."""
+
+METADATA: dict[str, dict[str, Any]] = {"svg": {"Date": None, "Creator": None}, "png": {"Software": None}}
+"""Neither a time nor a version, so that the same input gives the same bytes."""
 
 CLASS_LINES_PERCENT = (15, 40, 70)
 
@@ -84,16 +90,35 @@ def _end_of(label: str) -> str:
     return label if len(label) <= LABEL_LENGTH_MAX else f"…{label[1 - LABEL_LENGTH_MAX :]}"
 
 
-def draw(name: str, data: FigureData) -> bytes:
-    """One figure as SVG; KeyError for a name that is none."""
+def draw(name: str, data: FigureData, file_format: str = "svg") -> bytes:
+    """One figure as SVG, or as PNG for mail programs, which show no SVG; KeyError for a name that is none."""
     paint, file = FIGURES[name], BytesIO()
     with DRAWING:
-        figure = Figure(figsize=(WIDTH_IN, HEIGHT_IN))
-        # Fixed margins: matplotlib's own layout engines draw everything twice to find them.
-        axes = figure.add_axes((LEFT, BOTTOM, RIGHT - LEFT, TOP - BOTTOM))
+        figure = Figure(figsize=SIZES_IN[file_format])
+        axes = figure.add_axes((0, 0, 1, 1))
+        _place(axes)
         paint(axes, data)
-        figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
-    return page_svg(file.getvalue(), name)
+        figure.savefig(file, format=file_format, dpi=PNG_DPI, metadata=METADATA[file_format])
+    return page_svg(file.getvalue(), name) if file_format == "svg" else file.getvalue()
+
+
+def _place(
+    axes: Axes,
+    left_in: float = LEFT_IN,
+    bottom_in: float = BOTTOM_IN,
+    right_in: float = RIGHT_IN,
+    top_in: float = TOP_IN,
+) -> None:
+    """Fixed margins, in inches: matplotlib's own layout engines draw everything twice to find them."""
+    width_in, height_in = _size_in(axes)
+    size = (1 - (left_in + right_in) / width_in, 1 - (bottom_in + top_in) / height_in)
+    axes.set_position((left_in / width_in, bottom_in / height_in, *size))
+
+
+def _size_in(axes: Axes) -> tuple[float, float]:
+    """Width and height of the picture, in inches."""
+    figure = axes.figure
+    return figure.bbox.width / figure.dpi, figure.bbox.height / figure.dpi
 
 
 def _gpu_use(axes: Axes, data: FigureData) -> None:
@@ -159,14 +184,15 @@ def _gpu_heatmap(axes: Axes, data: FigureData) -> None:
         extent=(0, end, row_count - 0.5, -0.5),
     )
     axes.set(xlabel=f"time since the start ({unit})")
-    left = LEFT
+    left_in = LEFT_IN
     if len(data.labels) <= ROWS_LABELLED_MAX:
         axes.set_yticks(range(len(data.labels)), data.labels)
-        left = (max(map(len, data.labels)) + 1) * CHARACTER_IN / WIDTH_IN
+        left_in = (max(map(len, data.labels)) + 1) * CHARACTER_IN
     else:
         axes.set(ylabel=rows)
-    axes.set_position((left, BOTTOM, 0.88 - left, 0.97 - BOTTOM))
-    scale = axes.figure.add_axes((0.9, BOTTOM, 0.016, 0.97 - BOTTOM))
+    scale = axes.figure.add_axes((0, 0, 1, 1))
+    _place(axes, left_in, right_in=0.86, top_in=0.08)
+    _place(scale, _size_in(axes)[0] - 0.72, right_in=0.6, top_in=0.08)
     axes.figure.colorbar(image, cax=scale, label="GPU use (%)").outline.set_visible(False)
 
 
@@ -179,8 +205,7 @@ def _label_gpus(axes: Axes, labels: tuple[str, ...]) -> None:
     is_wide = longest > len("GPU 10")
     axes.set_xticks(range(len(labels)), labels, rotation=30 if is_wide else 0, ha="right" if is_wide else "center")
     # A label at 30 degrees is half as high as it is long.
-    bottom = (longest + 6) * CHARACTER_IN / 2 / HEIGHT_IN if is_wide else BOTTOM / 2
-    axes.set_position((LEFT, bottom, RIGHT - LEFT, TOP - bottom))
+    _place(axes, bottom_in=(longest + 6) * CHARACTER_IN / 2 if is_wide else BOTTOM_IN / 2)
 
 
 def _averaged_rows(util: Floats, groups: NDArray[np.int64]) -> Floats:

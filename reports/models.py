@@ -1,20 +1,104 @@
-"""The table of reports: one for each judged run, as the value every rendering is made from."""
+"""The tables of reports, of the messages that tell of them, and of what people wish to be told."""
 
 from __future__ import annotations
 
+import uuid
+
 from django.db import models
 
-from jobs.models import Job
+from analysis.efficiency import EfficiencyClass
+from jobs.models import Job, Project, User
+from reports.digest import CLASS_ORDER, Frequency
+
+FREQUENCIES = [(name.value, name.value.title()) for name in Frequency]
+CLASSES = [(name.value, name.value.title()) for name in CLASS_ORDER]
+
+
+class DeliveryPreference(models.Model):
+    """What one person chose; without a row the defaults hold."""
+
+    user = models.OneToOneField(User, on_delete=models.CASCADE, related_name="delivery_preference")
+    frequency = models.CharField(max_length=16, choices=FREQUENCIES, default=Frequency.DAILY.value)
+    minimum_class = models.CharField(max_length=16, choices=CLASSES, default=EfficiencyClass.EFFICIENT.value)
+    with_pdf = models.BooleanField(default=False)
+    changed_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.user}: {self.frequency}"
+
+
+class ProjectPreference(models.Model):
+    """How often one person hears of the jobs of one project, where that differs."""
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="project_preferences")
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="+")
+    frequency = models.CharField(max_length=16, choices=FREQUENCIES)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["user", "project"], name="project_preference_once")]
+
+    def __str__(self) -> str:
+        return f"{self.user} in {self.project}: {self.frequency}"
+
+
+class Delivery(models.Model):
+    """One message of the outbox, or the reports of one person that are not mailed, with the reason.
+
+    `key` is the Message-ID, the same for every attempt. `frequency` is empty where no message was ever meant.
+    `handed_at` is set just before the mail server gets it; `interruptions` counts the workers that ended between that
+    and recording what came of it.
+    """
+
+    class State(models.TextChoices):
+        PENDING = "pending", "Pending"
+        SENDING = "sending", "Sending"
+        SENT = "sent", "Sent"
+        FAILED = "failed", "Failed"
+        SUPPRESSED = "suppressed", "Suppressed"
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="deliveries")
+    key = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    state = models.CharField(max_length=16, choices=State.choices, default=State.PENDING)
+    reason = models.CharField(max_length=200, blank=True)
+    frequency = models.CharField(max_length=16, choices=FREQUENCIES, blank=True)
+    address = models.CharField(max_length=254, blank=True)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    interruptions = models.PositiveSmallIntegerField(default=0)
+    created_at = models.DateTimeField()
+    due_at = models.DateTimeField()
+    claimed_at = models.DateTimeField(null=True)
+    handed_at = models.DateTimeField(null=True)
+    sent_at = models.DateTimeField(null=True)
+
+    class Meta:
+        verbose_name_plural = "deliveries"
+        indexes = [
+            models.Index(fields=["state", "due_at"], name="delivery_by_due"),
+            models.Index(fields=["user", "-created_at"], name="delivery_by_user"),
+            models.Index(fields=["-created_at"], name="delivery_by_time"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user}: {self.state}"
 
 
 class Report(models.Model):
-    """`content` is `reports.job_report.JobReport` as JSON; `pdf` is kept once someone asked for it."""
+    """`content` is `reports.job_report.JobReport` as JSON; `pdf` is kept once someone asked for it.
+
+    `delivery` is how its owner was told, or why not; null while it waits. Nobody is told of a run twice.
+    """
 
     job = models.OneToOneField(Job, on_delete=models.CASCADE, related_name="report")
     content = models.JSONField()
     efficiency_revision = models.PositiveIntegerField()
     published_at = models.DateTimeField()
     pdf = models.BinaryField(null=True)
+    delivery = models.ForeignKey(Delivery, on_delete=models.SET_NULL, null=True, related_name="reports")
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["published_at"], name="report_waiting", condition=models.Q(delivery__isnull=True))
+        ]
 
     def __str__(self) -> str:
         return f"Report on {self.job}"

@@ -9,6 +9,17 @@ from reports import numbers
 register = template.Library()
 
 FORMAT_NAMES = {"html": "HTML", "md": "Markdown", "txt": "Text", "pdf": "PDF", "json": "JSON"}
+DELIVERY_REASONS = {
+    "mail_off": "switched off by its reader",
+    "ended_long_ago": "the jobs ended long before they were analysed",
+    "no_gpu": "no GPU",
+    "above_chosen_class": "in a better class than the reader asked for",
+    "not_told_alone": "short, ended by the system or not measured: not told alone",
+    "no_address": "no address known; told as soon as there is one",
+    "bad_address": "the address is not one",
+    "account_closed": "the account is closed",
+    "interrupted_twice": "two workers ended while sending it; it may have arrived",
+}
 
 register.filter("percent", numbers.percent)
 register.filter("duration", numbers.duration)
@@ -25,3 +36,9 @@ def state(name: str) -> str:
 def format_name(name: str) -> str:
     """What people call a file format."""
     return FORMAT_NAMES[name]
+
+
+@register.filter
+def delivery_reason(reason: str) -> str:
+    """Why a message was not sent, in words; what a mail server said stands as it is."""
+    return DELIVERY_REASONS.get(reason, reason)

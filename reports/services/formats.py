@@ -53,6 +53,6 @@ def figures(job: Job, report: JobReport) -> dict[str, bytes]:
     return {name: figure(job, name) for name in report.figures}
 
 
-def figure(job: Job, name: str) -> bytes:
-    """One figure of a run as SVG, drawn from its measurements."""
-    return draw(name, figure_data(run_metrics((job.cluster, job.job_id, job.attempt))))
+def figure(job: Job, name: str, file_format: str = "svg") -> bytes:
+    """One figure of a run as SVG or PNG, drawn from its measurements."""
+    return draw(name, figure_data(run_metrics((job.cluster, job.job_id, job.attempt))), file_format)

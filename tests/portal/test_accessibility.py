@@ -13,8 +13,8 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 PAGES = {
     "": "/sign-in/ /api/docs/",
-    "alice": "/jobs/ /jobs/lumi/123456/ /jobs/lumi/999/ /learn/ /learn/timeout/ /learn/nothing/",
-    "erin": "/lessons/ /lessons/timeout/en/ /lessons/timeout/en/history/",
+    "alice": "/jobs/ /jobs/lumi/123456/ /jobs/lumi/999/ /learn/ /learn/timeout/ /learn/nothing/ /settings/",
+    "erin": "/lessons/ /lessons/timeout/en/ /lessons/timeout/en/history/ /support/outbox/",
 }
 
 

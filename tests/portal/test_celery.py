@@ -8,16 +8,19 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 import redis
 from django.db import connection
+from django.utils import timezone
 
 from analysis.models import JobEfficiency
+from jobs.models import User
 from jobs.services import record_job
 from metrics.services import record_node_summary
-from reports.models import Report
+from reports.models import Delivery, Report
 from tests.parts import missing
 from tests.payloads import job_record, node_payload
 
@@ -95,3 +98,13 @@ def test_a_killed_worker_and_an_emptied_redis_lose_nothing(environment: dict[str
     with worker(environment, "second", *beat(environment)), worker(environment, "third"):
         wait_until(lambda: Report.objects.count() == 40)
     assert set(JobEfficiency.objects.values_list("revision", flat=True)) == {1}
+
+
+def test_a_worker_writes_the_mail_that_is_due(environment: dict[str, str]) -> None:
+    record_job(job_record(job_id=1, ended_at=timezone.now() - timedelta(hours=1)))
+    record_node_summary(node_payload(job_id=1))
+    User.objects.update(email="alice@users.example")
+    with worker(environment | {"DELIVER_SECONDS": "1"}, "first", *beat(environment)):
+        wait_until(Delivery.objects.filter(state="sent").exists)
+    (letter,) = (Path(environment["KAIKU_VAR_DIR"]) / "outbox").glob("*.eml")
+    assert "Subject: Kaiku: job 1, train" in letter.read_text()

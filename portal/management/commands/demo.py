@@ -31,6 +31,7 @@ from reports.services.publishing import publish
 
 SEED = 2026
 ADDRESS = "127.0.0.1:8000"
+MAIL_DOMAIN = "users.example"  # RFC 2606: a domain that cannot exist, and mail of the demo goes to files anyway
 SHOWN_FINDING = "parallelism_mismatch"
 
 
@@ -73,6 +74,9 @@ class Command(BaseCommand):
         self.stdout.write(f"Sign in at http://{ADDRESS}/ with the password {password}")
         self.stdout.write(f"  as a PI, who sees a project:  {', '.join(user.username for user in leads)}")
         self.stdout.write(f"  as a member, who sees own jobs: {', '.join(user.username for user in others)}")
+        self.stdout.write(
+            "Their mail becomes files in var/outbox/: the worker writes it, or `manage.py deliver --due`."
+        )
 
 
 def feed() -> None:
@@ -87,6 +91,9 @@ def feed() -> None:
             user, _ = User.objects.get_or_create(username=person.username)
             project, _ = Project.objects.get_or_create(name=person.project)
             set_role(user, project, "pi")
+    for user in User.objects.filter(email=""):
+        user.email = f"{user.username}@{MAIL_DOMAIN}"
+        user.save(update_fields=["email"])
     for job in tqdm(list(due_jobs(now)), desc="Analysis", unit=" jobs"):
         analyse_job(job.pk, now)
     for pk in tqdm(list(due_efficiencies().values_list("pk", flat=True)), desc="Reports ", unit=" jobs"):

@@ -17,15 +17,17 @@ from django.utils import timezone
 from analysis.services import analyse_due
 from analysis.tasks import LOOK_BACK
 from reports.services.publishing import publish_due
+from reports.services.sending import deliver_due
 
 BATCH_SIZE = 100
+MAIL_BATCH_SIZE = 20
 FULL_SWEEP_SECONDS = 3600
 
 log = logging.getLogger(__name__)
 
 
 class Command(BaseCommand):
-    help = "Analyse and report what is due, again and again until it is told to stop."
+    help = "Analyse, report and mail what is due, again and again until it is told to stop."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--seconds", type=float, default=settings.SWEEP_SECONDS, help="rest between sweeps")
@@ -34,8 +36,11 @@ class Command(BaseCommand):
         stop = threading.Event()
         for name in (signal.SIGTERM, signal.SIGINT):
             signal.signal(name, lambda *_: stop.set())
-        swept_all_at = -math.inf
+        swept_all_at = delivered_at = -math.inf
         while not stop.is_set():
+            if time.monotonic() - delivered_at >= settings.DELIVER_SECONDS:
+                delivered_at = time.monotonic()
+                deliver()
             is_full = time.monotonic() - swept_all_at >= FULL_SWEEP_SECONDS
             if not sweep(is_full):
                 swept_all_at = time.monotonic() if is_full else swept_all_at
@@ -53,4 +58,14 @@ def sweep(is_full: bool) -> int:
         return analyse_due(BATCH_SIZE, since=since) + publish_due(BATCH_SIZE)
     except OperationalError:
         log.exception("the database is away; the next sweep tries again")
+        return 0
+
+
+def deliver() -> int:
+    """One round of the mail that is due; how many messages were sent. A database that is away is tried again later."""
+    close_old_connections()
+    try:
+        return deliver_due(MAIL_BATCH_SIZE)
+    except OperationalError:
+        log.exception("the database is away; the next round of mail tries again")
         return 0

@@ -1,0 +1,65 @@
+"""`manage.py preview_mail`: the message that would tell of one job, printed or written to a file; nothing is sent."""
+
+from __future__ import annotations
+
+import base64
+import uuid
+from email.message import Message
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from jobs.records import printable
+from portal.runs import named_run
+from reports.emails import Letter
+from reports.models import Report
+from reports.selectors import delivery_choices, told_reports
+from reports.services.letters import letter
+
+FORMATS = ("text", "html", "eml")
+
+
+class Command(BaseCommand):
+    help = "Print the message that would tell of one job. Nothing is sent."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("job", metavar="[CLUSTER/]JOBID")
+        parser.add_argument("--format", choices=FORMATS, default="text", help="headers and text, HTML alone, or all")
+        parser.add_argument("-o", "--output", metavar="FILE", help="where to write it; standard output without")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        run = named_run(options["job"])
+        rows = list(told_reports(Report.objects.filter(job=run)))
+        if not rows:
+            raise CommandError(f"{run} has no report yet; `manage.py analyse_job {run.cluster}/{run.job_id}` makes it")
+        choices = delivery_choices([run.user_id])[run.user_id]
+        made = letter(run.user, str(uuid.uuid4()), rows, with_pdf=choices.with_pdf)
+        shown = {"text": as_text, "html": as_html, "eml": lambda made: made.message().as_string()}[options["format"]](
+            made
+        )
+        if options["output"]:
+            Path(options["output"]).write_text(shown)
+        else:
+            self.stdout.write(shown)
+
+
+def as_text(made: Letter) -> str:
+    """The headers, the text, and what hangs on to it."""
+    message = made.message()
+    headers = [f"{name}: {printable(value)}" for name, value in decoded(message, made)]
+    parts = [f"[{part.get_content_type()} {part.get_filename()}]" for part in message.walk() if part.get_filename()]
+    return "\n".join([*headers, "", made.body, *parts])
+
+
+def decoded(message: Message, made: Letter) -> list[tuple[str, str]]:
+    """The headers as people read them: the subject is not encoded yet."""
+    return [(name, made.subject if name == "Subject" else str(value)) for name, value in message.items()]
+
+
+def as_html(made: Letter) -> str:
+    """The HTML with its pictures inside, for a browser."""
+    html = made.html
+    for name, png in made.pictures.items():
+        html = html.replace(f"cid:{name}@kaiku", f"data:image/png;base64,{base64.b64encode(png).decode()}")
+    return html

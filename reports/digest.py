@@ -1,0 +1,246 @@
+"""Who is told what, and when: one person's waiting reports become messages, or a reason for silence.
+
+Nothing is read, sent or written here. A group is one job, or all waiting tasks of one array: an array is always told
+as one.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from analysis.efficiency import EfficiencyClass
+
+CLASS_ORDER = (
+    EfficiencyClass.EFFICIENT,
+    EfficiencyClass.ACCEPTABLE,
+    EfficiencyClass.INEFFICIENT,
+    EfficiencyClass.WASTED,
+)
+"""From the best class to the one with most room; UNKNOWN has no place in it."""
+
+
+class Frequency(StrEnum):
+    """How often someone wishes to hear."""
+
+    IMMEDIATE = "immediate"
+    DAILY = "daily"
+    WEEKLY = "weekly"
+    OFF = "off"
+
+
+class Silence(StrEnum):
+    """Why a report is not mailed."""
+
+    OFF = "mail_off"
+    OLD = "ended_long_ago"
+    NO_GPU = "no_gpu"
+    ABOVE_MINIMUM = "above_chosen_class"
+    NOTHING_TO_TELL = "not_told_alone"
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The waiting times of the house, counted from the end of a job; each is ours, for calm mail, none is LUMI's."""
+
+    gather: Mapping[Frequency, timedelta] = field(
+        default_factory=lambda: {
+            Frequency.IMMEDIATE: timedelta(0),
+            Frequency.DAILY: timedelta(minutes=15),
+            Frequency.WEEKLY: timedelta(days=7),
+        }
+    )
+    pause: timedelta = timedelta(days=1)
+    array_quiet: timedelta = timedelta(hours=1)
+    array_longest: timedelta = timedelta(days=1)
+    companion_longest: timedelta = timedelta(days=7)
+    news_longest: timedelta = timedelta(days=14)
+
+
+RULES = Rules()
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What one person chose; `projects` holds the projects with a frequency of their own."""
+
+    frequency: Frequency = Frequency.DAILY
+    minimum_class: EfficiencyClass = EfficiencyClass.EFFICIENT
+    with_pdf: bool = False
+    projects: Mapping[int, Frequency] = field(default_factory=dict)
+
+    def frequency_of(self, project_pk: int) -> Frequency:
+        """The frequency for the jobs of one project."""
+        return self.projects.get(project_pk, self.frequency)
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """One report that nobody was told of; `earlier_class` is that of the last comparable run, None without one."""
+
+    report_pk: int
+    project_pk: int
+    efficiency_class: EfficiencyClass
+    uncounted_reason: str
+    allocated_gpus: int
+    array: tuple[str, int] | None
+    ended_at: datetime
+    reported_at: datetime
+    earlier_class: EfficiencyClass | None = None
+
+    @property
+    def is_telling(self) -> bool:
+        """Whether a message may be sent for this run alone: counted and measured."""
+        return not self.uncounted_reason and self.efficiency_class in CLASS_ORDER
+
+
+@dataclass(frozen=True)
+class Past:
+    """What one person was told before: the last daily or weekly message, whether one is on its way, and arrays."""
+
+    last_message_at: datetime | None = None
+    has_open_message: bool = False
+    arrays_told_at: Mapping[tuple[str, int], datetime] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Message:
+    """One message to send now."""
+
+    frequency: Frequency
+    report_pks: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Withheld:
+    """Reports that are not mailed, and why."""
+
+    reason: Silence
+    report_pks: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to do for one person now; reports in neither part go on waiting."""
+
+    messages: tuple[Message, ...] = ()
+    withheld: tuple[Withheld, ...] = ()
+
+
+def is_better(now: EfficiencyClass, earlier: EfficiencyClass | None) -> bool:
+    """Whether a run is in a better class than the comparable one before it.
+
+    >>> is_better(EfficiencyClass.EFFICIENT, EfficiencyClass.WASTED), is_better(EfficiencyClass.EFFICIENT, None)
+    (True, False)
+    """
+    if now not in CLASS_ORDER or earlier not in CLASS_ORDER:
+        return False
+    return CLASS_ORDER.index(now) < CLASS_ORDER.index(earlier)
+
+
+def is_heard(item: Waiting, minimum: EfficiencyClass) -> bool:
+    """Whether the class is one this person hears about; so is the improvement of one that was."""
+    told = item.earlier_class if is_better(item.efficiency_class, item.earlier_class) else item.efficiency_class
+    return told is not None and CLASS_ORDER.index(told) >= CLASS_ORDER.index(minimum)
+
+
+def silence(item: Waiting, choices: Choices, now: datetime, rules: Rules = RULES) -> Silence | None:
+    """Why this report will never be mailed, or None while it may be."""
+    if item.allocated_gpus == 0:
+        return Silence.NO_GPU
+    frequency = choices.frequency_of(item.project_pk)
+    if frequency is Frequency.OFF:
+        return Silence.OFF
+    if item.reported_at - item.ended_at > rules.news_longest:
+        return Silence.OLD
+    if not item.is_telling:
+        is_late = now - item.reported_at >= rules.companion_longest
+        return Silence.NOTHING_TO_TELL if is_late or frequency is Frequency.IMMEDIATE else None
+    return None if is_heard(item, choices.minimum_class) else Silence.ABOVE_MINIMUM
+
+
+def plan(waiting: Iterable[Waiting], choices: Choices, past: Past, now: datetime, rules: Rules = RULES) -> Plan:
+    """The messages that are due for one person, and the reports that stay silent."""
+    withheld: dict[Silence, list[int]] = defaultdict(list)
+    kept = []
+    for item in sorted(waiting, key=lambda item: (item.ended_at, item.report_pk)):
+        reason = silence(item, choices, now, rules)
+        if reason is None:
+            kept.append(item)
+        else:
+            withheld[reason].append(item.report_pk)
+    channels: dict[Frequency, list[Group]] = defaultdict(list)
+    for group in _groups(kept, choices, past, rules):
+        channels[group.frequency].append(group)
+    messages = [
+        Message(Frequency.IMMEDIATE, group.report_pks)
+        for group in channels.pop(Frequency.IMMEDIATE, [])
+        if group.settled_at <= now
+    ]
+    messages += _paced(channels, past, now, rules)
+    return Plan(tuple(messages), tuple(Withheld(reason, tuple(pks)) for reason, pks in withheld.items()))
+
+
+@dataclass(frozen=True)
+class Group:
+    """One job or one array that waits; `settled_at` is when nothing more of it is expected."""
+
+    frequency: Frequency
+    items: tuple[Waiting, ...]
+    settled_at: datetime
+
+    @property
+    def is_telling(self) -> bool:
+        return any(item.is_telling for item in self.items)
+
+    @property
+    def oldest_at(self) -> datetime:
+        return min(item.ended_at for item in self.items)
+
+    @property
+    def report_pks(self) -> tuple[int, ...]:
+        return tuple(item.report_pk for item in self.items)
+
+
+def _groups(items: list[Waiting], choices: Choices, past: Past, rules: Rules) -> list[Group]:
+    found: dict[object, list[Waiting]] = defaultdict(list)
+    for item in items:
+        found[item.array or item.report_pk].append(item)
+    return [
+        Group(choices.frequency_of(members[0].project_pk), tuple(members), _settled_at(members, past, rules))
+        for members in found.values()
+    ]
+
+
+def _settled_at(members: list[Waiting], past: Past, rules: Rules) -> datetime:
+    """A job at once; an array when it has been quiet for a while, at the latest a day after its first task."""
+    oldest, newest = min(item.ended_at for item in members), max(item.ended_at for item in members)
+    array = members[0].array
+    if array is None:
+        return oldest
+    settled = min(newest + rules.array_quiet, oldest + rules.array_longest)
+    told = past.arrays_told_at.get(array)
+    return settled if told is None else max(settled, told + rules.pause)
+
+
+def _paced(channels: Mapping[Frequency, list[Group]], past: Past, now: datetime, rules: Rules) -> list[Message]:
+    """At most one message for all that comes daily or weekly: what is due goes with all that has settled beside it."""
+    if past.has_open_message or (past.last_message_at is not None and now < past.last_message_at + rules.pause):
+        return []
+    due = [
+        frequency
+        for frequency, groups in channels.items()
+        if any(
+            group.is_telling and max(group.settled_at, group.oldest_at + rules.gather[frequency]) <= now
+            for group in groups
+        )
+    ]
+    if not due:
+        return []
+    pks = [
+        pk for frequency in due for group in channels[frequency] if group.settled_at <= now for pk in group.report_pks
+    ]
+    return [Message(Frequency.DAILY if Frequency.DAILY in due else Frequency.WEEKLY, tuple(pks))]

@@ -1,0 +1,117 @@
+"""The only door to mail: one letter with its headers, and handing it to the mail server."""
+
+from __future__ import annotations
+
+import smtplib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from email.message import Message
+from email.mime.image import MIMEImage
+from email.utils import parseaddr
+
+from django.conf import settings
+from django.core.mail import EmailMultiAlternatives, SafeMIMEMultipart, get_connection
+from django.core.mail.backends.base import BaseEmailBackend
+
+from jobs.records import printable
+from reports.retries import REASON_LENGTH_MAX, is_permanent
+
+LINE_LENGTH_MAX = 998  # RFC 5322, section 2.1.1
+SERVICE_NOT_AVAILABLE = 421  # RFC 5321, section 3.8: the server closes the connection
+
+
+class MailError(Exception):
+    """A letter was not handed over; the message is safe to store and to show to staff.
+
+    `is_permanent`: trying again is no use. `is_connection`: the server is the trouble, so the next letter would fail
+    the same way.
+    """
+
+    def __init__(self, said: str, *, is_permanent: bool = False, is_connection: bool = False) -> None:
+        super().__init__(printable(said)[:REASON_LENGTH_MAX])
+        self.is_permanent = is_permanent
+        self.is_connection = is_connection
+
+
+class Letter(EmailMultiAlternatives):
+    """Text beside HTML; the pictures travel with the HTML (multipart/related), files beside both."""
+
+    def __init__(self, *, pictures: Mapping[str, bytes], html: str, **kwargs: object) -> None:
+        super().__init__(**kwargs)
+        self.attach_alternative(html, "text/html")
+        self.html, self.pictures = html, pictures
+
+    def message(self) -> Message:
+        """The letter as sent; pictures are found by `cid:NAME@kaiku`."""
+        message = super().message()
+        # Unfolded, as readers of List-Unsubscribe like it best.
+        message.policy = message.policy.clone(max_line_length=LINE_LENGTH_MAX)
+        body = next(part for part in message.walk() if part.get_content_type() == "multipart/alternative")
+        text, html = body.get_payload()
+        related = SafeMIMEMultipart(_subtype="related", encoding="utf-8")
+        related.attach(html)
+        for name, png in self.pictures.items():
+            picture = MIMEImage(png, _subtype="png")
+            picture.add_header("Content-ID", f"<{name}@kaiku>")
+            picture.add_header("Content-Disposition", "inline", filename=f"{name}.png")
+            related.attach(picture)
+        body.set_payload([text, related])
+        return message
+
+
+def headers(key: str, opt_out_url: str) -> dict[str, str]:
+    """What marks a letter as automatic (RFC 3834), lets one click end them (RFC 8058), and names it for good."""
+    domain = parseaddr(settings.DEFAULT_FROM_EMAIL)[1].rpartition("@")[2] or "localhost"
+    return {
+        "Message-ID": f"<{key}@{domain}>",
+        "Auto-Submitted": "auto-generated",
+        "X-Auto-Response-Suppress": "All",
+        "List-Unsubscribe": f"<{opt_out_url}>",
+        "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
+    }
+
+
+@contextmanager
+def post_office() -> Iterator[BaseEmailBackend]:
+    """A way to the mail server for several letters; nothing is opened before the first."""
+    connection = get_connection()
+    try:
+        yield connection
+    finally:
+        close(connection)
+
+
+def close(connection: BaseEmailBackend) -> None:
+    """Say goodbye; a server that does not answer any more is left without."""
+    try:
+        connection.close()
+    except (smtplib.SMTPException, OSError):
+        connection.connection = None
+
+
+def post(letter: Letter, connection: BaseEmailBackend) -> None:
+    """Hand one letter over; it is the server's once this returns. Raises MailError."""
+    try:
+        connection.open()
+        connection.send_messages([letter])
+    except smtplib.SMTPRecipientsRefused as error:
+        raise _refused(*next(iter(error.recipients.values()))) from error
+    except (smtplib.SMTPHeloError, smtplib.SMTPAuthenticationError, smtplib.SMTPConnectError) as error:
+        # The server refuses this site, not this letter: waiting for someone to mend it loses nothing.
+        raise MailError(f"mail server: {error.smtp_code} {_text(error.smtp_error)}", is_connection=True) from error
+    except smtplib.SMTPResponseException as error:
+        raise _refused(error.smtp_code, error.smtp_error) from error
+    except (smtplib.SMTPException, OSError) as error:
+        raise MailError(f"mail server: {error or type(error).__name__}", is_connection=True) from error
+    except ValueError as error:  # a header or an address that cannot be written
+        raise MailError(f"cannot be written: {error}", is_permanent=True) from error
+
+
+def _refused(code: int, said: bytes | str) -> MailError:
+    return MailError(
+        f"{code} {_text(said)}", is_permanent=is_permanent(code), is_connection=code == SERVICE_NOT_AVAILABLE
+    )
+
+
+def _text(said: bytes | str) -> str:
+    return said.decode(errors="replace") if isinstance(said, bytes) else said

@@ -1,0 +1,204 @@
+"""What a message says, as plain values: its subject, and one entry for each job or array. Nothing is sent here."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from analysis.efficiency import EfficiencyClass
+from reports.digest import is_better
+from reports.job_report import JobReport
+from reports.layout import CLASS_NAMES
+from reports.numbers import counted, hours, percent
+
+NAME_LENGTH_MAX = 60
+ENTRIES_MAX = 20
+JOBS_IN_SUBJECT_MAX = 4
+UNSEEN_CATEGORIES = ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp")  # controls, direction marks, unassigned, separators
+
+REPLACED = "\ufffd"  # what `jobs.records.printable` left in place of a control character
+
+
+@dataclass(frozen=True)
+class Told:
+    """One report of a message; the earlier class and use are those of the last comparable run, None without one."""
+
+    report: JobReport
+    url: str
+    earlier_class: EfficiencyClass | None = None
+    earlier_util: float | None = None
+
+    @property
+    def array(self) -> tuple[str, int] | None:
+        """What the tasks of one array share."""
+        job = self.report.job
+        return None if job.array_job_id is None else (job.cluster, job.array_job_id)
+
+    @property
+    def is_telling(self) -> bool:
+        """Whether the run was measured and counts."""
+        judged = self.report.efficiency
+        return not judged.uncounted_reason and judged.avg_gpu_util is not None
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One job or array as a reader meets it; all strings are free of controls, none is escaped."""
+
+    title: str
+    class_name: str
+    css_class: str
+    use: str
+    gpu_hours: str
+    cause: str
+    diff: tuple[str, ...]
+    improvement: str
+    url: str
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Digest:
+    """Several jobs in one message; `unlisted` counts those past the list."""
+
+    entries: tuple[Entry, ...]
+    companions: tuple[Entry, ...]
+    unlisted: int
+    jobs: int
+
+
+def calm(text: str, length_max: int = NAME_LENGTH_MAX) -> str:
+    """Text for one line of a header or a title: what cannot be seen becomes a space, the rest is cut.
+
+    >>> calm("train\\r\\nBcc: all@example.org"), calm("a\\u202egnp.exe"), calm("x" * 10_000, 5)
+    ('train Bcc: all@example.org', 'a gnp.exe', 'xxxx…')
+    """
+    seen = "".join(" " if _is_unseen(letter) else letter for letter in text[:1000])
+    words = " ".join(seen.split())
+    return words if len(words) <= length_max else words[: length_max - 1].rstrip() + "…"
+
+
+def _is_unseen(letter: str) -> bool:
+    return letter == REPLACED or unicodedata.category(letter) in UNSEEN_CATEGORIES
+
+
+def groups(told: Sequence[Told]) -> list[list[Told]]:
+    """The reports as jobs and arrays, in their order."""
+    found: dict[object, list[Told]] = {}
+    for place, item in enumerate(told):
+        found.setdefault(item.array or place, []).append(item)
+    return list(found.values())
+
+
+def title(group: Sequence[Told]) -> str:
+    """`job 123456, train`, or `array 4711, train (12 tasks)`."""
+    job = group[0].report.job
+    name = f", {calm(job.job_name)}" if calm(job.job_name) else ""
+    if job.array_job_id is None:
+        return f"job {job.job_id}{name}"
+    return f"array {job.array_job_id}{name} ({counted(len(group), 'task')})"
+
+
+def subject(told: Sequence[Told]) -> str:
+    """The subject names the jobs and judges none of them."""
+    named = groups([item for item in told if item.is_telling])
+    if len(named) == 1:
+        return f"Kaiku: {title(named[0])}"
+    numbers = [str(group[0].report.job.array_job_id or group[0].report.job.job_id) for group in named]
+    shown = numbers if len(numbers) <= JOBS_IN_SUBJECT_MAX else numbers[: JOBS_IN_SUBJECT_MAX - 1]
+    more = len(numbers) - len(shown)
+    return f"Kaiku: jobs {', '.join(shown)}" + (f" and {more:,} more" if more else "")
+
+
+def digest(told: Sequence[Told]) -> Digest:
+    """Every job and array that is worth a line of its own, then what only ran beside them."""
+    all_groups = groups(told)
+    telling = [group for group in all_groups if any(item.is_telling for item in group)]
+    beside = [group for group in all_groups if not any(item.is_telling for item in group)]
+    listed, also = telling[:ENTRIES_MAX], beside[:ENTRIES_MAX]
+    return Digest(
+        entries=tuple(entry(group) for group in listed),
+        companions=tuple(entry(group) for group in also),
+        unlisted=len(all_groups) - len(listed) - len(also),
+        jobs=len(told),
+    )
+
+
+def entry(group: Sequence[Told]) -> Entry:
+    """One job, or one array by its task with the lowest use."""
+    telling = [item for item in group if item.is_telling] or list(group)
+    shown = min(telling, key=_lowest_first)
+    judged = shown.report.efficiency
+    first_advice = shown.report.recommendations[:1]
+    return Entry(
+        title=_capital(title(group)),
+        class_name=CLASS_NAMES[judged.efficiency_class],
+        css_class=judged.efficiency_class.lower(),
+        use=_uses(telling),
+        gpu_hours=_gpu_hours(telling),
+        cause=_cause(shown, len(group)),
+        diff=first_advice[0].diff if first_advice else (),
+        improvement=improvement(shown),
+        url=shown.url,
+        note=_note(group),
+    )
+
+
+def improvement(told: Told) -> str:
+    """The sentence for a run that went better than the last comparable one; empty otherwise."""
+    judged = told.report.efficiency
+    now, earlier = EfficiencyClass(judged.efficiency_class), told.earlier_class
+    if earlier is None or not told.is_telling or not is_better(now, earlier):
+        return ""
+    return (
+        f"Better than the last comparable run: {CLASS_NAMES[earlier.value]} ({percent(told.earlier_util)}) then,"
+        f" {CLASS_NAMES[now.value]} ({percent(judged.avg_gpu_util)}) now."
+    )
+
+
+def _use(told: Told) -> float | None:
+    return told.report.efficiency.avg_gpu_util
+
+
+def _lowest_first(told: Told) -> float:
+    use = _use(told)
+    return 101.0 if use is None else use
+
+
+def _uses(group: Sequence[Told]) -> str:
+    """The mean GPU use of a job, or the span of an array's tasks."""
+    used = [use for item in group if (use := _use(item)) is not None]
+    if not used:
+        return percent(None)
+    lowest, highest = percent(min(used)), percent(max(used))
+    return lowest if lowest == highest else f"{lowest} to {highest}"
+
+
+def _gpu_hours(group: Sequence[Told]) -> str:
+    """Billed hours together; unknown as soon as one of them is."""
+    billed = [item.report.efficiency.gpu_hours for item in group]
+    return hours(None if None in billed else sum(value for value in billed if value is not None))
+
+
+def _cause(shown: Told, tasks: int) -> str:
+    """The first cause, or the verdict where there is none; of an array, that of the task with the lowest use."""
+    found = shown.report.findings
+    said = f"{found[0].title}." if found else shown.report.verdict
+    return f"The task with the lowest use: {said}" if tasks > 1 else said
+
+
+def _note(group: Sequence[Told]) -> str:
+    """Why a run does not count, or how the tasks of an array spread over the classes."""
+    if len(group) > 1:
+        spread = Counter(CLASS_NAMES[item.report.efficiency.efficiency_class] for item in group)
+        return "Tasks by class: " + ", ".join(f"{count:,} {name}" for name, count in spread.most_common())
+    judged = group[0].report.efficiency
+    if judged.uncounted_reason == "short":
+        return "Ran for less than five minutes: not counted."
+    return "Ended by the system: not counted." if judged.uncounted_reason else ""
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,33 @@
+"""What becomes of a message that could not be handed over: try again later, or give up."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+BACK_OFF = tuple(
+    timedelta(minutes=minutes) for minutes in (1, 5, 15, 60, 180, 360, 720, 1440)
+)  # 46 hours in all: a mail server that is away over a weekend's first half loses nothing
+INTERRUPTIONS_MAX = 1
+LEASE = timedelta(minutes=15)
+"""A message that has been "sending" for so long belonged to a worker that is gone."""
+REASON_LENGTH_MAX = 200
+
+
+def next_attempt_at(attempts: int, now: datetime) -> datetime | None:
+    """When to try again after so many attempts (1 after the first); None when it is time to give up.
+
+    >>> from datetime import UTC
+    >>> start = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+    >>> next_attempt_at(1, start) - start, next_attempt_at(9, start)
+    (datetime.timedelta(seconds=60), None)
+    """
+    return now + BACK_OFF[attempts - 1] if attempts <= len(BACK_OFF) else None
+
+
+def is_permanent(code: int) -> bool:
+    """Whether an SMTP reply says that trying again is no use (RFC 5321, section 4.2.1).
+
+    >>> is_permanent(550), is_permanent(451), is_permanent(0)
+    (True, False, False)
+    """
+    return 500 <= code <= 599

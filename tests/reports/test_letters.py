@@ -1,0 +1,195 @@
+"""What a letter says and how it is built: both texts, figures inside, safe headers, one click to stop."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from email import message_from_bytes, policy
+from email.message import EmailMessage
+
+import pytest
+
+from jobs.models import User
+from reports.digest import Choices, Frequency
+from reports.models import Delivery
+from reports.services.links import opt_out_address, opt_out_user
+from reports.services.preferences import save_choices
+from reports.services.sending import deliver_due
+from tests.mail_server import Post
+from tests.payloads import gpu
+from tests.reports.conftest import DUE_AT
+
+pytestmark = pytest.mark.django_db
+
+BUSY = [gpu(index, 90.0) for index in range(8)]
+BLAME = ("waste", "inefficient", "bad", "poor", "fail", "warning", "problem")
+
+
+@pytest.fixture
+def told(ended, smtp: Post):
+    """Report some jobs and hand over the message that tells of them."""
+
+    def tell(*job_ids: int, **record: object) -> EmailMessage:
+        ended(*job_ids, **record)
+        deliver_due(10, DUE_AT + timedelta(hours=2))
+        return smtp.messages[-1]
+
+    return tell
+
+
+def part(message: EmailMessage, content_type: str) -> str:
+    return next(part for part in message.walk() if part.get_content_type() == content_type).get_content()
+
+
+def test_the_letter_is_text_beside_html_with_its_figures_inside(told) -> None:
+    message = told()
+    assert [part.get_content_type() for part in message.walk()] == [
+        "multipart/alternative",
+        "text/plain",
+        "multipart/related",
+        "text/html",
+        "image/png",
+        "image/png",
+        "image/png",
+    ]
+    html = part(message, "text/html")
+    for picture in (part for part in message.walk() if part.get_content_maintype() == "image"):
+        assert f'src="cid:{picture["Content-ID"][1:-1]}"' in html
+        assert picture.get_content_disposition() == "inline"
+        assert picture.get_content().startswith(b"\x89PNG")
+    assert html.count("alt=") == 3
+
+
+def test_both_texts_say_the_same_numbers_and_advice(told) -> None:
+    message = told()
+    for text in (part(message, "text/plain"), part(message, "text/html").replace("&gt;", ">")):
+        for said in ("22.0 %", "--gpus-per-node=8 -> --gpus-per-node=2", "8.00", "/jobs/lumi/123456/?attempt=0"):
+            assert said in text
+
+
+def test_a_letter_loads_nothing_from_anywhere(told) -> None:
+    html = part(told(), "text/html")
+    assert "<script" not in html
+    assert 'src="http' not in html
+    assert "@import" not in html
+
+
+def test_the_headers_mark_it_as_automatic_and_let_one_click_end_it(told, settings) -> None:
+    settings.SITE_URL = "https://kaiku.example"
+    message = told()
+    alice = User.objects.get(username="alice")
+    assert message["Auto-Submitted"] == "auto-generated"
+    assert message["List-Unsubscribe"] == f"<{opt_out_address(alice)}>"
+    assert message["List-Unsubscribe"].startswith("<https://kaiku.example/mail/stop/")
+    assert message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
+    assert message["Message-ID"] == f"<{Delivery.objects.get().key}@hpc.example>"
+    assert (message["From"], message["To"]) == ("Kaiku <kaiku@hpc.example>", "alice@users.example")
+    for text in (part(message, "text/plain"), part(message, "text/html")):
+        assert opt_out_address(alice) in text
+        assert "https://kaiku.example/settings/" in text
+
+
+def test_the_subject_names_the_job_and_not_the_guilt(told) -> None:
+    subject = told(gpus=[gpu(index, 0.0) for index in range(8)])["Subject"]
+    assert subject == "Kaiku: job 123456, train"
+    assert not any(word in subject.lower() for word in BLAME)
+
+
+HOSTILE = {
+    "a new line": "train\r\nBcc: all@users.example\r\n\r\nHello",
+    "HTML": '<img src=x onerror="alert(1)"></title>',
+    "a right-to-left override": "train\u202egpj.exe\u2066\u200f\u061c",
+    "a template": "{{ settings.SECRET_KEY }}{% include 'x' %}",
+    "ten thousand letters": "x" * 10_000,
+    "nulls and bells": "a\x00b\x07c\x1b[31m",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE.values(), ids=HOSTILE.keys())
+def test_a_hostile_job_name_stays_a_name(told, smtp: Post, name: str) -> None:
+    message = told(job_name=name)
+    assert smtp.recipients == ["alice@users.example"]
+    # A first word that is encoded and long stands on a folded line (RFC 5322, section 2.2.3).
+    subject = message["Subject"].strip()
+    assert subject.startswith("Kaiku: job 123456, ")
+    assert len(subject) < 100
+    assert subject.isprintable()
+    assert message["Bcc"] is None
+    assert len(message.get_all("Subject")) == 1
+    html = part(message, "text/html")
+    assert "<img src=x" not in html
+    assert html.count("</title>") == 1
+    assert "x" * 300 not in html
+
+
+def test_several_jobs_are_a_list_each_with_its_class_and_advice(told) -> None:
+    message = told(1, 2, 3, 4)
+    assert message["Subject"] == "Kaiku: jobs 1, 2, 3, 4"
+    html, text = part(message, "text/html"), part(message, "text/plain")
+    assert "4 of your GPU jobs ended" in html
+    for job_id in range(1, 5):
+        assert f"/jobs/lumi/{job_id}/?attempt=0" in html
+        assert f"Job {job_id}, train: Inefficient" in text
+    assert text.count("--gpus-per-node=8 -> --gpus-per-node=2") == 4
+
+
+def test_hundreds_of_jobs_are_a_list_of_twenty_and_a_number(told) -> None:
+    message = told(*range(1, 26))
+    assert message["Subject"] == "Kaiku: jobs 1, 2, 3 and 22 more"
+    text = part(message, "text/plain")
+    assert text.count(", train: Inefficient") == 20
+    assert "And 5 more: " in text
+
+
+def test_an_array_is_told_as_one_with_the_span_of_its_tasks(ended, told) -> None:
+    ended(4711, array_job_id=4711, array_task_id=0, gpus=BUSY)
+    message = told(4712, array_job_id=4711, array_task_id=1)
+    assert message["Subject"] == "Kaiku: array 4711, train (2 tasks)"
+    text = part(message, "text/plain")
+    assert "GPU use 22.0 % to 90.0 %" in text
+    assert "Tasks by class:" in text
+
+
+def test_a_short_job_beside_another_is_named_and_said_not_to_count(ended, told) -> None:
+    ended(1, walltime_used_s=100.0, started_at="2026-11-20T11:58:20Z")
+    message = told(2)
+    assert message["Subject"] == "Kaiku: job 2, train"
+    assert "Job 1, train: GPU use" in part(message, "text/plain")
+    assert "Ran for less than five minutes: not counted." in part(message, "text/html")
+
+
+def test_an_improvement_is_told_with_both_numbers(ended, told) -> None:
+    ended(1, script_key="hmac:a", ended_at="2026-11-20T10:00:00Z", started_at="2026-11-20T08:00:00Z")
+    save_choices(User.objects.get(), Choices(Frequency.IMMEDIATE), DUE_AT)
+    message = told(2, script_key="hmac:a", gpus=BUSY)
+    said = "Better than the last comparable run: Inefficient (22.0 %) then, Efficient (90.0 %) now."
+    assert said in part(message, "text/plain")
+    assert said in part(message, "text/html")
+
+
+def test_an_efficient_job_is_told_so(told) -> None:
+    message = told(gpus=BUSY)
+    assert "Nothing needs to change for their sake." in part(message, "text/plain")
+    assert 'class="badge efficient"' in part(message, "text/html")
+
+
+def test_the_link_belongs_to_one_person_and_cannot_be_guessed(ended) -> None:
+    ended(1)
+    ended(2, user_id="bob")
+    alice, bob = User.objects.get(username="alice"), User.objects.get(username="bob")
+    token = opt_out_address(alice).rstrip("/").rpartition("/")[2]
+    assert opt_out_user(token) == alice
+    signature = token.partition(":")[2]
+    for forged in (f"{bob.pk}:{signature}", str(alice.pk), f"{token}x", "x:y", ""):
+        assert opt_out_user(forged) is None
+
+
+def test_without_a_mail_server_every_message_is_one_file(ended, settings, tmp_path) -> None:
+    settings.EMAIL_BACKEND = "reports.services.mail_files.FileBackend"
+    settings.EMAIL_FILE_PATH = tmp_path / "outbox"
+    ended()
+    assert deliver_due(10, DUE_AT) == 1
+    (file,) = (tmp_path / "outbox").iterdir()
+    assert file.suffix == ".eml"
+    message = message_from_bytes(file.read_bytes(), policy=policy.default)
+    assert message["Subject"] == "Kaiku: job 123456, train"
+    assert part(message, "text/plain").startswith("Kaiku: Job 123456, train")
