@@ -110,6 +110,8 @@ def record_directory(directory: Directory, *, is_forced: bool = False) -> Direct
         named = {user for members in directory.roles.values() for user in members}
         users = _named(User, "username", named | set(directory.subjects) | {user for user, _ in directory.grants})
         projects = _named(Project, "name", set(directory.roles))
+        # A second import of the same projects waits here for the first.
+        list(Project.objects.select_for_update().filter(name__in=directory.roles).order_by("pk").values_list("pk"))
         began, ended, touched = _replace_listed(directory, users, projects, is_forced)
         Project.objects.filter(pk__in=[project.pk for project in projects.values()]).update(is_listed=True)
         _follow_listed(touched | {project.pk for project in projects.values()})
@@ -140,7 +142,7 @@ def _replace_listed(
         raise DirectoryShrunk(
             f"{directory.source} lists {len(wanted)} memberships; {len(ended)} of {len(rows)} would end"
         )
-    _reconcile(ListedMembership, rows, wanted, {"source": directory.source})
+    _reconcile(ListedMembership, rows, wanted, source=directory.source)
     return len(wanted.keys() - rows.keys()), len(ended), {project for project, _ in ended}
 
 
@@ -151,11 +153,14 @@ def _follow_listed(projects: set[int]) -> None:
         key = (row.project_id, row.user_id)
         wanted[key] = outranking(row.role, wanted.get(key, row.role))
     rows = {(row.project_id, row.user_id): row for row in Membership.objects.filter(project__in=projects)}
-    _reconcile(Membership, rows, wanted, {})
+    _reconcile(Membership, rows, wanted)
 
 
-def _reconcile(model, rows, wanted, columns) -> None:
-    """Delete, change and add rows of `(project, user) -> role`, and touch none that is right."""
+def _reconcile(model, rows, wanted, **columns: str) -> None:
+    """Delete, change and add rows of `(project, user) -> role`, and touch none that is right.
+
+    A job that is recorded meanwhile may add the same membership; the role of the directory then stands.
+    """
     model.objects.filter(pk__in=[row.pk for key, row in rows.items() if key not in wanted]).delete()
     changed = [row for key, row in rows.items() if key in wanted and row.role != wanted[key]]
     for row in changed:
@@ -165,6 +170,9 @@ def _reconcile(model, rows, wanted, columns) -> None:
     model.objects.bulk_create(
         (model(project_id=project, user_id=user, role=wanted[project, user], **columns) for project, user in new),
         batch_size=1000,
+        update_conflicts=True,
+        unique_fields=[*columns, "user", "project"],
+        update_fields=["role"],
     )
 
 

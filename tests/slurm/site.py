@@ -173,6 +173,12 @@ class Site:
             rows = connection.execute(query).fetchall()
         return {f"{job}.{attempt}": content for job, attempt, content in rows}
 
+    def roles(self) -> dict[str, str]:
+        """Who is what in the one project."""
+        members = "SELECT username, role FROM jobs_membership JOIN jobs_user ON jobs_user.id = user_id"
+        with psycopg.connect(self.address) as connection:
+            return dict(connection.execute(members).fetchall())
+
     def stop(self) -> None:
         self.nodes.stop()
         self.cluster.stop()

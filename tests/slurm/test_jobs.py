@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.slurm.cluster import wait_until
+from tests.slurm.cluster import ACCOUNT, USER, wait_until
 from tests.slurm.site import Site
 
 pytestmark = pytest.mark.slurm
@@ -154,6 +154,18 @@ def test_accounting_agrees_with_the_hooks_and_finds_what_they_missed(site: Site,
     assert verdict(found) == ("COMPLETED", "UNKNOWN", 0)
     after = {key: verdict(each) for key, each in site.reports().items() if key in before}
     assert after == before
+
+
+def test_associations_and_coordinators_become_members_and_pis(site: Site) -> None:
+    for command in ("add user carol", "add coordinator names=carol"):
+        site.cluster.run("sacctmgr", "-iQ", *command.split(), f"account={ACCOUNT}")
+    said = "1 projects, 2 memberships: {} began, {} ended; 0 identities changed; 0 rows left out"
+    assert site.manage("import_projects", "--slurm") == said.format(2, 0)
+    assert site.manage("import_projects", "--slurm") == said.format(0, 0)
+    assert site.roles() == {"carol": "pi", USER: "member"}
+    site.cluster.run("sacctmgr", "-iQ", "delete", "user", "carol", f"account={ACCOUNT}")
+    site.manage("import_projects", "--slurm")
+    assert site.roles() == {USER: "member"}
 
 
 def test_nothing_is_left_on_the_nodes(site: Site, jobs: Submitted) -> None:
