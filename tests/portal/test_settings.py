@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-READS = re.compile(r'\b(?:text|flag|number|words|choice)\("([A-Z_]+)"')
+READS = re.compile(r'\b(?:text|flag|number|words|choice|mail_address)\("([A-Z_]+)"')
 
 
 def started(**environment: str) -> subprocess.CompletedProcess:
@@ -38,3 +38,17 @@ def test_a_server_is_https_only_and_needs_its_key(tmp_path: Path) -> None:
     assert started(**server, SECRET_KEY="k", ALLOWED_HOSTS="kaiku.example").stdout == (
         "False True False ['kaiku.example']\n"
     )
+
+
+def test_mail_goes_to_files_until_a_server_is_named(tmp_path: Path) -> None:
+    code = "import portal.settings as s; print(s.EMAIL_BACKEND, s.SITE_URL, s.DEFAULT_FROM_EMAIL, s.EMAIL_USE_TLS)"
+    kept = {"PATH": os.environ["PATH"], "KAIKU_VAR_DIR": str(tmp_path)}
+    named = {"SMTP_HOST": "mail.example", "SMTP_SECURITY": "starttls", "SITE_URL": "https://kaiku.example/"}
+    said = [
+        subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=env, capture_output=True, text=True).stdout
+        for env in (kept, kept | named)
+    ]
+    assert said == [
+        "reports.services.mail_files.FileBackend http://127.0.0.1:8000 Kaiku <kaiku@127.0.0.1> False\n",
+        "django.core.mail.backends.smtp.EmailBackend https://kaiku.example Kaiku <kaiku@kaiku.example> True\n",
+    ]
