@@ -135,9 +135,7 @@ if flag("BEHIND_PROXY"):
 # Where people reach the portal: mail cannot take it from a request.
 SITE_URL = site_url(f"https://{(ALLOWED_HOSTS or ['localhost'])[0]}" if IS_HTTPS else "http://127.0.0.1:8000")
 SMTP_HOST = text("SMTP_HOST")
-EMAIL_BACKEND = (
-    "django.core.mail.backends.smtp.EmailBackend" if SMTP_HOST else "reports.services.mail_files.FileBackend"
-)
+EMAIL_BACKEND = "reports.emails.SmtpBackend" if SMTP_HOST else "reports.services.mail_files.FileBackend"
 EMAIL_FILE_PATH = VAR_DIR / "outbox"
 EMAIL_HOST, EMAIL_PORT = SMTP_HOST, number("SMTP_PORT", 25)
 EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = text("SMTP_USER"), text("SMTP_PASSWORD")

@@ -50,5 +50,5 @@ def test_mail_goes_to_files_until_a_server_is_named(tmp_path: Path) -> None:
     ]
     assert said == [
         "reports.services.mail_files.FileBackend http://127.0.0.1:8000 Kaiku <kaiku@127.0.0.1> False\n",
-        "django.core.mail.backends.smtp.EmailBackend https://kaiku.example Kaiku <kaiku@kaiku.example> True\n",
+        "reports.emails.SmtpBackend https://kaiku.example Kaiku <kaiku@kaiku.example> True\n",
     ]
