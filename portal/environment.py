@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+from email.utils import parseaddr
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -60,6 +61,15 @@ def site_url(default: str) -> str:
     parts = urlsplit(address)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.path or parts.query:
         raise ImproperlyConfigured(f"SITE_URL must look like https://kaiku.example, not {address!r}")
+    return address
+
+
+def mail_address(name: str, default: str) -> str:
+    """`name@host` or `Somebody <name@host>`; empty where nothing is said."""
+    address = text(name, default).strip()
+    local, _, domain = parseaddr(address)[1].rpartition("@")
+    if address and not (local and domain and address.isprintable()):
+        raise ImproperlyConfigured(f"{name} must look like Kaiku <kaiku@example.org>, not {address!r}")
     return address
 
 

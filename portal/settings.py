@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import dj_database_url
 from csp.constants import NONE, SELF
 
-from portal.environment import choice, flag, number, secret_key, site_url, text, words
+from portal.environment import choice, flag, mail_address, number, secret_key, site_url, text, words
 from portal.oidc.provider import form_targets, provider_from_environment
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -161,17 +161,15 @@ METRICS_TOKEN = text("METRICS_TOKEN")
 # Where people reach the portal: mail cannot take it from a request.
 SITE_URL = site_url(f"https://{(ALLOWED_HOSTS or ['localhost'])[0]}" if IS_HTTPS else "http://127.0.0.1:8000")
 SMTP_HOST = text("SMTP_HOST")
-EMAIL_BACKEND = (
-    "django.core.mail.backends.smtp.EmailBackend" if SMTP_HOST else "reports.services.mail_files.FileBackend"
-)
+EMAIL_BACKEND = "reports.emails.SmtpBackend" if SMTP_HOST else "reports.services.mail_files.FileBackend"
 EMAIL_FILE_PATH = VAR_DIR / "outbox"
 EMAIL_HOST, EMAIL_PORT = SMTP_HOST, number("SMTP_PORT", 25)
 EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = text("SMTP_USER"), text("SMTP_PASSWORD")
 SMTP_SECURITY = choice("SMTP_SECURITY", "none", ("none", "starttls", "tls"))
 EMAIL_USE_TLS, EMAIL_USE_SSL = SMTP_SECURITY == "starttls", SMTP_SECURITY == "tls"
 EMAIL_TIMEOUT = number("SMTP_TIMEOUT_SECONDS", 30, highest=60)  # several of them stay below the lease of a message
-DEFAULT_FROM_EMAIL = text("MAIL_FROM", f"Kaiku <kaiku@{urlsplit(SITE_URL).hostname}>")
-MAIL_REPLY_TO = text("MAIL_REPLY_TO")
+DEFAULT_FROM_EMAIL = mail_address("MAIL_FROM", f"Kaiku <kaiku@{urlsplit(SITE_URL).hostname}>")
+MAIL_REPLY_TO = mail_address("MAIL_REPLY_TO", "")
 
 INGEST_BODY_BYTES_MAX = number("INGEST_BODY_MIB_MAX", 8) * 2**20
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1 * 2**20

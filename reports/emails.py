@@ -12,6 +12,7 @@ from email.utils import parseaddr
 from django.conf import settings
 from django.core.mail import EmailMultiAlternatives, SafeMIMEMultipart, get_connection
 from django.core.mail.backends.base import BaseEmailBackend
+from django.core.mail.backends.smtp import EmailBackend
 
 from jobs.records import printable
 from reports.retries import REASON_LENGTH_MAX, is_permanent
@@ -24,13 +25,48 @@ class MailError(Exception):
     """A letter was not handed over; the message is safe to store and to show to staff.
 
     `is_permanent`: trying again is no use. `is_connection`: the server is the trouble, so the next letter would fail
-    the same way.
+    the same way. `is_in_doubt`: the server got all of it and never answered, so it may have arrived.
     """
 
-    def __init__(self, said: str, *, is_permanent: bool = False, is_connection: bool = False) -> None:
+    def __init__(
+        self, said: str, *, is_permanent: bool = False, is_connection: bool = False, is_in_doubt: bool = False
+    ) -> None:
         super().__init__(printable(said)[:REASON_LENGTH_MAX])
         self.is_permanent = is_permanent
         self.is_connection = is_connection
+        self.is_in_doubt = is_in_doubt
+
+
+class Unanswered(smtplib.SMTPServerDisconnected):
+    """The server was given a whole message and said nothing in time."""
+
+
+class _TellsDoubt:
+    """An SMTP client that tells a silent server after the message from one that is silent before it."""
+
+    def data(self, msg: bytes | str) -> tuple[int, bytes]:
+        try:
+            return super().data(msg)
+        except smtplib.SMTPServerDisconnected as error:
+            if isinstance(error.__context__, TimeoutError):
+                raise Unanswered("no answer to the whole message") from error
+            raise
+
+
+class _Smtp(_TellsDoubt, smtplib.SMTP):
+    pass
+
+
+class _SmtpOverTls(_TellsDoubt, smtplib.SMTP_SSL):
+    pass
+
+
+class SmtpBackend(EmailBackend):
+    """Django's SMTP backend with that client."""
+
+    @property
+    def connection_class(self) -> type[smtplib.SMTP]:
+        return _SmtpOverTls if self.use_ssl else _Smtp
 
 
 class Letter(EmailMultiAlternatives):
@@ -102,7 +138,8 @@ def post(letter: Letter, connection: BaseEmailBackend) -> None:
     except smtplib.SMTPResponseException as error:
         raise _refused(error.smtp_code, error.smtp_error) from error
     except (smtplib.SMTPException, OSError) as error:
-        raise MailError(f"mail server: {error or type(error).__name__}", is_connection=True) from error
+        said = f"mail server: {error or type(error).__name__}"
+        raise MailError(said, is_connection=True, is_in_doubt=isinstance(error, Unanswered)) from error
     except ValueError as error:  # a header or an address that cannot be written
         raise MailError(f"cannot be written: {error}", is_permanent=True) from error
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from analysis.efficiency import EfficiencyClass
 from reports.digest import is_better
 from reports.job_report import JobReport
-from reports.layout import CLASS_NAMES
+from reports.layout import CLASS_NAMES, NO_CAUSES
 from reports.numbers import counted, hours, percent
 
 NAME_LENGTH_MAX = 60
@@ -183,9 +183,10 @@ def _gpu_hours(group: Sequence[Told]) -> str:
 
 
 def _cause(shown: Told, tasks: int) -> str:
-    """The first cause, or the verdict where there is none; of an array, that of the task with the lowest use."""
+    """The first cause, or the verdict where none is needed; of an array, that of the task with the lowest use."""
     found = shown.report.findings
-    said = f"{found[0].title}." if found else shown.report.verdict
+    needs_none = shown.report.efficiency.efficiency_class in ("EFFICIENT", "ACCEPTABLE")
+    said = f"{found[0].title}." if found else shown.report.verdict if needs_none else NO_CAUSES
     return f"The task with the lowest use: {said}" if tasks > 1 else said
 
 

@@ -45,8 +45,8 @@ class Delivery(models.Model):
     """One message of the outbox, or the reports of one person that are not mailed, with the reason.
 
     `key` is the Message-ID, the same for every attempt. `frequency` is empty where no message was ever meant.
-    `handed_at` is set just before the mail server gets it; `interruptions` counts the workers that ended between that
-    and recording what came of it.
+    `handed_at` is set just before the mail server gets it; `interruptions` counts the times nobody knows what came of
+    that: the worker ended, or the server never answered.
     """
 
     class State(models.TextChoices):

@@ -26,16 +26,24 @@ class Post:
         self.recipients: list[str] = []
         self.answers: dict[str, str] = {}
         self.hangs = False
+        self.silent_at = ""
+        self.hangs_after_taking = False
         self.drops_in_data = False
         self.on_taken: Callable[[], None] = lambda: None
         self.port = 0
 
+    async def _rest(self, step: str) -> None:
+        if self.silent_at == step:
+            await asyncio.sleep(60)
+
     async def handle_MAIL(self, server, session: Session, envelope: Envelope, address: str, options) -> str:
+        await self._rest("MAIL")
         if "MAIL" not in self.answers:
             envelope.mail_from = address
         return self.answers.get("MAIL", "250 OK")
 
     async def handle_RCPT(self, server, session: Session, envelope: Envelope, address: str, options) -> str:
+        await self._rest("RCPT")
         answer = self.answers.get(address, self.answers.get("RCPT", "250 OK"))
         if answer.startswith("2"):
             envelope.rcpt_tos.append(address)
@@ -49,6 +57,8 @@ class Post:
         self.messages.append(message_from_bytes(envelope.content, policy=policy.default))
         self.recipients += envelope.rcpt_tos
         self.on_taken()
+        if self.hangs_after_taking:
+            await asyncio.sleep(60)
         return "250 OK"
 
 

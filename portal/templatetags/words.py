@@ -18,7 +18,7 @@ DELIVERY_REASONS = {
     "no_address": "no address known; told as soon as there is one",
     "bad_address": "the address is not one",
     "account_closed": "the account is closed",
-    "interrupted_twice": "two workers ended while sending it; it may have arrived",
+    "interrupted_twice": "twice nobody knows what came of it; it may have arrived",
 }
 
 register.filter("percent", numbers.percent)

@@ -1,8 +1,8 @@
 """Sending the outbox: claim a row, write the letter, hand it over, record what came of it; each step is committed.
 
 A worker that ends between handing over and recording leaves the row so. It is tried once more when the lease is over,
-with the same Message-ID, so at most that one message repeats; a second such end gives up. A worker that ends before
-handing over costs nothing but the time of the lease.
+with the same Message-ID, so at most that one message repeats; a second such end gives up. A server that took all of it
+and never answered counts the same. A worker that ends before handing over costs nothing but the time of the lease.
 """
 
 from __future__ import annotations
@@ -140,8 +140,10 @@ def _record(delivery: Delivery, **columns: object) -> int:
 
 def _record_failure(delivery: Delivery, error: MailError, now: datetime) -> None:
     again_at = None if error.is_permanent else next_attempt_at(delivery.attempts, now)
-    if again_at is None:
+    interruptions = delivery.interruptions + error.is_in_doubt
+    if again_at is None or interruptions > INTERRUPTIONS_MAX:
         log.warning("delivery %s failed for good: %s", delivery.pk, error)
-        _record(delivery, state=Delivery.State.FAILED, reason=str(error))
+        _record(delivery, state=Delivery.State.FAILED, reason=str(error), interruptions=interruptions)
     else:
-        _record(delivery, state=Delivery.State.PENDING, reason=str(error), due_at=again_at, handed_at=None)
+        waits = {"state": Delivery.State.PENDING, "due_at": again_at, "handed_at": None}
+        _record(delivery, **waits, reason=str(error), interruptions=interruptions)

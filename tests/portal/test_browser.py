@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from jobs.models import User
+from reports.services.links import opt_out_address
 from tests.portal.conftest import PASSWORD
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -63,3 +65,27 @@ def test_the_downloaded_html_stands_by_itself(browser, live_server, reported, ca
     assert complaints == []
     assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
     page.close()
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_mail_choices_are_saved_and_ended_without_javascript(browser, live_server, cast, settings, width: int) -> None:
+    settings.SITE_URL = live_server.url
+    alice = User.objects.get(username="alice")
+    context = browser.new_context(java_script_enabled=False, viewport={"width": width, "height": 900})
+    page = context.new_page()
+    page.goto(f"{live_server.url}/settings/")
+    page.fill("#id_username", "alice")
+    page.fill("#id_password", PASSWORD)
+    page.click("text=Sign in >> nth=-1")
+    page.check("text=At most once a week")
+    page.select_option("#id_minimum_class", "WASTED")
+    page.click("button:has-text('Save')")
+    assert page.text_content("[role=status]") == "Saved. Your choices hold from now on."
+    assert page.is_checked("input[value=weekly]")
+
+    page.goto(opt_out_address(alice))
+    page.click("button:has-text('Stop all mail')")
+    assert page.text_content("h1") == "No more mail"
+    page.goto(f"{live_server.url}/settings/")
+    assert page.is_checked("input[value=off]")
+    context.close()

@@ -54,6 +54,8 @@ def test_deliver_wants_to_be_told_what_to_do(db) -> None:
         call_command("deliver")
 
 
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db(transaction=True)
 def test_the_local_worker_delivers_too(addressed) -> None:
     assert deliver() == 1
     assert len(mail.outbox) == 1

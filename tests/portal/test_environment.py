@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from portal.environment import flag, number, secret_key, text, words
+from portal.environment import choice, flag, mail_address, number, secret_key, site_url, text, words
 
 
 def test_a_flag_is_yes_or_no_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,3 +52,34 @@ def test_a_server_must_be_given_its_key(monkeypatch: pytest.MonkeyPatch, tmp_pat
     monkeypatch.delenv("SECRET_KEY", raising=False)
     with pytest.raises(ImproperlyConfigured, match="SECRET_KEY or SECRET_KEY_FILE is required"):
         secret_key(tmp_path / "secret_key", is_embedded=False)
+
+
+@pytest.mark.parametrize("wrong", ["kaiku.example", "ftp://kaiku.example", "https://", "https://kaiku.example/sub"])
+def test_a_site_url_is_a_scheme_and_a_host(monkeypatch, wrong: str) -> None:
+    monkeypatch.setenv("SITE_URL", "https://kaiku.example:8443/")
+    assert site_url("") == "https://kaiku.example:8443"
+    monkeypatch.setenv("SITE_URL", wrong)
+    with pytest.raises(ImproperlyConfigured, match="SITE_URL must look like"):
+        site_url("")
+
+
+def test_a_choice_is_one_of_the_words_that_the_error_names(monkeypatch) -> None:
+    monkeypatch.setenv("SMTP_SECURITY", "TLS")
+    assert choice("SMTP_SECURITY", "none", ("none", "tls")) == "tls"
+    monkeypatch.setenv("SMTP_SECURITY", "ssl")
+    with pytest.raises(ImproperlyConfigured, match="SMTP_SECURITY must be one of none, tls, not 'ssl'"):
+        choice("SMTP_SECURITY", "none", ("none", "tls"))
+
+
+@pytest.mark.parametrize("wrong", ["kaiku", "@example.org", "kaiku@", "Kaiku <kaiku@example.org>\nBcc: x@example.org"])
+def test_a_sender_is_one_address_on_one_line(monkeypatch, wrong: str) -> None:
+    assert mail_address("MAIL_FROM", "Kaiku <kaiku@example.org>") == "Kaiku <kaiku@example.org>"
+    monkeypatch.setenv("MAIL_FROM", wrong)
+    with pytest.raises(ImproperlyConfigured, match="MAIL_FROM must look like"):
+        mail_address("MAIL_FROM", "")
+
+
+def test_a_number_has_a_lowest_and_a_highest(monkeypatch) -> None:
+    monkeypatch.setenv("SMTP_TIMEOUT_SECONDS", "61")
+    with pytest.raises(ImproperlyConfigured, match="must be at most 60"):
+        number("SMTP_TIMEOUT_SECONDS", 30, highest=60)

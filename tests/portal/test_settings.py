@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-READS = re.compile(r'\b(?:text|flag|number|words|choice)\("([A-Z_]+)"')
+READS = re.compile(r'\b(?:text|flag|number|words|choice|mail_address)\("([A-Z_]+)"')
 
 
 MODE = "import portal.settings as s; print(s.IS_EMBEDDED, s.IS_HTTPS, s.DEBUG, s.ALLOWED_HOSTS)"
@@ -79,3 +79,12 @@ def test_a_directory_is_asked_on_a_beat_where_one_is_configured(tmp_path: Path) 
     code = "import portal.settings as s; print(s.CELERY_BEAT_SCHEDULE.get('import-directory', {}).get('schedule'))"
     assert started(code, KAIKU_VAR_DIR=str(tmp_path)).stdout == "None\n"
     assert started(code, KAIKU_VAR_DIR=str(tmp_path), DIRECTORY_SOURCE="slurm", DIRECTORY_SECONDS="60").stdout == "60\n"
+
+
+def test_mail_goes_to_files_until_a_server_is_named(tmp_path: Path) -> None:
+    code = "import portal.settings as s; print(s.EMAIL_BACKEND, s.SITE_URL, s.DEFAULT_FROM_EMAIL, s.EMAIL_USE_TLS)"
+    named = {"SMTP_HOST": "mail.example", "SMTP_SECURITY": "starttls", "SITE_URL": "https://kaiku.example/"}
+    assert [started(code, KAIKU_VAR_DIR=str(tmp_path), **more).stdout for more in ({}, named)] == [
+        "reports.services.mail_files.FileBackend http://127.0.0.1:8000 Kaiku <kaiku@127.0.0.1> False\n",
+        "reports.emails.SmtpBackend https://kaiku.example Kaiku <kaiku@kaiku.example> True\n",
+    ]

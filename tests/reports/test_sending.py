@@ -128,6 +128,29 @@ def test_a_server_that_hangs_costs_one_timeout_and_no_message(ended, smtp: Post)
     assert len(smtp.messages) == 2
 
 
+def test_a_server_that_takes_mail_and_never_answers_gets_it_twice_at_most(ended, smtp: Post) -> None:
+    ended()
+    smtp.hangs_after_taking = True
+    for days in range(3):
+        deliver_due(10, DUE_AT + timedelta(days=days))
+    assert state_and_reason() == ("failed", "mail server: no answer to the whole message")
+    assert [message["Message-ID"] for message in smtp.messages] == [f"<{the_row().key}@hpc.example>"] * 2
+
+
+@pytest.mark.parametrize("step", ["MAIL", "RCPT"])
+def test_a_server_that_is_silent_before_the_message_is_tried_for_as_long_as_one_that_is_away(
+    ended, smtp: Post, step: str
+) -> None:
+    ended()
+    smtp.silent_at = step
+    for days in range(3):
+        deliver_due(10, DUE_AT + timedelta(days=days))
+    assert the_row().state == "pending"
+    smtp.silent_at = ""
+    assert deliver_due(10, DUE_AT + timedelta(days=4)) == 1
+    assert len(smtp.messages) == 1
+
+
 def test_a_line_that_drops_in_the_middle_of_the_message_is_tried_again(ended, smtp: Post) -> None:
     ended()
     smtp.drops_in_data = True
