@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
+from portal.access import staff_only
 from reports.models import Delivery
 from reports.selectors import outbox
 
@@ -15,11 +15,9 @@ PAGE_SIZE = 50
 
 
 @require_GET
-@login_required
+@staff_only
 def outbox_page(request: HttpRequest) -> HttpResponse:
-    """Every message by time, the newest first, by state if one is chosen; a stranger finds nothing here."""
-    if not request.user.is_staff:
-        raise Http404("There is no such page here.")
+    """Every message by time, the newest first, by state if one is chosen."""
     chosen = request.GET.get("state", "")
     chosen = chosen if chosen in Delivery.State.values else ""
     page = Paginator(outbox(chosen), PAGE_SIZE).get_page(request.GET.get("page"))

@@ -1,0 +1,112 @@
+"""Who may see what: every address of the resolver, every kind of person, every verb, against one table."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+import pytest
+from django.core.management import call_command
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import get_resolver, reverse
+
+from jobs.models import User
+from reports.services.links import opt_out_address
+
+pytestmark = pytest.mark.django_db
+
+PEOPLE = ("nobody", "stranger", "member", "owner", "pi", "staff")
+NAMES = {"stranger": "dave", "member": "bob", "owner": "alice", "pi": "carol", "staff": "erin"}
+VERBS = ("post", "put", "patch", "delete")
+
+OPEN = (200,) * 6
+SIGNED_IN = (302, 200, 200, 200, 200, 200)
+OF_THE_JOB = (302, 404, 404, 200, 200, 404)
+API = (401, 200, 200, 200, 200, 200)
+API_OF_THE_JOB = (401, 404, 404, 200, 200, 404)
+STAFF = (302, 404, 404, 404, 404, 200)
+COLLECTORS = (401,) * 6
+WRITE_ONLY = (405,) * 6
+JOB = {"cluster": "lumi", "job_id": 123456}
+LESSON = {"code": "timeout", "language": "en"}
+
+# The name of an address -> what fills its parts, and what a GET answers to each of PEOPLE.
+TABLE: dict[str, tuple[dict[str, object], tuple[int, ...]]] = {
+    "": ({}, (302,) * 6),
+    "sign-in": ({}, OPEN),
+    "sign-in-start": ({}, (404,) * 6),
+    "sign-in-callback": ({}, (404,) * 6),
+    "no-account": ({}, (302,) * 6),
+    "sign-out": ({}, WRITE_ONLY),
+    "my-jobs": ({}, SIGNED_IN),
+    "job": (JOB, OF_THE_JOB),
+    "figure": (JOB | {"name": "gpu_use"}, OF_THE_JOB),
+    "learn": ({}, SIGNED_IN),
+    "lesson": ({"code": "timeout"}, SIGNED_IN),
+    "lessons": ({}, STAFF),
+    "start-lesson": ({}, WRITE_ONLY),
+    "edit-lesson": (LESSON, STAFF),
+    "preview-lesson": (LESSON, WRITE_ONLY),
+    "lesson-history": (LESSON, STAFF),
+    "restore-lesson": (LESSON, WRITE_ONLY),
+    "settings": ({}, SIGNED_IN),
+    "outbox": ({}, STAFF),
+    "opt-out": ({}, OPEN),
+    "api-education": ({}, OPEN),
+    "api-education-links": ({}, OPEN),
+    "api-node-summaries": ({}, COLLECTORS),
+    "api-job-records": ({}, COLLECTORS),
+    "api-jobs": ({}, API),
+    "api-job": (JOB, API_OF_THE_JOB),
+    "api-gpus": (JOB, API_OF_THE_JOB),
+    "api-report": (JOB | {"name": "json"}, API_OF_THE_JOB),
+    "api-schema": ({}, OPEN),
+    "api-docs": ({}, OPEN),
+    "healthz": ({}, OPEN),
+    "readyz": ({}, OPEN),
+    "metrics": ({}, OPEN),
+}
+
+
+def test_every_address_is_in_the_table() -> None:
+    assert {pattern.name or "" for pattern in get_resolver().url_patterns} == set(TABLE)
+
+
+@pytest.fixture
+def clients(cast, reported) -> dict[str, Client]:
+    reported()
+    call_command("seed_lessons", verbosity=0)
+    return {"nobody": Client(), **{person: cast(name) for person, name in NAMES.items()}}
+
+
+def address(name: str, owner: User) -> str:
+    """The path of an address; the signed one is the job's owner's."""
+    if name == "opt-out":
+        return urlsplit(opt_out_address(owner)).path
+    return reverse(name, kwargs=TABLE[name][0]) if name else "/"
+
+
+def test_each_person_gets_what_the_table_says(clients) -> None:
+    owner = User.objects.get(username="alice")
+    seen = {name: tuple(clients[person].get(address(name, owner)).status_code for person in PEOPLE) for name in TABLE}
+    assert seen == {name: statuses for name, (_, statuses) in TABLE.items()}
+
+
+def test_no_other_verb_opens_anything_without_the_token_of_a_form(clients) -> None:
+    """Only the signed address of a mail takes a POST from elsewhere; whoever is not signed in may be sent to do so."""
+    owner = User.objects.get(username="alice")
+    for client in clients.values():
+        client.handler.enforce_csrf_checks = True
+    opened = {
+        (name, person, verb, answer.status_code)
+        for name in TABLE
+        for person in PEOPLE
+        for verb in VERBS
+        if not is_refused(answer := getattr(clients[person], verb)(address(name, owner)))
+    }
+    assert opened == {("opt-out", person, "post", 200) for person in PEOPLE}
+
+
+def is_refused(answer: HttpResponse) -> bool:
+    is_sent_away = answer.status_code == 302 and answer["Location"].startswith(("/sign-in/", "/jobs/"))
+    return is_sent_away or answer.status_code in (401, 403, 404, 405, 415)
