@@ -39,6 +39,11 @@ def own_projects(user: User) -> QuerySet[Project]:
     return Project.objects.filter(memberships__user=user).order_by("name")
 
 
+def own_memberships(user: User) -> QuerySet[Membership]:
+    """This person's projects with the role in each, by name."""
+    return Membership.objects.filter(user=user).select_related("project").order_by("project__name")
+
+
 def job_runs(job_id: int, cluster: str | None = None) -> QuerySet[Job]:
     """All runs of a job id, the latest attempt first: for operators' commands, not for pages."""
     runs = Job.objects.filter(job_id=job_id).select_related("user", "project").order_by("cluster", "-attempt")

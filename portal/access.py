@@ -10,8 +10,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 
 from education.models import Lesson
 from education.selectors import lesson_row
-from jobs.models import Job
-from jobs.selectors import visible_jobs
+from jobs.models import Job, Membership, User
+from jobs.selectors import own_memberships, visible_jobs
 from reports.models import Report
 from reports.selectors import report_row
 
@@ -35,6 +35,14 @@ def visible_report(request: HttpRequest, cluster: str, job_id: int) -> tuple[Job
     if row is None:
         raise Http404("This job has no report yet.")
     return run, row
+
+
+def membership_of(user: User, project: str) -> Membership:
+    """What this person is in a project; Http404 for a stranger, as for a project that does not exist."""
+    membership = own_memberships(user).filter(project__name=project).first()
+    if membership is None:
+        raise Http404("There is no such project here.")
+    return membership
 
 
 def staff_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:

@@ -1,12 +1,15 @@
 """Every address of the portal."""
 
 from django.urls import path, re_path
-from django.views.generic import RedirectView
 
 from portal import health
 from portal.api import docs, education, ingest, jobs
+from portal.views.about import about
+from portal.views.dashboard import dashboard
 from portal.views.edit_lesson import edit_lesson, preview_lesson
+from portal.views.history import history
 from portal.views.job import job, job_figure
+from portal.views.jobs_csv import jobs_csv
 from portal.views.learn import learn
 from portal.views.lesson import lesson
 from portal.views.lesson_history import lesson_history, restore_lesson
@@ -15,6 +18,8 @@ from portal.views.mail_settings import mail_settings
 from portal.views.my_jobs import my_jobs
 from portal.views.opt_out import opt_out_page
 from portal.views.outbox import outbox_page
+from portal.views.project import project
+from portal.views.projects import projects
 from portal.views.sign_in import no_account, sign_in
 from portal.views.sign_in_provider import FinishSignIn, StartSignIn
 from portal.views.sign_out import sign_out
@@ -23,13 +28,18 @@ CLUSTER = r"(?P<cluster>[A-Za-z0-9_][A-Za-z0-9._@+-]{0,63})"
 JOB = CLUSTER + r"/(?P<job_id>[0-9]{1,16})"
 
 urlpatterns = [
-    path("", RedirectView.as_view(pattern_name="my-jobs")),
+    path("", dashboard, name="dashboard"),
     path("sign-in/", sign_in, name="sign-in"),
     path("sign-in/start/", StartSignIn.as_view(), name="sign-in-start"),
     path("sign-in/callback/", FinishSignIn.as_view(), name="sign-in-callback"),
     path("sign-in/no-account/", no_account, name="no-account"),
     path("sign-out/", sign_out, name="sign-out"),
     path("jobs/", my_jobs, name="my-jobs"),
+    path("jobs.csv", jobs_csv, name="jobs-csv"),
+    path("history/", history, name="history"),
+    path("projects/", projects, name="projects"),
+    path("projects/<str:name>/", project, name="project"),
+    path("about/", about, name="about"),
     re_path(rf"^jobs/{JOB}/$", job, name="job"),
     re_path(rf"^jobs/{JOB}/figures/(?P<name>[a-z_]{{1,32}})\.svg$", job_figure, name="figure"),
     path("learn/", learn, name="learn"),

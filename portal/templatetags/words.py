@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from django import template
 
+from analysis.history.overview import ClassShare
+from portal.charts import Rect
 from reports import numbers
 
 register = template.Library()
@@ -24,6 +28,7 @@ DELIVERY_REASONS = {
 register.filter("percent", numbers.percent)
 register.filter("duration", numbers.duration)
 register.filter("hours", numbers.hours)
+register.filter("share", numbers.share)
 
 
 @register.filter
@@ -42,3 +47,24 @@ def format_name(name: str) -> str:
 def delivery_reason(reason: str) -> str:
     """Why a message was not sent, in words; what a mail server said stands as it is."""
     return DELIVERY_REASONS.get(reason, reason)
+
+
+@register.filter
+def bars(shares: Iterable[ClassShare]) -> list[Rect]:
+    """Shares of jobs side by side in a box of 0..100."""
+    placed, x = [], 0.0
+    for share in shares:
+        width = share.jobs_fraction * 100
+        placed.append(Rect(round(x, 2), 0.0, round(width, 2), 10.0, share.name.value.lower()))
+        x += width
+    return placed
+
+
+@register.filter
+def points(change: float | None) -> str:
+    """A change in percentage points with its sign; nothing where it is not known.
+
+    >>> points(1.25), points(-0.5), points(None)
+    ('+1.2 points', '-0.5 points', '')
+    """
+    return "" if change is None else f"{change:+.1f} points"

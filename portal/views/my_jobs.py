@@ -1,4 +1,4 @@
-"""My jobs: the runs a person may see, newest first."""
+"""Jobs: the runs a person may see, narrowed and sorted by what stands in the address."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from analysis.efficiency import EfficiencyClass
 from jobs.selectors import led_projects, visible_jobs
+from portal.job_filter import JobFilter
 from portal.links import job_url
 
 PAGE_SIZE = 25
@@ -18,23 +18,13 @@ PAGE_SIZE = 25
 @require_GET
 @login_required
 def my_jobs(request: HttpRequest) -> HttpResponse:
-    """Own jobs and those of projects this person leads, a page at a time, by class if one is chosen."""
-    runs = visible_jobs(request.user).select_related("efficiency")
-    chosen = request.GET.get("class", "")
-    if chosen in EfficiencyClass.__members__:
-        runs = runs.filter(efficiency__efficiency_class=chosen)
-    else:
-        chosen = ""
-    page = Paginator(runs.order_by("-ended_at", "-pk"), PAGE_SIZE).get_page(request.GET.get("page"))
+    """Own jobs and those of projects this person leads, a page at a time."""
+    form = JobFilter(visible_jobs(request.user), request.GET)
+    page = Paginator(form.chosen().select_related("efficiency"), PAGE_SIZE).get_page(request.GET.get("page"))
     for run in page:
         run.url = job_url(run)
-    return render(
-        request,
-        "portal/my_jobs.html",
-        {
-            "page": page,
-            "classes": [name.value for name in EfficiencyClass],
-            "chosen": chosen,
-            "leads": led_projects(request.user).exists(),
-        },
-    )
+    address = request.GET.copy()
+    address.pop("page", None)
+    leads = led_projects(request.user).exists()
+    context = {"page": page, "form": form, "address": address.urlencode(), "leads": leads}
+    return render(request, "portal/my_jobs.html", context)

@@ -7,6 +7,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from jobs.models import User
 from jobs.services import record_job
 from tests.payloads import job_record
 
@@ -38,20 +39,70 @@ def test_only_a_pi_is_shown_whose_job_it_is(cast, reported) -> None:
     assert ">Owner</th>" not in cast("alice").get("/jobs/").content.decode()
 
 
-def test_jobs_can_be_filtered_by_class(cast, reported) -> None:
-    reported()
-    client = cast("alice")
-    assert b"123456" in client.get("/jobs/?class=INEFFICIENT").content
-    assert b"No job in this class" in client.get("/jobs/?class=EFFICIENT").content
-    assert b"123456" in client.get("/jobs/?class=<b>").content
+@pytest.fixture
+def several(cast, reported) -> Client:
+    """Three jobs of alice's that differ in name, partition, end and size."""
+    reported(1, job_name="train", ended_at="2026-11-01T12:00:00Z", started_at="2026-11-01T10:00:00Z")
+    reported(2, job_name="=SUM(A1)", partition="dev-g", ended_at="2026-11-10T12:00:00Z")
+    reported(3, job_name="Evaluate", gpus_allocated=16, node_count=2, ended_at="2026-11-20T12:00:00Z")
+    return cast("alice")
 
 
-def test_the_pages_keep_the_filter_and_forgive_odd_numbers(cast, reported) -> None:
+def shown(client: Client, **choices: str) -> list[int]:
+    """The job ids in the order in which the page shows them."""
+    return [run.job_id for run in client.get("/jobs/", choices).context["page"]]
+
+
+@pytest.mark.parametrize(
+    ("choices", "ids"),
+    [
+        ({}, [3, 2, 1]),
+        ({"efficiency_class": "INEFFICIENT", "partition": "small-g"}, [3, 1]),
+        ({"efficiency_class": "EFFICIENT"}, []),
+        ({"finding": "idle_gpus"}, [2, 1]),
+        ({"finding": "throttled"}, []),
+        ({"partition": "dev-g"}, [2]),
+        ({"project": "project_465000001", "state": "COMPLETED"}, [3, 2, 1]),
+        ({"state": "FAILED"}, []),
+        ({"since": "2026-11-05", "until": "2026-11-10"}, [2]),
+        ({"q": "EVAL"}, [3]),
+        ({"q": "2"}, [2]),
+        ({"sort": "hours", "until": "2026-11-30"}, [3, 2, 1]),
+        ({"sort": "nonsense", "partition": "<b>", "since": "yesterday", "page": "x"}, [3, 2, 1]),
+    ],
+)
+def test_jobs_are_narrowed_and_sorted_by_the_address(several, choices: dict[str, str], ids: list[int]) -> None:
+    assert shown(several, **choices) == ids
+
+
+def test_what_was_chosen_stays_chosen_and_an_empty_choice_says_so(several) -> None:
+    content = several.get("/jobs/?efficiency_class=EFFICIENT").content.decode()
+    assert '<option value="EFFICIENT" selected>' in content
+    assert "No job matches" in content
+
+
+def test_the_pages_keep_the_choice_and_forgive_odd_numbers(cast, reported) -> None:
     reported(*range(1, 28))
     client = cast("alice")
-    assert b"?class=INEFFICIENT&amp;page=2" in client.get("/jobs/?class=INEFFICIENT").content
+    assert b"?sort=use&amp;page=2" in client.get("/jobs/?sort=use").content
     assert b"Page 2 of 2" in client.get("/jobs/?page=99").content
     assert b"Page 1 of 2" in client.get("/jobs/?page=x").content
+
+
+def test_the_same_jobs_come_as_csv_in_which_no_name_is_a_formula(several) -> None:
+    answer = several.get("/jobs.csv?sort=ended&partition=dev-g")
+    assert answer["Content-Type"] == "text/csv; charset=utf-8"
+    head, line = b"".join(answer.streaming_content).decode().splitlines()
+    row = dict(zip(head.split(","), line.split(","), strict=True))
+    assert (row["job_id"], row["job_name"], row["class"]) == ("2", "'=SUM(A1)", "INEFFICIENT")
+    assert (row["avg_gpu_util_percent"], row["user"]) == ("22.0", "alice")
+
+
+@pytest.mark.parametrize(("name", "rows"), [("carol", 3), ("bob", 0), ("dave", 0), ("erin", 0)])
+def test_the_csv_holds_only_what_this_person_may_see(several, cast, name: str, rows: int) -> None:
+    client = Client()
+    client.force_login(User.objects.get(username=name))
+    assert len(b"".join(client.get("/jobs.csv").streaming_content).splitlines()) == 1 + rows
 
 
 def test_what_is_not_judged_yet_says_so(cast) -> None:

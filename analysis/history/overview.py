@@ -1,0 +1,120 @@
+"""What a set of runs adds up to: classes, hours, waste, and what advice saved or could have saved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from analysis.efficiency import EfficiencyClass
+
+
+@dataclass(frozen=True)
+class ClassShare:
+    """One class among the counted runs; fractions are 0..1 of all of them."""
+
+    name: EfficiencyClass
+    jobs: int
+    gpu_hours: float
+    jobs_fraction: float
+    hours_fraction: float
+
+
+@dataclass(frozen=True)
+class Sums:
+    """One class of runs as the database adds it up."""
+
+    name: str
+    jobs: int
+    gpu_hours: float
+    wasted_gpu_hours: float
+    potential_gpu_hours: float
+
+
+@dataclass(frozen=True)
+class Overview:
+    """Counted runs of a period; `uncounted` ran too short or failed by the system's fault.
+
+    `potential_gpu_hours` is what the advice on each run would have saved, `median_util` None where nothing was
+    measured.
+    """
+
+    jobs: int
+    uncounted: int
+    shares: tuple[ClassShare, ...]
+    gpu_hours: float
+    wasted_gpu_hours: float
+    potential_gpu_hours: float
+    median_util: float | None
+
+    @property
+    def wasted_fraction(self) -> float | None:
+        """The wasted part of the GPU-hours, 0..1."""
+        return self.wasted_gpu_hours / self.gpu_hours if self.gpu_hours else None
+
+
+def overview(sums: Iterable[Sums], uncounted: int, median_util: float | None) -> Overview:
+    """The classes in their order, each with its share, and what they add up to."""
+    by_name = {row.name: row for row in sums}
+    jobs = sum(row.jobs for row in by_name.values())
+    gpu_hours = sum(row.gpu_hours for row in by_name.values())
+    return Overview(
+        jobs=jobs,
+        uncounted=uncounted,
+        shares=tuple(
+            ClassShare(
+                EfficiencyClass(name),
+                row.jobs,
+                row.gpu_hours,
+                row.jobs / jobs,
+                row.gpu_hours / gpu_hours if gpu_hours else 0.0,
+            )
+            for name in EfficiencyClass
+            if (row := by_name.get(name.value))
+        ),
+        gpu_hours=gpu_hours,
+        wasted_gpu_hours=sum(row.wasted_gpu_hours for row in by_name.values()),
+        potential_gpu_hours=sum(row.potential_gpu_hours for row in by_name.values()),
+        median_util=median_util,
+    )
+
+
+Work = tuple[int, int, str, str]
+"""What makes runs the same work: user, project, cluster, script key."""
+
+
+@dataclass(frozen=True)
+class WorkRun:
+    """One run of some work; `recommended_gpus` is the advice its report gave, None for none on GPUs."""
+
+    work: Work
+    ended_at: datetime
+    gpus: int
+    gpu_hours: float
+    recommended_gpus: int | None
+
+
+@dataclass(frozen=True)
+class Followed:
+    """Runs that asked for no more GPUs than the last advice on the same work, and the GPU-hours that this saved."""
+
+    runs: int = 0
+    saved_gpu_hours: float = 0.0
+
+
+def followed(runs: Sequence[WorkRun], since: datetime) -> Followed:
+    """What following advice saved in the runs that ended at or after `since`; earlier ones only bring the advice.
+
+    A run is compared with the last run of the same work that was advised fewer GPUs, as long as its successors keep
+    to the advice; a dearer run saves nothing.
+    """
+    advised: dict[Work, WorkRun] = {}
+    kept, saved = 0, 0.0
+    for run in sorted(runs, key=lambda run: run.ended_at):
+        before = advised.get(run.work)
+        if before and run.gpus <= (before.recommended_gpus or 0) and run.ended_at >= since:
+            kept += 1
+            saved += max(before.gpu_hours - run.gpu_hours, 0.0)
+        if run.recommended_gpus is not None and run.recommended_gpus < run.gpus:
+            advised[run.work] = run
+    return Followed(kept, saved)

@@ -1,0 +1,114 @@
+"""Charts as shapes in a box of 0..WIDTH by 0..HEIGHT, drawn as SVG by `portal/_chart.html`.
+
+The box is stretched to the page, so labels stand beside it as text. Colours come from classes of the stylesheet:
+the content policy allows no inline style.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+WIDTH, HEIGHT = 1000.0, 200.0
+FILLED = 0.8
+"""The part of a step that its column fills; the rest keeps columns apart."""
+
+
+@dataclass(frozen=True)
+class Rect:
+    """One part of a column, in the colours of `css_class`."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    css_class: str
+
+
+@dataclass(frozen=True)
+class Column:
+    """One step: its parts, and what a pointer that rests on it is told."""
+
+    x: float
+    width: float
+    parts: tuple[Rect, ...]
+    text: str
+
+
+@dataclass(frozen=True)
+class Dot:
+    """One measured point of a line."""
+
+    x: float
+    y: float
+    text: str
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A title, the drawing, its axis in words, and the same numbers as a table."""
+
+    key: str
+    title: str
+    summary: str
+    top_label: str
+    first_label: str
+    last_label: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    columns: tuple[Column, ...] = ()
+    dots: tuple[Dot, ...] = ()
+    line: tuple[str, ...] = ()
+    guides: tuple[float, ...] = ()
+    legend: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.dots and not any(column.parts for column in self.columns)
+
+
+def nice_top(value: float) -> float:
+    """The next round number for the top of an axis.
+
+    >>> nice_top(0.0), nice_top(7.2), nice_top(23.0), nice_top(1040.0)
+    (1.0, 8.0, 25.0, 1500.0)
+    """
+    if value <= 0:
+        return 1.0
+    unit = 10.0 ** math.floor(math.log10(value))
+    return next(step * unit for step in (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10) if value <= step * unit)
+
+
+def columns(stacks: Sequence[Sequence[tuple[str, float]]], texts: Sequence[str], top: float) -> tuple[Column, ...]:
+    """A column for each stack of (css class, value), bottom part first."""
+    step = WIDTH / max(len(stacks), 1)
+    made = []
+    for index, (stack, text) in enumerate(zip(stacks, texts, strict=True)):
+        x, y, parts = step * (index + (1 - FILLED) / 2), HEIGHT, []
+        for css_class, value in stack:
+            height = HEIGHT * value / top
+            y -= height
+            if height > 0:
+                parts.append(Rect(round(x, 1), round(y, 2), round(step * FILLED, 1), round(height, 2), css_class))
+        made.append(Column(round(step * index, 1), round(step, 1), tuple(parts), text))
+    return tuple(made)
+
+
+def line(values: Sequence[float | None], texts: Sequence[str], top: float) -> tuple[tuple[str, ...], tuple[Dot, ...]]:
+    """The strokes between neighbouring values, broken where one is None, and a dot for each value.
+
+    >>> line([0.0, 50.0, None], ["a", "b", "c"], 100.0)[0]
+    ('166.7,200.0 500.0,100.0',)
+    """
+    step = WIDTH / max(len(values), 1)
+    strokes: list[list[str]] = [[]]
+    dots = []
+    for index, (value, text) in enumerate(zip(values, texts, strict=True)):
+        if value is None:
+            strokes.append([])
+            continue
+        x, y = round(step * (index + 0.5), 1), round(HEIGHT * (1 - value / top), 1)
+        strokes[-1].append(f"{x},{y}")
+        dots.append(Dot(x, y, text))
+    return tuple(" ".join(stroke) for stroke in strokes if len(stroke) > 1), tuple(dots)

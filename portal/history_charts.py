@@ -1,0 +1,101 @@
+"""The charts of the history and project pages, made from the steps of a period."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from analysis.efficiency import EfficiencyClass
+from analysis.history.selectors import Step
+from analysis.thresholds import LIMITS
+from portal.charts import HEIGHT, Chart, columns, line, nice_top
+from reports.layout import CLASS_NAMES
+from reports.numbers import counted, hours
+
+CLASS_LEGEND = tuple((name.value.lower(), CLASS_NAMES[name.value]) for name in EfficiencyClass)
+
+
+def step_name(start: datetime, step: str) -> str:
+    """A day or a week as its readers call it."""
+    return f"week of {start:%-d %b %Y}" if step == "week" else f"{start:%a %-d %b}"
+
+
+def charts(steps: Sequence[Step], step: str) -> list[Chart]:
+    """GPU-hours by class, median use, and wasted GPU-hours."""
+    names = [step_name(row.start, step) for row in steps]
+    return [_classes(steps, names), _median_use(steps, names), _waste(steps, names)]
+
+
+def _ends(names: Sequence[str]) -> dict[str, str]:
+    return {"first_label": names[0], "last_label": names[-1]}
+
+
+def _classes(steps: Sequence[Step], names: Sequence[str]) -> Chart:
+    totals = [sum(row.hours_by_class.values()) for row in steps]
+    top = nice_top(max(totals))
+    texts = [
+        f"{name}: {counted(row.jobs, 'job')}, {hours(total)} GPU-hours"
+        for name, row, total in zip(names, steps, totals, strict=True)
+    ]
+    order = [name.value for name in EfficiencyClass]
+    return Chart(
+        key="classes",
+        title="GPU-hours by class",
+        summary=f"Stacked columns: {hours(sum(totals))} GPU-hours in all, by class of their jobs.",
+        top_label=f"{top:,.10g} GPU-hours",
+        head=("", "Jobs", *(f"{CLASS_NAMES[name]}, GPU-hours" for name in order)),
+        rows=tuple(
+            (label, f"{row.jobs:,}", *(hours(row.hours_by_class.get(name, 0.0)) for name in order))
+            for label, row in zip(names, steps, strict=True)
+        ),
+        columns=columns(
+            [[(name.lower(), row.hours_by_class.get(name, 0.0)) for name in order] for row in steps], texts, top
+        ),
+        legend=tuple(
+            (css, label) for css, label in CLASS_LEGEND if any(row.hours_by_class.get(css.upper()) for row in steps)
+        ),
+        **_ends(names),
+    )
+
+
+def _median_use(steps: Sequence[Step], names: Sequence[str]) -> Chart:
+    values = [row.median_util for row in steps]
+    said = ["no measured job" if value is None else f"{value:.0f} %" for value in values]
+    strokes, dots = line(values, [f"{name}: {text}" for name, text in zip(names, said, strict=True)], 100.0)
+    bounds = (LIMITS.inefficient_percent, LIMITS.acceptable_percent, LIMITS.efficient_percent)
+    return Chart(
+        key="median",
+        title="Median GPU use",
+        summary="Line: the mean GPU use of the middle job, with the class boundaries at "
+        + ", ".join(f"{bound:.0f} %" for bound in bounds),
+        top_label="100 %",
+        head=("", "Median GPU use", "Jobs"),
+        rows=tuple((name, text, f"{row.jobs:,}") for name, text, row in zip(names, said, steps, strict=True)),
+        dots=dots,
+        line=strokes,
+        guides=tuple(HEIGHT * (1 - bound / 100) for bound in bounds),
+        legend=(("line", "Median"), ("guide", "Class boundaries at " + ", ".join(f"{b:.0f}" for b in bounds) + " %")),
+        **_ends(names),
+    )
+
+
+def _waste(steps: Sequence[Step], names: Sequence[str]) -> Chart:
+    used = [sum(row.hours_by_class.values()) for row in steps]
+    top = nice_top(max((row.wasted_gpu_hours for row in steps), default=0.0))
+    texts = [
+        f"{name}: {hours(row.wasted_gpu_hours)} of {hours(total)} GPU-hours wasted"
+        for name, row, total in zip(names, steps, used, strict=True)
+    ]
+    return Chart(
+        key="waste",
+        title="Wasted GPU-hours (estimate)",
+        summary=f"Columns: {hours(sum(row.wasted_gpu_hours for row in steps))} GPU-hours wasted in all.",
+        top_label=f"{top:,.10g} GPU-hours",
+        head=("", "Wasted, GPU-hours", "Used, GPU-hours"),
+        rows=tuple(
+            (name, hours(row.wasted_gpu_hours), hours(total))
+            for name, row, total in zip(names, steps, used, strict=True)
+        ),
+        columns=columns([[("wasted", row.wasted_gpu_hours)] for row in steps], texts, top),
+        **_ends(names),
+    )

@@ -1,0 +1,43 @@
+"""The main navigation: which pages it names, and which of them a person is on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django import template
+
+register = template.Library()
+
+
+@dataclass(frozen=True)
+class Place:
+    """One page of the navigation; `holds` are the names of the addresses that belong under it."""
+
+    label: str
+    url_name: str
+    holds: frozenset[str]
+
+
+PLACES = (
+    Place("Dashboard", "dashboard", frozenset({"dashboard"})),
+    Place("Jobs", "my-jobs", frozenset({"my-jobs", "job"})),
+    Place("History", "history", frozenset({"history"})),
+    Place("Projects", "projects", frozenset({"projects", "project"})),
+    Place("Learn", "learn", frozenset({"learn", "lesson"})),
+    Place("Settings", "settings", frozenset({"settings"})),
+    Place("About", "about", frozenset({"about"})),
+)
+STAFF_PLACES = (
+    Place("Edit lessons", "lessons", frozenset({"lessons", "start-lesson", "edit-lesson", "lesson-history"})),
+    Place("Outbox", "outbox", frozenset({"outbox"})),
+)
+
+
+@register.inclusion_tag("portal/_navigation.html", takes_context=True)
+def navigation(context: dict[str, Any]) -> dict[str, Any]:
+    """The links, the present one marked."""
+    request = context.get("request")
+    match = getattr(request, "resolver_match", None)
+    is_staff = getattr(getattr(request, "user", None), "is_staff", False)
+    return {"places": PLACES + (STAFF_PLACES if is_staff else ()), "here": match.url_name if match else ""}

@@ -1,0 +1,17 @@
+"""About: what is measured, how it is judged, and who sees it."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from analysis.thresholds import LIMITS, RULES_VERSION
+from reports.wording import TITLES
+
+
+@require_GET
+def about(request: HttpRequest) -> HttpResponse:
+    """Open to everyone, signed in or not: there is nothing in it about anyone."""
+    context = {"limits": LIMITS, "rules_version": RULES_VERSION, "titles": TITLES.values()}
+    return render(request, "portal/about.html", context)

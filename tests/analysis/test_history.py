@@ -1,0 +1,166 @@
+"""What runs add up to over time: classes, waste, medians, findings, and advice that was followed."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from analysis.efficiency import EfficiencyClass
+from analysis.history.overview import WorkRun, followed
+from analysis.history.periods import Period, last_days, month, month_before
+from analysis.history.selectors import (
+    best_advice,
+    followed_in,
+    frequent_findings,
+    overview_of,
+    steps_of,
+    trend_of,
+    use_by_weekday,
+)
+from analysis.history.trend import median_of_counts
+from jobs.models import Job
+from jobs.services import record_job
+from metrics.services import record_node_summary
+from tests.payloads import job_record, node_payload
+
+NOW = datetime(2026, 11, 20, 12, 30, tzinfo=UTC)
+DAY = timedelta(days=1)
+WORK = (1, 1, "lumi", "key")
+
+
+TWO_OF_EIGHT = [80.0, 80.0, *[0.0] * 6]
+
+
+def run(job_id: int, util: float | list[float], days_ago: int, hours: float = 2.0, **record: object) -> None:
+    """A run of eight GPUs, all at `util` percent or each at its own, that ended a minute before NOW or days earlier."""
+    ended = NOW - timedelta(days=days_ago, minutes=1)
+    times = {"started_at": (ended - timedelta(hours=hours)).isoformat(), "ended_at": ended.isoformat()}
+    record_job(job_record(job_id=job_id, walltime_used_s=hours * 3600, **times, **record))
+    utils = util if isinstance(util, list) else [util] * 8
+    record_node_summary(node_payload(utils, job_id=job_id, **times))
+
+
+def judge() -> None:
+    call_command("analyse_job", "--due", stdout=StringIO())
+
+
+@pytest.fixture
+def runs(db) -> None:
+    """90 % today and yesterday, 20 % eight days ago, 0 % forty days ago; and one too short to count."""
+    run(1, 90.0, 0)
+    run(2, 90.0, 1)
+    run(3, TWO_OF_EIGHT, 8)
+    run(4, 0.0, 40)
+    run(5, 0.0, 1, hours=0.05)
+    judge()
+
+
+def test_a_period_adds_up_and_leaves_short_runs_out(runs) -> None:
+    seen = overview_of(Job.objects.all(), last_days(NOW, 30))
+    assert (seen.jobs, seen.uncounted) == (3, 1)
+    assert [(share.name, share.jobs) for share in seen.shares] == [
+        (EfficiencyClass.EFFICIENT, 2),
+        (EfficiencyClass.INEFFICIENT, 1),
+    ]
+    # Eight GPUs are four modules: 4 x 2 h each.
+    assert seen.gpu_hours == pytest.approx(24.0)
+    # 8 x 0.1 + 8 x 0.1 + 8 x 0.8
+    assert seen.wasted_gpu_hours == pytest.approx(8.0)
+    assert seen.wasted_fraction == pytest.approx(1 / 3)
+    assert seen.median_util == pytest.approx(90.0)
+
+
+def test_nothing_adds_up_to_nothing(db) -> None:
+    seen = overview_of(Job.objects.all(), last_days(NOW, 7))
+    assert (seen.jobs, seen.shares, seen.median_util, seen.wasted_fraction) == (0, (), None, None)
+
+
+def test_every_day_is_a_step_and_empty_ones_too(runs) -> None:
+    steps = steps_of(Job.objects.all(), last_days(NOW, 7))
+    assert [step.jobs for step in steps] == [0, 0, 0, 0, 0, 1, 1]
+    assert steps[-1].hours_by_class == {"EFFICIENT": pytest.approx(8.0)}
+    assert [step.median_util for step in steps[-3:]] == [None, 90.0, 90.0]
+    weeks = steps_of(Job.objects.all(), last_days(NOW, 90))
+    assert sum(step.jobs for step in weeks) == 4
+
+
+def test_findings_are_counted_where_they_cost_most(runs) -> None:
+    found = frequent_findings(Job.objects.all(), last_days(NOW, 90))
+    assert found[0].code == "no_gpu_use"
+    assert (found[0].jobs, found[0].wasted_gpu_hours) == (1, pytest.approx(8.0))
+    assert found == sorted(found, key=lambda row: -row.wasted_gpu_hours)
+
+
+def test_use_by_weekday_and_hour_of_the_start(runs) -> None:
+    # 2026-11-20 and 2026-11-19 are a Friday and a Thursday; both runs began at 10:30 UTC.
+    assert use_by_weekday(Job.objects.all(), last_days(NOW, 7)) == {(5, 10): (1, 90.0), (4, 10): (1, 90.0)}
+
+
+def test_a_few_jobs_tell_no_trend_and_many_rising_ones_do(db) -> None:
+    for week in range(12):
+        run(100 + week, 10.0 + 7 * week, 7 * (11 - week))
+    judge()
+    rising = trend_of(Job.objects.all(), NOW)
+    assert (rising.direction.value, rising.points_a_week) == ("improving", pytest.approx(7.0))
+    few = trend_of(Job.objects.filter(job_id__gte=109), NOW)
+    assert (few.direction.value, few.points_a_week) == ("too few jobs", None)
+
+
+def test_the_advice_that_would_save_most_comes_with_its_latest_job(runs) -> None:
+    (best,) = best_advice(Job.objects.all(), last_days(NOW, 30), 3)
+    assert (best.kind, best.jobs, best.latest_pk) == ("gpus", 1, Job.objects.get(job_id=3).pk)
+    assert best.potential_gpu_hours > 0
+
+
+def test_the_queries_do_not_grow_with_the_runs(db) -> None:
+    counts = []
+    for first in (1, 10):
+        for job_id in range(first, first * 10):
+            run(job_id, 20.0, job_id % 20)
+        judge()
+        period, everyone = last_days(NOW, 30), Job.objects.all()
+        with CaptureQueriesContext(connection) as queries:
+            overview_of(everyone, period)
+            steps_of(everyone, period)
+            trend_of(everyone, NOW)
+            frequent_findings(everyone, period)
+            best_advice(everyone, period, 3)
+            followed_in(everyone, period)
+        counts.append(len(queries))
+    assert counts[0] == counts[1]
+
+
+def work_run(day: int, gpus: int, hours: float, advised: int | None = None) -> WorkRun:
+    return WorkRun(WORK, NOW + day * DAY, gpus, hours, advised)
+
+
+def test_advice_is_followed_by_runs_of_the_same_work_that_ask_for_no_more() -> None:
+    first = work_run(0, 8, 8.0, advised=2)
+    # Two runs on 2 GPUs took 3 and 9 GPU-hours instead of 8: 5 saved, and a dearer run saves nothing.
+    seen = followed([first, work_run(1, 2, 3.0), work_run(2, 2, 9.0), work_run(3, 4, 1.0)], since=NOW)
+    assert (seen.runs, seen.saved_gpu_hours) == (2, 5.0)
+    assert followed([first, work_run(1, 2, 3.0)], since=NOW + 2 * DAY).runs == 0
+    assert followed([work_run(0, 2, 3.0), work_run(1, 2, 3.0)], since=NOW).runs == 0
+
+
+def test_months_and_days_begin_at_local_midnight() -> None:
+    assert month(NOW).start == datetime(2026, 11, 1, tzinfo=UTC)
+    assert (month_before(NOW).start, month_before(NOW).end) == (
+        datetime(2026, 10, 1, tzinfo=UTC),
+        datetime(2026, 11, 1, tzinfo=UTC),
+    )
+    assert len(last_days(NOW, 30).steps()) == 30
+    assert Period(NOW - DAY, NOW, "day").steps() == (
+        datetime(2026, 11, 19, tzinfo=UTC),
+        datetime(2026, 11, 20, tzinfo=UTC),
+    )
+
+
+def test_the_median_of_counted_values() -> None:
+    assert median_of_counts({10.0: 1, 90.0: 3}) == 90.0
+    assert median_of_counts({10.0: 2, 90.0: 1}) == 10.0

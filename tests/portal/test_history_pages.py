@@ -1,0 +1,130 @@
+"""Dashboard, history, projects, about: who sees what, what an empty page says, and what a page costs."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.db import OperationalError, connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from analysis.thresholds import RULES_VERSION
+from jobs.models import Project
+
+PAGES = ("/", "/history/", "/projects/project_465000001/")
+
+
+@pytest.fixture
+def recent(reported) -> None:
+    """Two jobs of alice's that ended an hour ago."""
+    ended = timezone.now() - timedelta(hours=1)
+    reported(1, 2, ended_at=ended.isoformat(), started_at=(ended - timedelta(hours=2)).isoformat())
+
+
+def text(client: Client, path: str) -> str:
+    answer = client.get(path)
+    assert answer.status_code == 200, path
+    return answer.content.decode()
+
+
+def test_the_dashboard_of_someone_without_jobs_says_what_will_come(cast) -> None:
+    page = text(cast("dave"), "/")
+    assert "No jobs yet" in page
+    assert "within minutes" in page
+
+
+def test_the_dashboard_adds_up_this_month_and_names_the_best_advice(cast, recent) -> None:
+    answer = cast("alice").get("/")
+    this_month = answer.context["months"][0]["sum"]
+    # Two runs of 8 GPUs for two hours: 2 x 8.0 billed, 22 % used.
+    assert (this_month.jobs, this_month.gpu_hours) == (2, pytest.approx(16.0))
+    assert this_month.wasted_gpu_hours == pytest.approx(16.0 * 0.78)
+    (advice,) = answer.context["advice"]
+    assert (advice.jobs, advice.potential_gpu_hours) == (2, pytest.approx(12.0))
+    assert advice.diff[0] == "--gpus-per-node=8 -> --gpus-per-node=2"
+    assert "could save" in answer.content.decode()
+
+
+def test_a_pi_finds_only_own_jobs_on_the_dashboard_and_may_look_at_all_in_the_history(cast, recent) -> None:
+    carol = cast("carol")
+    assert "No jobs yet" in text(carol, "/")
+    assert "No counted job" in text(carol, "/history/")
+    assert carol.get("/history/?of=all").context["sum"].jobs == 2
+    assert cast("dave").get("/history/?of=all").context["sum"].jobs == 0
+
+
+@pytest.mark.parametrize("days", ["7", "30", "90", "365", "5", "x", ""])
+def test_the_history_of_any_time_shows_charts_with_the_same_numbers_as_a_table(cast, recent, days: str) -> None:
+    answer = cast("alice").get(f"/history/?days={days}")
+    classes = answer.context["charts"][0]
+    assert classes.summary == "Stacked columns: 16.0 GPU-hours in all, by class of their jobs."
+    assert sum(int(row[1]) for row in classes.rows) == 2
+    assert 'href="/jobs/?finding=idle_gpus"' in answer.content.decode()
+
+
+def test_no_page_has_inline_style_or_script(cast, recent) -> None:
+    for path in (*PAGES, "/projects/", "/about/", "/jobs/"):
+        page = text(cast("alice"), path)
+        assert " style=" not in page
+        assert "<script" not in page
+
+
+def test_a_member_sees_the_own_part_of_a_project_and_the_pi_all_with_its_members(cast, recent) -> None:
+    path = "/projects/project_465000001/"
+    assert cast("alice").get(path).context["sum"].jobs == 2
+    bob = cast("bob").get(path)
+    assert (bob.context["sum"].jobs, bob.context["members"]) == (0, [])
+    carol = cast("carol").get(path)
+    rows = [(member.username, member.role, member.jobs) for member in carol.context["members"]]
+    assert rows == [("alice", "Member", 2), ("bob", "Member", 0), ("carol", "PI", 0)]
+    assert carol.context["members"][0].mean_util == pytest.approx(22.0)
+
+
+@pytest.mark.parametrize("name", ["dave", "erin"])
+def test_a_project_of_others_is_answered_like_one_that_does_not_exist(cast, recent, name: str) -> None:
+    assert cast(name).get("/projects/project_465000001/").status_code == 404
+    assert cast(name).get("/projects/project_465000099/").status_code == 404
+
+
+def test_the_list_of_projects_names_the_role(cast) -> None:
+    assert "You are PI." in text(cast("carol"), "/projects/")
+    assert "No project" in text(cast("dave"), "/projects/")
+
+
+def test_a_membership_that_ended_ends_the_access_at_the_next_request(cast, recent) -> None:
+    carol = cast("carol")
+    assert carol.get("/projects/project_465000001/").status_code == 200
+    Project.objects.get().memberships.filter(user__username="carol").delete()
+    assert carol.get("/projects/project_465000001/").status_code == 404
+    assert carol.get("/jobs/lumi/1/").status_code == 404
+
+
+def test_about_is_open_and_tells_the_thresholds_in_force(db) -> None:
+    page = text(Client(), "/about/")
+    assert "70 % or more" in page
+    assert RULES_VERSION in page
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_costs_the_same_queries_for_two_jobs_and_for_forty(cast, recent, reported, path: str) -> None:
+    client, counts = cast("alice"), []
+    for more in ((), range(3, 41)):
+        if more:
+            ended = timezone.now() - timedelta(hours=3)
+            reported(*more, ended_at=ended.isoformat(), started_at=(ended - timedelta(hours=2)).isoformat())
+        with CaptureQueriesContext(connection) as queries:
+            assert client.get(path).status_code == 200
+        counts.append(len(queries))
+    assert counts[0] == counts[1]
+
+
+def test_a_database_that_is_away_is_a_page_that_says_so(cast, monkeypatch: pytest.MonkeyPatch) -> None:
+    def away(*_: object) -> None:
+        raise OperationalError("connection refused")
+
+    monkeypatch.setattr("portal.views.history.overview_of", away)
+    answer = cast("alice").get("/history/")
+    assert (answer.status_code, answer["Retry-After"]) == (503, "30")
+    assert "connection refused" not in answer.content.decode()
