@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 
-import pytest
 import redis
 from django.core.cache import cache
 from django.test import Client
@@ -14,11 +13,6 @@ from jobs.services import record_job
 from tests.parts import missing
 from tests.payloads import job_record
 from tests.portal.conftest import PASSWORD
-
-
-@pytest.fixture(autouse=True)
-def no_attempts_yet() -> None:
-    cache.clear()
 
 
 def test_the_start_leads_to_sign_in_and_then_to_my_jobs(cast) -> None:
