@@ -108,7 +108,8 @@ def record_directory(directory: Directory, *, is_forced: bool = False) -> Direct
     """
     with transaction.atomic():
         named = {user for members in directory.roles.values() for user in members}
-        users = _named(User, "username", named | set(directory.subjects) | {user for user, _ in directory.grants})
+        named |= {*directory.subjects, *directory.emails, *(user for user, _ in directory.grants)}
+        users = _named(User, "username", named)
         projects = _named(Project, "name", set(directory.roles))
         # A second import of the same projects waits here for the first.
         list(Project.objects.select_for_update().filter(name__in=directory.roles).order_by("pk").values_list("pk"))
@@ -116,9 +117,10 @@ def record_directory(directory: Directory, *, is_forced: bool = False) -> Direct
         Project.objects.filter(pk__in=[project.pk for project in projects.values()]).update(is_listed=True)
         _follow_listed(touched | {project.pk for project in projects.values()})
         relinked = _link(directory, users) if directory.links_identities else 0
-        for name, email in directory.emails.items():
-            if name in users and users[name].email != email:
-                User.objects.filter(pk=users[name].pk).update(email=email)
+        readdressed = [users[name] for name, email in directory.emails.items() if users[name].email != email]
+        for user in readdressed:
+            user.email = directory.emails[user.username]
+        User.objects.bulk_update(readdressed, ["email"], batch_size=500)
         if directory.grants_roles:
             replace_grants(directory.source, {(users[name].pk, role) for name, role in directory.grants})
     return DirectoryChange(len(projects), sum(map(len, directory.roles.values())), began, ended, relinked)
@@ -187,8 +189,8 @@ def _link(directory: Directory, users: dict[str, User]) -> int:
     lost = User.objects.filter(losing, oidc_subject__isnull=False)
     gone = lost.exclude(pk__in=changed).count()
     lost.update(oidc_subject=None, linked_by="", session_epoch=F("session_epoch") + 1)
-    for pk, subject in changed.items():
-        User.objects.filter(pk=pk).update(oidc_subject=subject, linked_by=directory.source)
+    linked = [User(pk=pk, oidc_subject=subject, linked_by=directory.source) for pk, subject in changed.items()]
+    User.objects.bulk_update(linked, ["oidc_subject", "linked_by"], batch_size=500)
     return len(changed) + gone
 
 

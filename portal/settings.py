@@ -89,7 +89,11 @@ DATABASES = {
 }
 # Counts sign-in attempts over all processes; nothing is lost with it.
 CACHES = {
-    "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}
+    "default": {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": REDIS_URL,
+        "OPTIONS": {"serializer": "portal.cache_format.JsonFormat", "socket_timeout": 2, "socket_connect_timeout": 2},
+    }
     if REDIS_URL
     else {
         "BACKEND": "django.core.cache.backends.filebased.FileBasedCache",

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from django.contrib.auth import get_user_model
+from django.core.cache import cache
 from django.core.management import call_command
 from django.test import Client
 
@@ -19,6 +20,12 @@ from tests.payloads import gpu, job_record, node_payload
 PASSWORD = "a password of the cast"
 STAFF = {"erin": {"is_staff": True, "is_superuser": True}}
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--disable-sync"]
+
+
+@pytest.fixture(autouse=True)
+def no_attempts_yet() -> None:
+    """Every test comes from the same address; none pays for the attempts of another."""
+    cache.clear()
 
 
 @pytest.fixture

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from django.core.cache import cache
 
 from jobs.models import User
 from portal.oidc import provider as provider_module
@@ -46,7 +45,6 @@ def canaille(live_server, settings, tmp_path: Path) -> Iterator[str]:
         policy["DIRECTIVES"]["form-action"] += form_targets(settings.OIDC_PROVIDER)
         settings.CONTENT_SECURITY_POLICY = policy
         provider_module._discovered.clear()
-        cache.clear()
         yield issuer
     finally:
         process.terminate()

@@ -8,7 +8,6 @@ from urllib.parse import parse_qs, urlsplit
 
 import jwt
 import pytest
-from django.core.cache import cache
 from django.core.management import CommandError, call_command
 from django.test import Client
 
@@ -39,7 +38,6 @@ def idp(settings, db) -> Iterator[FakeProvider]:
     settings.AUTHENTICATION_BACKENDS = ["portal.oidc.backend.ProviderBackend"]
     User.objects.create_user("alice", password=PASSWORD, oidc_subject=server.subject, email="old@example.org")
     provider_module._discovered.clear()
-    cache.clear()
     yield server
     server.stop()
 
