@@ -12,8 +12,10 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 PAGES = {
-    "": "/sign-in/ /api/docs/",
-    "alice": "/jobs/ /jobs/lumi/123456/ /jobs/lumi/999/ /learn/ /learn/timeout/ /learn/nothing/ /settings/",
+    "": "/sign-in/ /about/ /api/docs/",
+    "alice": "/ /jobs/ /jobs/?q=123 /jobs/lumi/123456/ /jobs/lumi/999/ /history/ /projects/ "
+    "/projects/project_465000001/ /learn/ /learn/timeout/ /learn/nothing/ /settings/",
+    "carol": "/projects/project_465000001/",
     "erin": "/lessons/ /lessons/timeout/en/ /lessons/timeout/en/history/ /support/outbox/",
 }
 

@@ -5,6 +5,7 @@ Every daemon runs in the foreground as a child of the tests, so nothing outlives
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -211,7 +212,8 @@ class Cluster:
         for name in sorted(self.daemons, key=lambda name: not name.startswith("slurm")):
             end(self.daemons[name])
         for pid in pids_of(f"SLURM_CONF={self.top}/slurm.conf"):
-            os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         shutil.rmtree(self.top, ignore_errors=True)
 
 

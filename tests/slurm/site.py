@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -157,7 +158,8 @@ class Site:
         slurmd.wait()
         on_node = pids_of(f"SLURM_CONF={self.top}/slurm.conf", f"SLURMD_NODENAME={node}")
         for pid in {*on_node, *self.samplers(node)}:
-            os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         for path in self.top.glob(f"nodes/{node}/state/jobs/*/job"):
             statefile.save(str(path), statefile.read(str(path)) | {"boot_id": "the one before"})
 
