@@ -45,6 +45,12 @@ CHUNK = 512
 """GPUs that are unpacked at once: enough to be quick, few enough that their copies weigh little."""
 
 
+HOST_REPORT_COLUMNS = (
+    *("cores_allocated", "busy_cores_avg", "ranks", "threads_per_rank", "peak_memory_gb", "memory_limit_gb"),
+    *("iowait_fraction", "oom_kills"),
+)
+
+
 def token_digest(secret: str) -> str:
     """What is stored of a token. A random secret of 256 bits needs no slow hash: there is nothing to guess."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
@@ -80,13 +86,19 @@ def revisions(job_ids: Sequence[int]) -> dict[Key, tuple[int, int]]:
     return {(row["cluster"], row["job_id"], row["attempt"]): (row["revision"], row["final"]) for row in rows}
 
 
-def gpu_rows(key: Key) -> list[dict[str, object]]:
-    """One mapping a GPU of the run, by node and GPU: the measured columns, without timelines."""
+def gpu_rows(key: Key, limit: int | None = None) -> list[dict[str, object]]:
+    """One mapping a GPU of the run, by node and GPU: the measured columns, without timelines; the first `limit`."""
     rows = GpuSummary.objects.filter(summary__in=node_summaries(key)).order_by("summary__node", "gpu_id")
     return [
         {"job_id": key[1], "node": row.pop("summary__node"), **row}
-        for row in rows.values("summary__node", *GPU_REPORT_COLUMNS)
+        for row in rows.values("summary__node", *GPU_REPORT_COLUMNS)[:limit]
     ]
+
+
+def host_rows(key: Key, limit: int) -> list[dict[str, object]]:
+    """One mapping a node of the run, by name: the host side as measured; the first `limit`."""
+    rows = CpuSummary.objects.filter(summary__in=node_summaries(key)).order_by("summary__node")
+    return list(rows.values("summary__node", *HOST_REPORT_COLUMNS)[:limit])
 
 
 def run_metrics(key: Key) -> RunMetrics:

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from django.contrib.auth.decorators import login_required
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_GET
 
 from education.selectors import current_lessons
+from jobs.models import Job
 from jobs.selectors import visible_jobs
+from metrics.selectors import gpu_rows, host_rows
 from portal.access import visible_report, visible_run
-from portal.links import figure_url, report_url
+from portal.links import figure_url, job_url, report_url
 from reports.layout import layout
 from reports.lessons import with_lessons
 from reports.selectors import report_row, report_value
 from reports.services.formats import FORMATS, figure
+
+GPUS_SHOWN_MAX, NODES_SHOWN_MAX, RUNS_SHOWN_MAX = 64, 16, 5
 
 
 @require_GET
@@ -26,21 +31,36 @@ def job(request: HttpRequest, cluster: str, job_id: int) -> HttpResponse:
     row = report_row(run)
     report = with_lessons(report_value(row), current_lessons()) if row else None
     attempts = visible_jobs(request.user).filter(cluster=cluster, job_id=job_id).order_by("attempt")
-    return render(
-        request,
-        "portal/job.html",
-        {
-            "run": run,
-            "is_portal": True,
-            "attempts": attempts,
-            "page": layout(report) if report else None,
-            "figures": [
-                {"url": figure_url(run, name), "text": text}
-                for name, text in (report.figure_texts if report else {}).items()
-            ],
-            "downloads": {name: report_url(run, name) for name in FORMATS} if report else {},
-        },
-    )
+    context = {"run": run, "is_portal": True, "attempts": attempts}
+    if report:
+        texts = report.figure_texts.items()
+        context |= {
+            "page": layout(report),
+            "figures": [{"url": figure_url(run, name), "text": text} for name, text in texts],
+            "downloads": {name: report_url(run, name) for name in FORMATS},
+            **_details(run),
+            "same_work": _same_work(run, visible_jobs(request.user)),
+        }
+    return render(request, "portal/job.html", context)
+
+
+def _details(run: Job) -> dict[str, object]:
+    """Every GPU and host, as many as a page can show; the API has them all."""
+    key = (run.cluster, run.job_id, run.attempt)
+    gpus = gpu_rows(key, GPUS_SHOWN_MAX + 1)
+    hosts = host_rows(key, NODES_SHOWN_MAX)
+    return {"gpus": gpus[:GPUS_SHOWN_MAX], "has_more_gpus": len(gpus) > GPUS_SHOWN_MAX, "hosts": hosts}
+
+
+def _same_work(run: Job, visible: QuerySet[Job]) -> list[Job]:
+    """The latest other runs of the same work, by the fingerprint of name and shape, beside this one."""
+    if not run.script_key:
+        return []
+    same = visible.filter(user=run.user, project=run.project, cluster=run.cluster, script_key=run.script_key)
+    others = list(same.exclude(pk=run.pk).select_related("efficiency").order_by("-ended_at", "-pk")[:RUNS_SHOWN_MAX])
+    for other in others:
+        other.url = job_url(other)
+    return others
 
 
 @require_GET

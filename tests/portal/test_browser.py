@@ -28,7 +28,7 @@ def test_from_sign_in_to_the_report_and_out_again(browser, live_server, reported
     page.fill("#id_username", "alice")
     page.fill("#id_password", PASSWORD)
     page.click("text=Sign in >> nth=-1")
-    assert page.text_content("h1") == "My jobs"
+    assert page.text_content("h1") == "Dashboard"
     assert page.evaluate(OVERFLOW) == 0
 
     page.click("text=123456")
@@ -88,4 +88,18 @@ def test_mail_choices_are_saved_and_ended_without_javascript(browser, live_serve
     assert page.text_content("h1") == "No more mail"
     page.goto(f"{live_server.url}/settings/")
     assert page.is_checked("input[value=off]")
+    context.close()
+
+
+def test_the_advised_options_are_copied_as_lines_for_the_batch_script(browser, live_server, reported, cast) -> None:
+    reported()
+    context = browser.new_context(base_url=live_server.url, permissions=["clipboard-read", "clipboard-write"])
+    session = cast("alice").cookies["sessionid"].value
+    context.add_cookies([{"name": "sessionid", "value": session, "url": live_server.url}])
+    page = context.new_page()
+    page.goto("/jobs/lumi/123456/")
+    page.click("text=Copy the new options")
+    page.wait_for_selector("text=Copied")
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied == "#SBATCH --gpus-per-node=2\n#SBATCH --ntasks-per-node=2"
     context.close()

@@ -91,3 +91,24 @@ def test_the_page_costs_the_same_queries_for_one_node_and_for_fifty(cast, report
             assert client.get(f"/jobs/lumi/{job_id}/").status_code == 200
         counts.append(len(queries))
     assert counts[0] == counts[1]
+
+
+def test_every_gpu_and_host_stands_in_a_table(cast, reported) -> None:
+    reported()
+    answer = cast("alice").get("/jobs/lumi/123456/")
+    uses = [(gpu["node"], gpu["gpu_id"], gpu["avg_util"]) for gpu in answer.context["gpus"]]
+    assert uses[:3] == [("nid005123", 0, 88.0), ("nid005123", 1, 88.0), ("nid005123", 2, 0.0)]
+    page = answer.content.decode()
+    assert "14.2 of 64 GB" in page
+    assert "7.9 of 56" in page
+    assert "all of them as data" not in page
+
+
+def test_other_runs_of_the_same_work_stand_beside_it(cast, reported) -> None:
+    reported(1, 2, script_key="hmac:same")
+    reported(3, script_key="hmac:other")
+    reported(4)
+    client = cast("alice")
+    assert [run.job_id for run in client.get("/jobs/lumi/1/").context["same_work"]] == [2]
+    assert client.get("/jobs/lumi/3/").context["same_work"] == []
+    assert client.get("/jobs/lumi/4/").context["same_work"] == []
