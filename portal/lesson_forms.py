@@ -21,6 +21,7 @@ from education.lesson import (
     LessonContent,
     Link,
 )
+from reports.wording import TITLES
 
 EMPTY_LINKS = 2
 """Empty rows offered after the links there are."""
@@ -48,7 +49,7 @@ class LessonForm(forms.Form):
     micro = Text(
         label="Micro-lesson",
         max_length=MICRO_CHARACTERS_MAX,
-        widget=forms.Textarea(attrs={"rows": 4}),
+        widget=forms.Textarea(attrs={"rows": 6}),
         help_text="Two or three sentences of plain text. Reports, mail and the job page show them.",
     )
     explanation = Text(
@@ -117,7 +118,7 @@ LinkFormSet = forms.formset_factory(
 class TranslationForm(forms.Form):
     """Which lesson to begin in which other language."""
 
-    code = forms.ChoiceField(label="Lesson", choices=[(code.value, code.value) for code in FindingCode])
+    code = forms.ChoiceField(label="Lesson", choices=[(code.value, TITLES[code]) for code in FindingCode])
     language = forms.ChoiceField(choices=[item for item in LANGUAGES.items() if item[0] != DEFAULT_LANGUAGE])
 
 

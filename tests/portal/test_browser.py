@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from education.services.seeding import store_seeds
 from jobs.models import User
 from reports.services.links import opt_out_address
 from tests.portal.conftest import PASSWORD
@@ -47,6 +48,45 @@ def test_from_sign_in_to_the_report_and_out_again(browser, live_server, reported
     page.click("text=Sign out")
     assert page.text_content("h1") == "Sign in"
     assert said == []
+    page.close()
+
+
+def open_editor(page, live_server) -> None:
+    """Store the lessons and sign in as staff, on the way to one lesson's editor."""
+    store_seeds()
+    page.goto(f"{live_server.url}/sign-in/?next=/lessons/overscaling/en/")
+    page.fill("#id_username", "erin")
+    page.fill("#id_password", PASSWORD)
+    page.click("main button")
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_staff_edit_a_lesson_with_a_live_preview(browser, live_server, cast, width: int) -> None:
+    page = browser.new_page(viewport={"width": width, "height": 900})
+    said: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    open_editor(page, live_server)
+    page.fill("#id_explanation", "Now with **strong** words <script>alert(1)</script>")
+    page.wait_for_selector("#lesson-preview strong")
+    assert "<script>alert(1)</script>" in page.text_content("#lesson-preview")
+    page.click("#lesson-form button:not([name])")
+    assert "Saved" in page.text_content(".notice")
+    for path in ("/lessons/overscaling/en/", "/lessons/overscaling/en/history/", "/lessons/", "/learn/?q=gpu"):
+        page.goto(live_server.url + path)
+        assert page.evaluate(OVERFLOW) == 0
+    page.goto(f"{live_server.url}/learn/overscaling/")
+    assert page.text_content(".prose strong") == "strong"
+    assert said == []
+    page.close()
+
+
+def test_without_scripts_the_preview_button_does_the_same(browser, live_server, cast) -> None:
+    page = browser.new_context(java_script_enabled=False).new_page()
+    open_editor(page, live_server)
+    page.fill("#id_explanation", "Now with **strong** words")
+    page.click("button[name=preview]")
+    assert page.inner_text("#lesson-preview strong") == "strong"
+    assert page.input_value("#id_explanation") == "Now with **strong** words"
     page.close()
 
 

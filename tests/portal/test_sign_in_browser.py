@@ -109,5 +109,5 @@ def test_an_identity_without_an_account_is_told_why(browser, live_server, canail
 
     User.objects.create_user("frank", oidc_subject="frank@myaccessid.org")
     page.click("a.button >> text=Try again")
-    page.wait_for_url(f"{live_server.url}/jobs/")
+    page.wait_for_url(f"{live_server.url}/")
     page.close()

@@ -76,7 +76,7 @@ def test_a_linked_identity_comes_in_and_goes_where_it_wanted(idp: FakeProvider, 
     assert b"alice" in client.get("/jobs/").content
     assert User.objects.get().email == "alice@example.org"
     assert idp.secrets_in_body == [""], "the secret goes as HTTP Basic"
-    assert signed_in(idp, Client(), "?next=https://evil.example/")["Location"] == "/jobs/"
+    assert signed_in(idp, Client(), "?next=https://evil.example/")["Location"] == "/"
 
 
 def test_userinfo_may_be_a_signed_token_and_the_secret_go_in_the_body(idp: FakeProvider) -> None:
@@ -99,7 +99,7 @@ def test_endpoints_may_be_named_instead_of_discovered(idp: FakeProvider, setting
 
 def test_the_identifier_is_compared_without_regard_to_case(idp: FakeProvider) -> None:
     idp.subject = "ABC@MyAccessID.org"
-    assert signed_in(idp, Client())["Location"] == "/jobs/"
+    assert signed_in(idp, Client())["Location"] == "/"
 
 
 REFUSED = {
@@ -154,12 +154,12 @@ def test_an_answer_of_another_issuer_is_refused(idp: FakeProvider) -> None:
     state = started(idp, client)
     given = {"code": "c", "state": state}
     assert client.get("/sign-in/callback/", given | {"iss": "https://other.example"}).status_code == 403
-    assert client.get("/sign-in/callback/", given | {"iss": idp.issuer})["Location"] == "/jobs/"
+    assert client.get("/sign-in/callback/", given | {"iss": idp.issuer})["Location"] == "/"
 
 
 def test_two_audiences_are_fine_when_this_portal_is_the_party(idp: FakeProvider) -> None:
     idp.claims = {"aud": [CLIENT_ID, "other"], "azp": CLIENT_ID}
-    assert signed_in(idp, Client())["Location"] == "/jobs/"
+    assert signed_in(idp, Client())["Location"] == "/"
 
 
 def test_the_test_identity_of_myaccessid_never_comes_in(idp: FakeProvider) -> None:
@@ -346,7 +346,7 @@ def test_groups_give_portal_roles_anew_at_each_sign_in(idp: FakeProvider, settin
 @pytest.mark.parametrize("email", [None, 7, "no address", "a@b\r\nBcc: c@d", "x" * 250 + "@example.org"])
 def test_an_address_that_is_none_is_not_taken_over(idp: FakeProvider, email: object) -> None:
     idp.userinfo = {"email": email}
-    assert signed_in(idp, Client())["Location"] == "/jobs/"
+    assert signed_in(idp, Client())["Location"] == "/"
     assert User.objects.get().email == "old@example.org"
 
 
