@@ -51,7 +51,7 @@ class Source:
         self.gpus = gpus
 
     def tick(self, dt_s: float) -> None:
-        raise NotImplementedError
+        """One sample of every GPU, which stands for `dt_s`; each source has its own way to it."""
 
     def slow_tick(self, dt_s: float) -> None:
         """What need not be read at every tick; most sources have nothing."""
