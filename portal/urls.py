@@ -4,6 +4,7 @@ from django.urls import path, re_path
 
 from portal import health
 from portal.api import docs, education, ingest, jobs
+from portal.api import projects as project_api
 from portal.views.about import about
 from portal.views.dashboard import dashboard
 from portal.views.edit_lesson import edit_lesson, preview_lesson
@@ -61,6 +62,7 @@ urlpatterns = [
     re_path(rf"^api/v1/jobs/{JOB}/$", jobs.JobDetail.as_view(), name="api-job"),
     re_path(rf"^api/v1/jobs/{JOB}/gpus/$", jobs.JobGpus.as_view(), name="api-gpus"),
     re_path(rf"^api/v1/jobs/{JOB}/report\.(?P<name>[a-z]{{1,8}})$", jobs.JobReportFile.as_view(), name="api-report"),
+    path("api/v1/projects/<str:project>/summary/", project_api.ProjectSummary.as_view(), name="api-project"),
     path("api/schema/", docs.schema, name="api-schema"),
     path("api/docs/", docs.docs, name="api-docs"),
     path("healthz", health.healthz, name="healthz"),

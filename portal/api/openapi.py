@@ -77,6 +77,37 @@ class LessonAnswer(msgspec.Struct, frozen=True):
     links: list[LinkAnswer]
 
 
+class ClassAnswer(msgspec.Struct, frozen=True):
+    """One class of the counted jobs of a period."""
+
+    efficiency_class: str
+    jobs: int
+    gpu_hours: float
+
+
+class FindingAnswer(msgspec.Struct, frozen=True):
+    """One finding of the counted jobs of a period."""
+
+    code: str
+    jobs: int
+    wasted_gpu_hours: float
+
+
+class ProjectAnswer(msgspec.Struct, frozen=True):
+    """A project over the last `days`; jobs that ran too short or failed by the system's fault are not counted."""
+
+    project: str
+    days: int
+    jobs: int
+    uncounted_jobs: int
+    gpu_hours: float
+    wasted_gpu_hours: float
+    potential_gpu_hours: float
+    median_gpu_util: float | None
+    classes: list[ClassAnswer]
+    findings: list[FindingAnswer]
+
+
 @dataclass(frozen=True)
 class Operation:
     """One call: where, what it takes, what it answers, and who may ask; `parameters` are numbers, `words` text."""
@@ -139,6 +170,13 @@ OPERATIONS = (
     ),
     Operation(
         "get",
+        "/api/v1/projects/{project}/summary/",
+        "A project as a whole, for its PI.",
+        {200: ProjectAnswer},
+        parameters=("days",),
+    ),
+    Operation(
+        "get",
         "/api/v1/education/",
         "Finding code to lesson.",
         {200: dict[str, LessonAnswer]},
@@ -187,7 +225,7 @@ def document(operations: tuple[Operation, ...] = OPERATIONS) -> dict[str, Any]:
 
 
 def _described(operation: Operation, taken: Any, answered: dict[int, Any]) -> dict[str, Any]:
-    in_path = [name for name in ("cluster", "job_id") if f"{{{name}}}" in operation.path]
+    in_path = [name for name in ("cluster", "job_id", "project") if f"{{{name}}}" in operation.path]
     responses = {
         str(status): {
             "description": HTTPStatus(status).phrase,

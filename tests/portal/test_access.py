@@ -65,6 +65,7 @@ TABLE: dict[str, tuple[dict[str, object], tuple[int, ...]]] = {
     "api-job": (JOB, API_OF_THE_JOB),
     "api-gpus": (JOB, API_OF_THE_JOB),
     "api-report": (JOB | {"name": "json"}, API_OF_THE_JOB),
+    "api-project": ({"project": "project_465000001"}, (401, 404, 404, 404, 200, 404)),
     "api-schema": ({}, OPEN),
     "api-docs": ({}, OPEN),
     "healthz": ({}, OPEN),

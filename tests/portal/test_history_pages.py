@@ -82,6 +82,13 @@ def test_a_member_sees_the_own_part_of_a_project_and_the_pi_all_with_its_members
     assert carol.context["members"][0].mean_util == pytest.approx(22.0)
 
 
+def test_the_pi_gets_the_project_as_data_too(cast, recent) -> None:
+    said = cast("carol").get("/api/v1/projects/project_465000001/summary/?days=30").json()
+    assert (said["jobs"], said["days"], said["median_gpu_util"]) == (2, 30, pytest.approx(22.0))
+    assert said["classes"] == [{"efficiency_class": "INEFFICIENT", "jobs": 2, "gpu_hours": pytest.approx(16.0)}]
+    assert {"code": "idle_gpus", "jobs": 2, "wasted_gpu_hours": pytest.approx(12.48)} in said["findings"]
+
+
 @pytest.mark.parametrize("name", ["dave", "erin"])
 def test_a_project_of_others_is_answered_like_one_that_does_not_exist(cast, recent, name: str) -> None:
     assert cast(name).get("/projects/project_465000001/").status_code == 404

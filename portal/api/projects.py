@@ -1,0 +1,51 @@
+"""What a project's PI may know of it as a whole."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import Http404
+from django.utils import timezone
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from analysis.history.overview import Overview
+from analysis.history.periods import DAYS_OFFERED, last_days
+from analysis.history.selectors import frequent_findings, overview_of
+from jobs.models import Membership
+from jobs.selectors import visible_jobs
+from portal.access import membership_of
+
+DAYS_DEFAULT = 90
+
+
+class ProjectSummary(APIView):
+    """`GET /api/v1/projects/{project}/summary/`: classes, hours, waste and findings of the last `?days=`."""
+
+    def get(self, request: Request, project: str) -> Response:
+        membership = membership_of(request.user, project)
+        if membership.role != Membership.Role.PI:
+            raise Http404("There is no such project here.")
+        asked = request.query_params.get("days", "")
+        days = int(asked) if asked in map(str, DAYS_OFFERED) else DAYS_DEFAULT
+        period = last_days(timezone.localtime(), days)
+        runs = visible_jobs(request.user).filter(project=membership.project)
+        found = frequent_findings(runs, period)
+        findings = [{"code": row.code, "jobs": row.jobs, "wasted_gpu_hours": row.wasted_gpu_hours} for row in found]
+        return Response({"project": project, "days": days, **_sums(overview_of(runs, period)), "findings": findings})
+
+
+def _sums(seen: Overview) -> dict[str, Any]:
+    return {
+        "jobs": seen.jobs,
+        "uncounted_jobs": seen.uncounted,
+        "gpu_hours": seen.gpu_hours,
+        "wasted_gpu_hours": seen.wasted_gpu_hours,
+        "potential_gpu_hours": seen.potential_gpu_hours,
+        "median_gpu_util": seen.median_util,
+        "classes": [
+            {"efficiency_class": share.name.value, "jobs": share.jobs, "gpu_hours": share.gpu_hours}
+            for share in seen.shares
+        ],
+    }
