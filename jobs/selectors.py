@@ -15,8 +15,12 @@ RECORD_COLUMNS = tuple(
 
 
 def visible_jobs(user: User) -> QuerySet[Job]:
-    """The jobs this person owns, and those of the projects this person is PI of; nobody sees more, staff included."""
-    return Job.objects.filter(Q(user=user) | Q(project__in=led_projects(user))).select_related("user", "project")
+    """The jobs this person owns, and those of the projects this person is PI of; nobody sees more, staff included.
+
+    The projects are read first: as a subquery they would keep PostgreSQL from using the indexes of both columns.
+    """
+    led = list(led_projects(user).values_list("pk", flat=True))
+    return Job.objects.filter(Q(user=user) | Q(project__in=led)).select_related("user", "project")
 
 
 def led_projects(user: User) -> QuerySet[Project]:
