@@ -6,7 +6,7 @@ from datetime import datetime
 
 from django.db.models import Q, QuerySet
 
-from jobs.models import Grant, Job, Membership, Project, User
+from jobs.models import Job, Membership, Project, User
 from jobs.records import JobRecord
 
 RECORD_COLUMNS = tuple(
@@ -26,11 +26,6 @@ def visible_jobs(user: User) -> QuerySet[Job]:
 def led_projects(user: User) -> QuerySet[Project]:
     """The projects this person is PI of."""
     return Project.objects.filter(memberships__user=user, memberships__role=Membership.Role.PI)
-
-
-def has_role(user: User, role: Grant.Role) -> bool:
-    """Does this person hold a role in the portal itself: support, policy or administrator."""
-    return user.is_authenticated and Grant.objects.filter(user=user, role=role).exists()
 
 
 def linked_user(subject: str) -> User | None:

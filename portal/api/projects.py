@@ -11,13 +11,11 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from analysis.history.overview import Overview
-from analysis.history.periods import DAYS_OFFERED, last_days
 from analysis.history.selectors import frequent_findings, overview_of
 from jobs.models import Membership
 from jobs.selectors import visible_jobs
 from portal.access import membership_of
-
-DAYS_DEFAULT = 90
+from portal.over_time import asked_period
 
 
 class ProjectSummary(APIView):
@@ -27,9 +25,7 @@ class ProjectSummary(APIView):
         membership = membership_of(request.user, project)
         if membership.role != Membership.Role.PI:
             raise Http404("There is no such project here.")
-        asked = request.query_params.get("days", "")
-        days = int(asked) if asked in map(str, DAYS_OFFERED) else DAYS_DEFAULT
-        period = last_days(timezone.localtime(), days)
+        days, period = asked_period(timezone.localtime(), request.query_params.get("days", ""))
         runs = visible_jobs(request.user).filter(project=membership.project)
         found = frequent_findings(runs, period)
         findings = [{"code": row.code, "jobs": row.jobs, "wasted_gpu_hours": row.wasted_gpu_hours} for row in found]

@@ -8,15 +8,11 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
-from analysis.history.periods import DAYS_OFFERED, last_days
-from analysis.history.selectors import frequent_findings, members_of, overview_of, steps_of, trend_of
+from analysis.history.selectors import members_of
 from jobs.models import Membership
 from jobs.selectors import visible_jobs
 from portal.access import membership_of
-from portal.finding_list import finding_list
-from portal.history_charts import charts
-
-DAYS_DEFAULT = 90
+from portal.over_time import asked_period, over_time
 
 
 @require_GET
@@ -26,20 +22,8 @@ def project(request: HttpRequest, name: str) -> HttpResponse:
     membership = membership_of(request.user, name)
     leads = membership.role == Membership.Role.PI
     runs = visible_jobs(request.user).filter(project=membership.project)
-    asked = request.GET.get("days", "")
-    days = int(asked) if asked in map(str, DAYS_OFFERED) else DAYS_DEFAULT
     now = timezone.localtime()
-    period = last_days(now, days)
-    context = {
-        "project": membership.project,
-        "leads": leads,
-        "days": days,
-        "days_offered": DAYS_OFFERED,
-        "sum": overview_of(runs, period),
-        "trend": trend_of(runs, now),
-        "charts": charts(steps_of(runs, period), period.step),
-        "findings": finding_list(frequent_findings(runs, period), period),
-        "members": members_of(membership.project, runs, period) if leads else [],
-        "step": period.step,
-    }
+    days, period = asked_period(now, request.GET.get("days", ""))
+    members = members_of(membership.project, runs, period) if leads else []
+    context = {**over_time(runs, now, days, period), "project": membership.project, "leads": leads, "members": members}
     return render(request, "portal/project.html", context)

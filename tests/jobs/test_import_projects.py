@@ -11,7 +11,7 @@ from django.test import Client
 
 from jobs.directory import Directory
 from jobs.models import Grant, Membership, Project, User
-from jobs.selectors import has_role, led_projects, linked_user, visible_jobs
+from jobs.selectors import led_projects, linked_user, visible_jobs
 from jobs.services import end_sessions, record_directory, record_job, record_sign_in
 from jobs.tasks import import_directory
 from tests.payloads import job_record
@@ -28,6 +28,10 @@ def imported(tmp_path: Path, *rows: str, options: tuple[str, ...] = (), header: 
     out = io.StringIO()
     call_command("import_projects", str(file), *options, stdout=out, stderr=io.StringIO())
     return out.getvalue().strip()
+
+
+def has_role(user: User, role: Grant.Role) -> bool:
+    return Grant.objects.filter(user=user, role=role).exists()
 
 
 def members() -> dict[str, str]:

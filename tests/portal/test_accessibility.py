@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from urllib.parse import urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from django.core.management import call_command
+
+from jobs.models import User
+from reports.services.links import opt_out_address
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -46,3 +50,8 @@ def test_no_page_has_a_barrier(name: str, page, live_server, cast, reported) -> 
         page.context.add_cookies([{"name": "sessionid", "value": session, "url": live_server.url}])
     for path in PAGES[name].split():
         assert_sound(page, path)
+
+
+def test_ending_all_mail_has_no_barrier_either(page, cast) -> None:
+    cast("alice")
+    assert_sound(page, urlsplit(opt_out_address(User.objects.get(username="alice"))).path)
