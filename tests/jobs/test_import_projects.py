@@ -15,6 +15,7 @@ from jobs.selectors import led_projects, linked_user, visible_jobs
 from jobs.services import end_sessions, record_directory, record_job, record_sign_in
 from jobs.tasks import import_directory
 from tests.payloads import job_record
+from tests.roles import has_role
 
 pytestmark = pytest.mark.django_db
 
@@ -28,10 +29,6 @@ def imported(tmp_path: Path, *rows: str, options: tuple[str, ...] = (), header: 
     out = io.StringIO()
     call_command("import_projects", str(file), *options, stdout=out, stderr=io.StringIO())
     return out.getvalue().strip()
-
-
-def has_role(user: User, role: Grant.Role) -> bool:
-    return Grant.objects.filter(user=user, role=role).exists()
 
 
 def members() -> dict[str, str]:

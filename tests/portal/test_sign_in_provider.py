@@ -12,7 +12,6 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from jobs.models import Grant, User
-from jobs.selectors import has_role
 from portal.oidc import provider as provider_module
 from portal.oidc.provider import Provider
 from tests.portal.conftest import PASSWORD
@@ -26,6 +25,7 @@ from tests.portal.provider import (
     signed_in,
     started,
 )
+from tests.roles import has_role
 
 WELL_KNOWN = "/.well-known/openid-configuration"
 
