@@ -62,6 +62,12 @@ def test_both_edges_may_be_idle() -> None:
     assert {LATE, TAIL} <= codes
 
 
+def test_no_second_is_idle_at_both_ends() -> None:
+    # 0 and 2 % are 1 % on average from the end as well; the first minute is the start's already.
+    seen = phases(over_time([0.0, 2.0]))
+    assert (seen.late_start_s, seen.idle_tail_s, list(seen.span)) == (60.0, 0.0, [2.0])
+
+
 def test_one_stray_reading_does_not_end_an_idle_tail() -> None:
     # 3 % in one of 60 idle minutes is 0.05 % on average.
     known = over_time([90.0] * 60 + [0.0] * 30 + [3.0] + [0.0] * 29)

@@ -66,6 +66,7 @@ def test_staff_edit_a_lesson_with_a_live_preview(browser, live_server, cast, wid
     said: list[str] = []
     page.on("console", lambda message: said.append(message.text))
     open_editor(page, live_server)
+    page.wait_for_load_state("load")
     page.fill("#id_explanation", "Now with **strong** words <script>alert(1)</script>")
     page.wait_for_selector("#lesson-preview strong")
     assert "<script>alert(1)</script>" in page.text_content("#lesson-preview")
