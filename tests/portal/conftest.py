@@ -11,14 +11,14 @@ from django.core.cache import cache
 from django.core.management import call_command
 from django.test import Client
 
-from jobs.models import Membership, Project
-from jobs.services import record_job, set_role
+from jobs.models import Grant, Membership, Project
+from jobs.services import record_job, replace_grants, set_role
 from metrics.services import record_node_summary
 from tests.parts import missing
 from tests.payloads import gpu, job_record, node_payload
 
 PASSWORD = "a password of the cast"
-STAFF = {"erin": {"is_staff": True, "is_superuser": True}}
+ROLES = {"erin": Grant.Role.SUPPORT, "frank": Grant.Role.POLICY, "grace": Grant.Role.ADMINISTRATOR}
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--disable-sync"]
 
 
@@ -30,11 +30,12 @@ def no_attempts_yet() -> None:
 
 @pytest.fixture
 def cast(db: None) -> Callable[[str], Client]:
-    """Sign in as alice (owner), bob (member), carol (PI), dave (stranger) or erin (staff) of alice's project."""
+    """Sign in as alice (owner), bob (member) or carol (PI) of her project, dave (stranger), or one of `ROLES`."""
     users = {
-        name: get_user_model().objects.create_user(name, password=PASSWORD, **STAFF.get(name, {}))
-        for name in ("alice", "bob", "carol", "dave", "erin")
+        name: get_user_model().objects.create_user(name, password=PASSWORD)
+        for name in ("alice", "bob", "carol", "dave", *ROLES)
     }
+    replace_grants("csv", {(users[name].pk, role.value) for name, role in ROLES.items()})
     project = Project.objects.create(name="project_465000001")
     for name, role in (("alice", "member"), ("bob", "member"), ("carol", "pi")):
         set_role(users[name], project, Membership.Role(role))

@@ -15,18 +15,18 @@ from reports.services.links import opt_out_address
 
 pytestmark = pytest.mark.django_db
 
-PEOPLE = ("nobody", "stranger", "member", "owner", "pi", "staff")
-NAMES = {"stranger": "dave", "member": "bob", "owner": "alice", "pi": "carol", "staff": "erin"}
+PEOPLE = ("nobody", "stranger", "member", "owner", "pi", "staff", "policy", "administrator")
+NAMES = dict(zip(PEOPLE[1:], ("dave", "bob", "alice", "carol", "erin", "frank", "grace"), strict=True))
 VERBS = ("post", "put", "patch", "delete")
 
-OPEN = (200,) * 6
-SIGNED_IN = (302, 200, 200, 200, 200, 200)
-OF_THE_JOB = (302, 404, 404, 200, 200, 404)
-API = (401, 200, 200, 200, 200, 200)
-API_OF_THE_JOB = (401, 404, 404, 200, 200, 404)
-STAFF = (302, 404, 404, 404, 404, 200)
-COLLECTORS = (401,) * 6
-WRITE_ONLY = (405,) * 6
+OPEN = (200,) * 8
+SIGNED_IN = (302, 200, 200, 200, 200, 200, 200, 200)
+OF_THE_JOB = (302, 404, 404, 200, 200, 404, 404, 404)
+API = (401, 200, 200, 200, 200, 200, 200, 200)
+API_OF_THE_JOB = (401, 404, 404, 200, 200, 404, 404, 404)
+STAFF = (302, 404, 404, 404, 404, 200, 404, 200)
+COLLECTORS = (401,) * 8
+WRITE_ONLY = (405,) * 8
 JOB = {"cluster": "lumi", "job_id": 123456}
 LESSON = {"code": "timeout", "language": "en"}
 
@@ -35,13 +35,13 @@ TABLE: dict[str, tuple[dict[str, object], tuple[int, ...]]] = {
     "dashboard": ({}, SIGNED_IN),
     "history": ({}, SIGNED_IN),
     "projects": ({}, SIGNED_IN),
-    "project": ({"name": "project_465000001"}, (302, 404, 200, 200, 200, 404)),
+    "project": ({"name": "project_465000001"}, (302, 404, 200, 200, 200, 404, 404, 404)),
     "about": ({}, OPEN),
     "jobs-csv": ({}, SIGNED_IN),
     "sign-in": ({}, OPEN),
-    "sign-in-start": ({}, (404,) * 6),
-    "sign-in-callback": ({}, (404,) * 6),
-    "no-account": ({}, (302,) * 6),
+    "sign-in-start": ({}, (404,) * 8),
+    "sign-in-callback": ({}, (404,) * 8),
+    "no-account": ({}, (302,) * 8),
     "sign-out": ({}, WRITE_ONLY),
     "my-jobs": ({}, SIGNED_IN),
     "job": (JOB, OF_THE_JOB),
@@ -65,7 +65,7 @@ TABLE: dict[str, tuple[dict[str, object], tuple[int, ...]]] = {
     "api-job": (JOB, API_OF_THE_JOB),
     "api-gpus": (JOB, API_OF_THE_JOB),
     "api-report": (JOB | {"name": "json"}, API_OF_THE_JOB),
-    "api-project": ({"project": "project_465000001"}, (401, 404, 404, 404, 200, 404)),
+    "api-project": ({"project": "project_465000001"}, (401, 404, 404, 404, 200, 404, 404, 404)),
     "api-schema": ({}, OPEN),
     "api-docs": ({}, OPEN),
     "healthz": ({}, OPEN),
