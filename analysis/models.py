@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db import models
 
 from analysis.efficiency import EfficiencyClass
-from jobs.models import Job
+from jobs.models import Job, User
 
 
 class JobEfficiency(models.Model):
@@ -80,3 +80,28 @@ class RecommendationRow(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.basis}"
+
+
+class Feedback(models.Model):
+    """Whether one person finds a finding of a run right, or with code `verdict` its class.
+
+    It belongs to the run and not to a `FindingRow`, so it outlives a new judgement; `rules_version` says which one it
+    was given on.
+    """
+
+    VERDICT = "verdict"
+
+    job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="feedback")
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
+    code = models.CharField(max_length=64)
+    is_right = models.BooleanField()
+    comment = models.CharField(max_length=1000, blank=True)
+    rules_version = models.CharField(max_length=32)
+    given_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["job", "user", "code"], name="feedback_once")]
+        indexes = [models.Index(fields=["code", "rules_version"], name="feedback_by_code")]
+
+    def __str__(self) -> str:
+        return f"{self.code} of {self.job}: {'right' if self.is_right else 'wrong'}"

@@ -9,14 +9,15 @@ from itertools import islice
 
 import msgspec
 from django.conf import settings
-from django.db.models import Q, QuerySet
+from django.db.models import Count, Q, QuerySet
 
 from analysis.assess import Assessment, assess
 from analysis.comparable import ComparableRun
 from analysis.efficiency import Efficiency
 from analysis.facts import job_facts
+from analysis.feedback import Answers, answers
 from analysis.findings import Finding
-from analysis.models import JobEfficiency
+from analysis.models import Feedback, JobEfficiency
 from analysis.rightsizing import Recommendation
 from analysis.savings import Savings
 from jobs.models import Job
@@ -119,6 +120,23 @@ def is_judged(job: Job, revision: int) -> bool:
     return efficiency is not None and (
         efficiency.job_revision == job.revision and efficiency.metrics_revision == revision
     )
+
+
+def judgement_of(job: Job) -> JobEfficiency | None:
+    """The stored judgement of a run the caller may see; None while there is none."""
+    return JobEfficiency.objects.filter(job=job).first()
+
+
+def feedback_of(job: Job) -> QuerySet[Feedback]:
+    """What people said about the findings of a run: whoever may see the run may read it."""
+    return Feedback.objects.filter(job=job).select_related("user").order_by("given_at", "pk")
+
+
+def feedback_sums() -> list[Answers]:
+    """What all people together said of each finding under each version of the rules, small groups withheld."""
+    counted = Feedback.objects.order_by().values_list("code", "rules_version", "user")
+    right, wrong = (Count("pk", filter=Q(is_right=is_right)) for is_right in (True, False))
+    return answers(counted.annotate(right=right, wrong=wrong))
 
 
 def _is_settled(job: Job, final_nodes: int, now: datetime) -> bool:

@@ -1,4 +1,4 @@
-"""Writing judgements: one run at a time, claimed by its row, always safe to do again."""
+"""Writing judgements, one run at a time, claimed by its row, always safe to do again; and what people say of them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from django.db.models import Manager, Model
 from django.utils import timezone
 
 from analysis.assess import Assessment
-from analysis.models import FindingRow, JobEfficiency, RecommendationRow
+from analysis.models import Feedback, FindingRow, JobEfficiency, RecommendationRow
 from analysis.selectors import EFFICIENCY_COLUMNS, due_jobs, fresh_assessment, is_judged, metrics_revision
-from jobs.models import Job
+from jobs.models import Job, User
 
 
 def analyse_job(job_pk: int, now: datetime | None = None, *, is_forced: bool = True) -> bool:
@@ -63,6 +63,17 @@ def _save(job: Job, judged: Assessment, metrics_revision: int, now: datetime) ->
         },
     )
     _save_causes(row, judged)
+
+
+def give_feedback(judged: JobEfficiency, user: User, *, code: str, is_right: bool, comment: str, now: datetime) -> None:
+    """Keep what this person says of a finding, or of the class, in place of what they said before."""
+    said = {"is_right": is_right, "comment": comment, "rules_version": judged.rules_version, "given_at": now}
+    Feedback.objects.update_or_create(job=judged.job, user=user, code=code, defaults=said)
+
+
+def withdraw_feedback(job: Job, user: User, code: str) -> None:
+    """Forget what this person said of a finding of a run."""
+    Feedback.objects.filter(job=job, user=user, code=code).delete()
 
 
 def _save_causes(row: JobEfficiency, judged: Assessment) -> None:

@@ -141,3 +141,40 @@ class Job(models.Model):
 
     def __str__(self) -> str:
         return f"{self.cluster}/{self.job_id}" + (f" attempt {self.attempt}" if self.attempt else "")
+
+
+class JobShare(models.Model):
+    """An owner's leave for support staff to look at one run; the rows are the log of it and stay when it ends."""
+
+    job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="shares")
+    note = models.CharField(max_length=500, blank=True)
+    shared_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    revoked_at = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["expires_at"], name="share_by_end")]
+
+    def __str__(self) -> str:
+        return f"{self.job} until {self.expires_at:%Y-%m-%d}"
+
+
+class JobOpening(models.Model):
+    """That somebody other than its owner opened a run: what the owner is told."""
+
+    class Role(models.TextChoices):
+        PI = "pi", "PI of the project"
+        SUPPORT = "support", "Support staff"
+
+    job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="openings")
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
+    role = models.CharField(max_length=16, choices=Role.choices)
+    times = models.PositiveIntegerField(default=1)
+    first_at = models.DateTimeField()
+    last_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["job", "user", "role"], name="opening_once")]
+
+    def __str__(self) -> str:
+        return f"{self.user} opened {self.job}"

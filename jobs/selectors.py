@@ -6,7 +6,7 @@ from datetime import datetime
 
 from django.db.models import Q, QuerySet
 
-from jobs.models import Job, Membership, Project, User
+from jobs.models import Job, JobOpening, JobShare, Membership, Project, User
 from jobs.records import JobRecord
 
 RECORD_COLUMNS = tuple(
@@ -21,6 +21,32 @@ def visible_jobs(user: User) -> QuerySet[Job]:
     """
     led = list(led_projects(user).values_list("pk", flat=True))
     return Job.objects.filter(Q(user=user) | Q(project__in=led)).select_related("user", "project")
+
+
+def shared_jobs(user: User, now: datetime) -> QuerySet[Job]:
+    """The jobs that their owners share with support at this moment; none for whoever is not support staff.
+
+    They open one by one and stand in no list, sum or export of `visible_jobs`.
+    """
+    if not user.is_staff:
+        return Job.objects.none()
+    return Job.objects.filter(pk__in=open_shares(now).values("job")).select_related("user", "project")
+
+
+def open_shares(now: datetime) -> QuerySet[JobShare]:
+    """The shares that hold at this moment, the latest first."""
+    held = JobShare.objects.filter(revoked_at__isnull=True, expires_at__gt=now)
+    return held.select_related("job__user", "job__project").order_by("-shared_at", "-pk")
+
+
+def shares_of(job: Job) -> QuerySet[JobShare]:
+    """Every share of a run that its owner ever gave, the latest first."""
+    return JobShare.objects.filter(job=job).order_by("-shared_at", "-pk")
+
+
+def openings_of(job: Job) -> QuerySet[JobOpening]:
+    """Who opened a run beside its owner, the latest first."""
+    return JobOpening.objects.filter(job=job).select_related("user").order_by("-last_at", "-pk")
 
 
 def led_projects(user: User) -> QuerySet[Project]:

@@ -1,10 +1,10 @@
-"""Writing jobs and people: the record of a run, idempotent and never less than before; roles, grants, sessions."""
+"""Writing jobs and people: the record of a run, idempotent and never less than before; roles, shares, sessions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.contrib.auth.hashers import make_password
 from django.db import transaction
@@ -12,11 +12,14 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from jobs.directory import Directory, outranking
-from jobs.models import Grant, Job, ListedMembership, Membership, Project, User
+from jobs.models import Grant, Job, JobOpening, JobShare, ListedMembership, Membership, Project, User
 from jobs.records import JobRecord
-from jobs.selectors import RECORD_COLUMNS
+from jobs.selectors import RECORD_COLUMNS, open_shares
 
 SIGN_IN = "sign-in"
+SAME_OPENING = timedelta(minutes=10)
+"""A page with its figures and downloads is opened once."""
+
 # A source that loses more than this share of its memberships at once, and at least so many, is taken for broken.
 SHRINK_FRACTION_MAX, SHRINK_LEAST = 0.5, 20
 
@@ -75,6 +78,28 @@ def set_role(user: User, project: Project, role: Membership.Role) -> None:
 def end_sessions(user: User) -> None:
     """Sign a person out of every browser, at each one's next request."""
     User.objects.filter(pk=user.pk).update(session_epoch=F("session_epoch") + 1)
+
+
+def share_job(job: Job, *, days: int, note: str, now: datetime) -> JobShare:
+    """Let support staff look at a run for so many days; a share that still holds ends, and is kept as the log of it."""
+    with transaction.atomic():
+        end_shares(job, now)
+        return JobShare.objects.create(job=job, note=note, shared_at=now, expires_at=now + timedelta(days=days))
+
+
+def end_shares(job: Job, now: datetime) -> None:
+    """Take back whatever share of a run still holds: support staff find nothing there from now on."""
+    open_shares(now).filter(job=job).update(revoked_at=now)
+
+
+def record_opening(job: Job, user: User, role: JobOpening.Role, now: datetime) -> None:
+    """Remember for the owner that somebody else opened a run; requests close together are one opening."""
+    opening, is_first = JobOpening.objects.get_or_create(
+        job=job, user=user, role=role, defaults={"first_at": now, "last_at": now}
+    )
+    if not is_first:
+        is_later = JobOpening.objects.filter(pk=opening.pk, last_at__lt=now - SAME_OPENING)
+        is_later.update(last_at=now, times=F("times") + 1)
 
 
 def record_sign_in(user: User, *, email: str, roles: Iterable[str] | None) -> None:

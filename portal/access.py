@@ -3,22 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 from functools import wraps
 
 from django.contrib.auth.decorators import login_required
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
+from django.utils import timezone
 
 from education.models import Lesson
 from education.selectors import lesson_row
-from jobs.models import Job, Membership, User
-from jobs.selectors import own_memberships, visible_jobs
+from jobs.models import Job, JobOpening, Membership, User
+from jobs.selectors import led_projects, own_memberships, shared_jobs, visible_jobs
+from jobs.services import record_opening
 from reports.models import Report
 from reports.selectors import report_row
 
 
 def visible_run(request: HttpRequest, cluster: str, job_id: int) -> Job:
-    """The run this person may see: the latest attempt, or the one that `?attempt=` names; else Http404."""
-    runs = visible_jobs(request.user).filter(cluster=cluster, job_id=job_id).order_by("-attempt")
+    """One of the runs this person sees as owner or PI: the latest attempt, or the one that `?attempt=` names.
+
+    Http404 when there is none.
+    """
+    return _asked_for(visible_jobs(request.user), request, cluster, job_id)
+
+
+def own_run(request: HttpRequest, cluster: str, job_id: int) -> Job:
+    """A run that only its owner may do something with; Http404 for everybody else."""
+    return _asked_for(visible_jobs(request.user).filter(user=request.user), request, cluster, job_id)
+
+
+def open_run(request: HttpRequest, cluster: str, job_id: int) -> Job:
+    """A run to look at: a visible one, or for support one that its owner shares. The owner can see who did."""
+    user, now = request.user, timezone.now()
+    run = _asked_for(openable_jobs(user, now), request, cluster, job_id)
+    if run.user_id != user.pk:
+        leads = led_projects(user).filter(pk=run.project_id).exists()
+        record_opening(run, user, JobOpening.Role.PI if leads else JobOpening.Role.SUPPORT, now)
+    return run
+
+
+def openable_jobs(user: User, now: datetime) -> QuerySet[Job]:
+    """The runs that open for this person one by one: the visible ones, and for support those shared with it."""
+    return visible_jobs(user) | shared_jobs(user, now)
+
+
+def _asked_for(runs: QuerySet[Job], request: HttpRequest, cluster: str, job_id: int) -> Job:
+    runs = runs.filter(cluster=cluster, job_id=job_id).order_by("-attempt")
     attempt = request.GET.get("attempt", "")
     if attempt:
         runs = runs.filter(attempt=int(attempt)) if attempt.isdecimal() and len(attempt) < 9 else runs.none()
@@ -28,9 +59,9 @@ def visible_run(request: HttpRequest, cluster: str, job_id: int) -> Job:
     return run
 
 
-def visible_report(request: HttpRequest, cluster: str, job_id: int) -> tuple[Job, Report]:
-    """A visible run and its report; Http404 while there is none."""
-    run = visible_run(request, cluster, job_id)
+def open_report(request: HttpRequest, cluster: str, job_id: int) -> tuple[Job, Report]:
+    """A run and its report; Http404 while there is none."""
+    run = open_run(request, cluster, job_id)
     row = report_row(run)
     if row is None:
         raise Http404("This job has no report yet.")

@@ -8,8 +8,10 @@ from portal.api import projects as project_api
 from portal.views.about import about
 from portal.views.dashboard import dashboard
 from portal.views.edit_lesson import edit_lesson, preview_lesson
+from portal.views.feedback_sums import feedback_page
 from portal.views.history import history
 from portal.views.job import job, job_figure
+from portal.views.job_feedback import job_feedback
 from portal.views.jobs_csv import jobs_csv
 from portal.views.learn import learn
 from portal.views.lesson import lesson
@@ -21,6 +23,8 @@ from portal.views.opt_out import opt_out_page
 from portal.views.outbox import outbox_page
 from portal.views.project import project
 from portal.views.projects import projects
+from portal.views.share_job import end_share, share
+from portal.views.shared_jobs import shared_jobs_page
 from portal.views.sign_in import no_account, sign_in
 from portal.views.sign_in_provider import FinishSignIn, StartSignIn
 from portal.views.sign_out import sign_out
@@ -43,6 +47,9 @@ urlpatterns = [
     path("about/", about, name="about"),
     re_path(rf"^jobs/{JOB}/$", job, name="job"),
     re_path(rf"^jobs/{JOB}/figures/(?P<name>[a-z_]{{1,32}})\.svg$", job_figure, name="figure"),
+    re_path(rf"^jobs/{JOB}/feedback/$", job_feedback, name="job-feedback"),
+    re_path(rf"^jobs/{JOB}/share/$", share, name="share-job"),
+    re_path(rf"^jobs/{JOB}/share/end/$", end_share, name="end-share"),
     path("learn/", learn, name="learn"),
     path("learn/<slug:code>/", lesson, name="lesson"),
     path("lessons/", lessons, name="lessons"),
@@ -54,6 +61,8 @@ urlpatterns = [
     path("api/v1/education/", education.Education.as_view(), name="api-education"),
     path("api/v1/education/links/", education.EducationLinks.as_view(), name="api-education-links"),
     path("settings/", mail_settings, name="settings"),
+    path("support/shared/", shared_jobs_page, name="shared-jobs"),
+    path("support/feedback/", feedback_page, name="feedback-sums"),
     path("support/outbox/", outbox_page, name="outbox"),
     re_path(r"^mail/stop/(?P<token>[A-Za-z0-9:_-]{1,200})/$", opt_out_page, name="opt-out"),
     path("api/v1/ingest/node-summaries", ingest.NodeSummaries.as_view(), name="api-node-summaries"),

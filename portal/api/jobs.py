@@ -14,7 +14,7 @@ from rest_framework.views import APIView
 from jobs.models import Job
 from jobs.selectors import record_of, visible_jobs
 from metrics.selectors import gpu_rows
-from portal.access import visible_report, visible_run
+from portal.access import open_report, open_run
 from reports.selectors import report_row
 from reports.services.formats import FORMATS, rendered
 
@@ -36,7 +36,7 @@ class JobDetail(APIView):
     """`GET /api/v1/jobs/{cluster}/{job_id}/`: the report as data; only the record while there is no report."""
 
     def get(self, request: Request, cluster: str, job_id: int) -> Response:
-        run = visible_run(request, cluster, job_id)
+        run = open_run(request, cluster, job_id)
         row = report_row(run)
         return Response(row.content if row else {"job": _record(run), "efficiency": None})
 
@@ -45,7 +45,7 @@ class JobGpus(APIView):
     """`GET /api/v1/jobs/{cluster}/{job_id}/gpus/`: the measured columns of each GPU."""
 
     def get(self, request: Request, cluster: str, job_id: int) -> Response:
-        run = visible_run(request, cluster, job_id)
+        run = open_run(request, cluster, job_id)
         return Response(gpu_rows((run.cluster, run.job_id, run.attempt)))
 
 
@@ -55,7 +55,7 @@ class JobReportFile(APIView):
     def get(self, request: Request, cluster: str, job_id: int, name: str) -> HttpResponse:
         if name not in FORMATS:
             raise Http404(f"A report comes as one of {', '.join(FORMATS)}.")
-        run, row = visible_report(request, cluster, job_id)
+        run, row = open_report(request, cluster, job_id)
         response = HttpResponse(rendered(run, row, name), content_type=FORMATS[name].content_type)
         # As an attachment the HTML file never runs in the portal's own origin.
         response["Content-Disposition"] = f'attachment; filename="kaiku-{run.cluster}-{run.job_id}.{name}"'

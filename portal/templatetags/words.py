@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from django import template
 
 from analysis.history.overview import ClassShare
+from analysis.models import Feedback
 from portal.charts import Rect
 from reports import numbers
 
@@ -47,6 +48,12 @@ def format_name(name: str) -> str:
 def delivery_reason(reason: str) -> str:
     """Why a message was not sent, in words; what a mail server said stands as it is."""
     return DELIVERY_REASONS.get(reason, reason)
+
+
+@register.filter
+def about(answers: Iterable[Feedback], code: str) -> list[Feedback]:
+    """Those of the answers that are about one finding."""
+    return [answer for answer in answers if answer.code == code]
 
 
 @register.filter

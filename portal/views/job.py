@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from django.contrib.auth.decorators import login_required
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils import timezone
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_GET
 
+from analysis.selectors import feedback_of
 from education.selectors import current_lessons
-from jobs.models import Job
-from jobs.selectors import visible_jobs
+from jobs.models import Job, User
+from jobs.selectors import led_projects, openings_of, shares_of, visible_jobs
 from metrics.selectors import gpu_rows, host_rows
-from portal.access import visible_report, visible_run
+from portal.access import open_report, open_run, openable_jobs
+from portal.job_forms import ShareForm
 from portal.links import figure_url, job_url, report_url
 from reports.layout import layout
 from reports.lessons import with_lessons
@@ -27,11 +32,11 @@ GPUS_SHOWN_MAX, NODES_SHOWN_MAX, RUNS_SHOWN_MAX = 64, 16, 5
 @login_required
 def job(request: HttpRequest, cluster: str, job_id: int) -> HttpResponse:
     """The report of one run with the lessons of today, or what is known of the run while it has no report yet."""
-    run = visible_run(request, cluster, job_id)
+    run, now = open_run(request, cluster, job_id), timezone.now()
     row = report_row(run)
     report = with_lessons(report_value(row), current_lessons()) if row else None
-    attempts = visible_jobs(request.user).filter(cluster=cluster, job_id=job_id).order_by("attempt")
-    context = {"run": run, "is_portal": True, "attempts": attempts}
+    attempts = openable_jobs(request.user, now).filter(cluster=cluster, job_id=job_id).order_by("attempt")
+    context = {"run": run, "is_portal": True, "attempts": attempts, **_people(run, request.user, now)}
     if report:
         texts = report.figure_texts.items()
         context |= {
@@ -42,6 +47,24 @@ def job(request: HttpRequest, cluster: str, job_id: int) -> HttpResponse:
             "same_work": _same_work(run, visible_jobs(request.user)),
         }
     return render(request, "portal/job.html", context)
+
+
+def _people(run: Job, user: User, now: datetime) -> dict[str, object]:
+    """What people did with this run: what they said of it, whether support may look, and who did."""
+    is_owner = run.user_id == user.pk
+    shares = list(shares_of(run))
+    held = [share for share in shares if share.revoked_at is None and share.expires_at > now]
+    said = list(feedback_of(run))
+    return {
+        "is_owner": is_owner,
+        "share": held[0] if held else None,
+        "ended_shares": [share for share in shares if share not in held] if is_owner else [],
+        "share_form": ShareForm(),
+        "openings": openings_of(run) if is_owner else None,
+        "may_answer": is_owner or led_projects(user).filter(pk=run.project_id).exists(),
+        "my_answers": [answer for answer in said if answer.user_id == user.pk],
+        "other_answers": [answer for answer in said if answer.user_id != user.pk],
+    }
 
 
 def _details(run: Job) -> dict[str, object]:
@@ -68,7 +91,7 @@ def _same_work(run: Job, visible: QuerySet[Job]) -> list[Job]:
 @cache_control(private=True, max_age=300)
 def job_figure(request: HttpRequest, cluster: str, job_id: int, name: str) -> HttpResponse:
     """One figure of a visible report, as an SVG image."""
-    run, row = visible_report(request, cluster, job_id)
+    run, row = open_report(request, cluster, job_id)
     if name not in report_value(row).figures:
         raise Http404("This report has no such figure.")
     return HttpResponse(figure(run, name), content_type="image/svg+xml")
