@@ -17,8 +17,8 @@ from tqdm import tqdm
 
 from analysis.selectors import due_jobs
 from analysis.services import analyse_job
-from jobs.models import Job, Project, User
-from jobs.services import set_role
+from jobs.models import Grant, Job, Project, User
+from jobs.services import replace_grants, set_role, share_job
 from portal.demo.generate import sample_jobs
 from portal.demo.people import sample_people
 from portal.environment import flag
@@ -33,6 +33,8 @@ SEED = 2026
 ADDRESS = "127.0.0.1:8000"
 MAIL_DOMAIN = "users.example"  # RFC 2606: a domain that cannot exist, and mail of the demo goes to files anyway
 SHOWN_FINDING = "parallelism_mismatch"
+SHARED_DAYS, SHARED_NOTE = 14, "Two GPUs do all the work. How do I start one rank on each?"
+STAFF = {"peggy": Grant.Role.SUPPORT, "trent": Grant.Role.ADMINISTRATOR}
 
 
 class Command(BaseCommand):
@@ -70,10 +72,12 @@ class Command(BaseCommand):
         password = secrets.token_urlsafe(9)
         User.objects.update(password=make_password(password))
         leads = User.objects.filter(memberships__role="pi").distinct().order_by("username")
-        others = User.objects.exclude(pk__in=leads).order_by("username")
+        others = User.objects.exclude(pk__in=leads).exclude(is_staff=True).order_by("username")
         self.stdout.write(f"Sign in at http://{ADDRESS}/ with the password {password}")
         self.stdout.write(f"  as a PI, who sees a project:  {', '.join(user.username for user in leads)}")
         self.stdout.write(f"  as a member, who sees own jobs: {', '.join(user.username for user in others)}")
+        for name, role in STAFF.items():
+            self.stdout.write(f"  as {role.label.lower()}: {name}")
         self.stdout.write(
             "Their mail becomes files in var/outbox/: the worker writes it, or `manage.py deliver --due`."
         )
@@ -91,6 +95,7 @@ def feed() -> None:
             user, _ = User.objects.get_or_create(username=person.username)
             project, _ = Project.objects.get_or_create(name=person.project)
             set_role(user, project, "pi")
+    add_staff()
     for user in User.objects.filter(email=""):
         user.email = f"{user.username}@{MAIL_DOMAIN}"
         user.save(update_fields=["email"])
@@ -98,6 +103,15 @@ def feed() -> None:
         analyse_job(job.pk, now)
     for pk in tqdm(list(due_efficiencies().values_list("pk", flat=True)), desc="Reports ", unit=" jobs"):
         publish(pk, now)
+    shown = Job.objects.filter(efficiency__findings__code=SHOWN_FINDING).order_by("ended_at").last()
+    if shown is not None:
+        share_job(shown, days=SHARED_DAYS, note=SHARED_NOTE, now=now)
+
+
+def add_staff() -> None:
+    """The people who look after the portal, beside those who run jobs."""
+    people = {name: User.objects.get_or_create(username=name)[0] for name in STAFF}
+    replace_grants("demo", {(people[name].pk, role.value) for name, role in STAFF.items()})
 
 
 def serve() -> None:
