@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from django.contrib.auth.models import AbstractUser
 from django.db import models
+from django.db.models import Q
 
 
 class User(AbstractUser):
@@ -178,3 +179,25 @@ class JobOpening(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user} opened {self.job}"
+
+
+class ApiToken(models.Model):
+    """What a person's own program shows to read what the person sees; only the SHA-256 of the secret is kept."""
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="api_tokens")
+    name = models.CharField(max_length=64)
+    digest = models.CharField(max_length=64, unique=True)
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    last_used_at = models.DateTimeField(null=True)
+    revoked_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["user", "name"], condition=Q(revoked_at__isnull=True), name="api_token_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} of {self.user}"

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from django.db.models import Q, QuerySet
 
-from jobs.models import Job, JobOpening, JobShare, Membership, Project, User
+from jobs.models import ApiToken, Job, JobOpening, JobShare, Membership, Project, User
 from jobs.records import JobRecord
 
 RECORD_COLUMNS = tuple(
@@ -67,6 +67,16 @@ def own_projects(user: User) -> QuerySet[Project]:
 def own_memberships(user: User) -> QuerySet[Membership]:
     """This person's projects with the role in each, by name."""
     return Membership.objects.filter(user=user).select_related("project").order_by("project__name")
+
+
+def own_api_tokens(user: User) -> QuerySet[ApiToken]:
+    """This person's tokens that were not revoked, expired ones too, the latest first."""
+    return ApiToken.objects.filter(user=user, revoked_at=None).order_by("-created_at", "-pk")
+
+
+def api_token(digest: str, now: datetime) -> ApiToken | None:
+    """The token whose secret has this digest; None when there is none, it was revoked, or it expired."""
+    return ApiToken.objects.filter(digest=digest, revoked_at=None, expires_at__gt=now).first()
 
 
 def job_runs(job_id: int, cluster: str | None = None) -> QuerySet[Job]:

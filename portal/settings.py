@@ -180,7 +180,10 @@ INGEST_BODY_BYTES_MAX = number("INGEST_BODY_MIB_MAX", 8) * 2**20
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1 * 2**20
 
 REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["portal.api.authentication.PortalSession"],
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "portal.api.authentication.PersonalTokenAuthentication",
+        "rest_framework.authentication.SessionAuthentication",
+    ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "portal.api.negotiation.OwnFormat",
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],

@@ -15,8 +15,22 @@ from reports.services.formats import FORMATS
 
 REFERENCES = "#/components/schemas/{name}"
 JSON, PROBLEM = "application/json", "application/problem+json"
-COLLECTOR, SESSION, ANYONE = "collectorToken", "portalSession", ""
-ACCESS = {COLLECTOR: "With a collector's token.", SESSION: "With your portal session.", ANYONE: "Open to everyone."}
+COLLECTOR, PERSON, ANYONE = "collector", "person", "anyone"
+ACCESS = {
+    COLLECTOR: "With a collector's token.",
+    PERSON: "With your portal session, or a token of yours.",
+    ANYONE: "Open to everyone.",
+}
+SCHEMES = {
+    "collectorToken": {"type": "http", "scheme": "bearer", "description": "Made by `manage.py create_token`."},
+    "personalToken": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "Made under Settings, API tokens; reads only.",
+    },
+    "portalSession": {"type": "apiKey", "in": "cookie", "name": "sessionid"},
+}
+LETS_IN = {COLLECTOR: ("collectorToken",), PERSON: ("personalToken", "portalSession"), ANYONE: ()}
 
 
 class FieldProblem(msgspec.Struct, frozen=True):
@@ -118,7 +132,7 @@ class Operation:
     answers: dict[int, Any]
     takes: Any = None
     content_types: tuple[str, ...] = (JSON,)
-    access: str = SESSION
+    access: str = PERSON
     parameters: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
     problems: tuple[int, ...] = field(default=(401, 404))
@@ -212,10 +226,7 @@ def document(operations: tuple[Operation, ...] = OPERATIONS) -> dict[str, Any]:
         "paths": paths,
         "components": {
             "schemas": components,
-            "securitySchemes": {
-                COLLECTOR: {"type": "http", "scheme": "bearer"},
-                SESSION: {"type": "apiKey", "in": "cookie", "name": "sessionid"},
-            },
+            "securitySchemes": SCHEMES,
         },
     }
     # Python's anchors in the dialect of JSON Schema, and every default as plain JSON.
@@ -237,7 +248,7 @@ def _described(operation: Operation, taken: Any, answered: dict[int, Any]) -> di
     responses |= {str(status): {"description": HTTPStatus(status).phrase} | refused for status in operation.problems}
     described = {
         "summary": operation.summary,
-        "security": [{operation.access: []}] if operation.access else [],
+        "security": [{scheme: []} for scheme in LETS_IN[operation.access]],
         "parameters": [
             *({"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in in_path),
             *({"name": name, "in": "query", "schema": {"type": "integer"}} for name in operation.parameters),

@@ -18,7 +18,8 @@ OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clie
 PAGES = {
     "": "/sign-in/ /about/ /api/docs/",
     "alice": "/ /jobs/ /jobs/?q=123 /jobs/lumi/123456/ /jobs/lumi/999/ /history/ /projects/ "
-    "/projects/project_465000001/ /learn/ /learn/timeout/ /learn/nothing/ /settings/",
+    "/projects/project_465000001/ /learn/ /learn/timeout/ /learn/nothing/ /settings/ "
+    "/settings/tokens/",
     "carol": "/projects/project_465000001/",
     "erin": "/lessons/ /lessons/timeout/en/ /lessons/timeout/en/history/ /support/outbox/ "
     "/support/shared/ /support/feedback/",

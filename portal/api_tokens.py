@@ -1,0 +1,43 @@
+"""Personal tokens of the reading API: how a secret is made, and whom it lets in."""
+
+from __future__ import annotations
+
+import secrets
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.contrib.auth import load_backend
+
+from jobs.models import ApiToken, User
+from jobs.selectors import api_token
+from jobs.services import record_token_use, store_api_token
+from metrics.selectors import token_digest
+
+PREFIX = "kaiku_pat_"
+"""By it a person, or a scanner of repositories, tells what a lost secret opens."""
+SECRET_BYTES = 32
+TOKENS_MAX = 20
+
+
+def issue_token(user: User, *, name: str, days: int, now: datetime) -> str:
+    """A new secret that reads for this person for so many days; the answer is the only time anyone sees it."""
+    secret = PREFIX + secrets.token_urlsafe(SECRET_BYTES)
+    store_api_token(user, name=name, digest=token_digest(secret), expires_at=now + timedelta(days=days), now=now)
+    return secret
+
+
+def token_and_holder(secret: str, now: datetime) -> tuple[ApiToken, User] | None:
+    """The token of this secret and whose it is; None for whoever could not be signed in at this moment either."""
+    if not secret.startswith(PREFIX):
+        return None
+    token = api_token(token_digest(secret), now)
+    holder = token and _backend().get_user(token.user_id)
+    if token is None or holder is None:
+        return None
+    record_token_use(token, now)
+    return token, holder
+
+
+def _backend():
+    """The one way in: it refuses closed accounts, and with a provider those without an identity."""
+    return load_backend(settings.AUTHENTICATION_BACKENDS[0])

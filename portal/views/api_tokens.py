@@ -1,0 +1,43 @@
+"""Settings: the tokens by which a person's own programs read the API."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.db import IntegrityError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from jobs.selectors import own_api_tokens
+from jobs.services import revoke_api_token
+from portal.api_tokens import issue_token
+from portal.settings_forms import TokenForm
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def api_tokens(request: HttpRequest) -> HttpResponse:
+    """The tokens that hold; a new one stands in the very answer that made it, and is kept nowhere."""
+    form, now, secret = TokenForm(request.user, request.POST or None), timezone.now(), ""
+    if form.is_valid():
+        try:
+            secret = issue_token(request.user, now=now, **form.cleaned_data)
+            form = TokenForm(request.user)
+        except IntegrityError:  # the same form was sent twice at once
+            form.add_error("name", "You have a token of this name now.")
+    context = {"form": form, "tokens": own_api_tokens(request.user), "now": now, "secret": secret}
+    return render(request, "portal/api_tokens.html", context)
+
+
+@require_POST
+@login_required
+def revoke(request: HttpRequest, pk: int) -> HttpResponse:
+    """Nobody is let in with it from now on."""
+    token = get_object_or_404(own_api_tokens(request.user), pk=pk)
+    revoke_api_token(token, timezone.now())
+    messages.success(request, f"Revoked. Nothing is read with “{token.name}” any longer.")
+    return redirect("api-tokens")
