@@ -12,15 +12,19 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
+
+from jobs.allocations import AllocatedHours, AllocationFormatError, of_csv_cells, of_project_file, of_waldur_resource
 
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._@+-]{0,63}")
 SUBJECT = re.compile(r"[\x21-\x7e]{1,255}")
 PROJECT_ROLES = ("member", "manager", "pi")  # the later outranks the earlier
 PORTAL_ROLES = ("support", "policy", "administrator")
+CSV_OF_PEOPLE = ("username", "project", "role", "subject", "email")
+CSV_OF_HOURS = ("gpu_hours", "used_gpu_hours", "begins_on", "ends_on")
 # Waldur's names of project roles; its own site agent takes the manager for the principal investigator.
 WALDUR_ROLES = {"PROJECT.MANAGER": "pi", "PROJECT.ADMIN": "manager", "PROJECT.MEMBER": "member"}
 # The account and the user that every Slurm database begins with: sacctmgr(1).
@@ -35,8 +39,9 @@ class DirectoryFormatError(ValueError):
 class Directory:
     """What one source says: `roles[project][account]`, `subjects[account]`, `emails[account]`, portal `grants`.
 
-    `is_complete` means that a project it does not name has no members from this source. `links_identities` and
-    `grants_roles` say whether it speaks of those at all. `skipped` names the rows that were left out, and why.
+    `allocations[project]` are its GPU-hours. `is_complete` means that a project it does not name has no members and no
+    hours from this source. `links_identities`, `grants_roles` and `tells_hours` say whether it speaks of those at all.
+    `skipped` names the rows that were left out, and why.
     """
 
     source: str
@@ -44,9 +49,11 @@ class Directory:
     subjects: Mapping[str, str] = field(default_factory=dict)
     emails: Mapping[str, str] = field(default_factory=dict)
     grants: frozenset[tuple[str, str]] = frozenset()
+    allocations: Mapping[str, AllocatedHours] = field(default_factory=dict)
     is_complete: bool = True
     links_identities: bool = False
     grants_roles: bool = False
+    tells_hours: bool = False
     skipped: tuple[str, ...] = ()
 
 
@@ -72,48 +79,72 @@ def outranking(*roles: str) -> str:
 def from_csv(text: str) -> Directory:
     """Columns `username,project,role,subject,email`, the last three optional; the file is the whole list.
 
-    A row without a project gives a portal role (support, policy, administrator) or only links an identity.
+    A row without a project gives a portal role (support, policy, administrator) or only links an identity. A row
+    without a username gives a project its hours: `gpu_hours`, and if known `used_gpu_hours,begins_on,ends_on`.
     """
     reader = csv.DictReader(io.StringIO(text.removeprefix("\ufeff")), skipinitialspace=True)
     columns = set(reader.fieldnames or ())
     if not {"username", "project"} <= columns:
         raise DirectoryFormatError("the first line must name the columns: username,project,role,subject,email")
-    roles: dict[str, dict[str, str]] = {}
-    links: list[tuple[str, str]] = []
-    emails: dict[str, str] = {}
-    grants: set[tuple[str, str]] = set()
-    skipped: list[str] = []
+    found = _CsvRows()
     for row in reader:
-        cells = {name: (row.get(name) or "").strip() for name in ("username", "project", "role", "subject", "email")}
-        problem = _csv_problem(cells)
+        cells = {name: (row.get(name) or "").strip() for name in (*CSV_OF_PEOPLE, *CSV_OF_HOURS)}
+        problem = _csv_problem(cells) or found.take(cells)
         if problem:
-            skipped.append(f"line {reader.line_num}: {problem}")
-            continue
-        user, project, role = cells["username"], cells["project"], cells["role"].lower()
-        if project:
-            _add(roles, project, user, role or "member")
-        elif role:
-            grants.add((user, role))
-        if cells["subject"]:
-            links.append((user, cells["subject"].lower()))
-        if cells["email"]:
-            emails[user] = cells["email"]
-    subjects, doubtful = one_to_one(links)
+            found.skipped.append(f"line {reader.line_num}: {problem}")
+    subjects, doubtful = one_to_one(found.links)
     return Directory(
         source="csv",
-        roles=roles,
+        roles=found.roles,
         subjects=subjects,
-        emails=emails,
-        grants=frozenset(grants),
+        emails=found.emails,
+        grants=frozenset(found.grants),
+        allocations=found.allocations,
         links_identities="subject" in columns,
         grants_roles="role" in columns,
-        skipped=(*skipped, *doubtful),
+        tells_hours="gpu_hours" in columns,
+        skipped=(*found.skipped, *doubtful),
     )
+
+
+@dataclass
+class _CsvRows:
+    """What the rows of a CSV add up to."""
+
+    roles: dict[str, dict[str, str]] = field(default_factory=dict)
+    links: list[tuple[str, str]] = field(default_factory=list)
+    emails: dict[str, str] = field(default_factory=dict)
+    grants: set[tuple[str, str]] = field(default_factory=set)
+    allocations: dict[str, AllocatedHours] = field(default_factory=dict)
+    skipped: list[str] = field(default_factory=list)
+
+    def take(self, cells: Mapping[str, str]) -> str:
+        """Add one sound row; what is wrong with its hours, if anything."""
+        user, project, role = cells["username"], cells["project"], cells["role"].lower()
+        if not user:
+            try:
+                self.allocations[project] = of_csv_cells(cells)
+            except AllocationFormatError as error:
+                return str(error)
+            self.roles.setdefault(project, {})
+            return ""
+        if project:
+            _add(self.roles, project, user, role or "member")
+        elif role:
+            self.grants.add((user, role))
+        if cells["subject"]:
+            self.links.append((user, cells["subject"].lower()))
+        if cells["email"]:
+            self.emails[user] = cells["email"]
+        return ""
 
 
 def _csv_problem(cells: Mapping[str, str]) -> str:
     allowed = PROJECT_ROLES if cells["project"] else PORTAL_ROLES
-    if not NAME.fullmatch(cells["username"]):
+    gives_hours = bool(cells["gpu_hours"])
+    if gives_hours and (cells["username"] or not cells["project"]):
+        return "GPU-hours stand in a row of their project, without a username"
+    if not gives_hours and not NAME.fullmatch(cells["username"]):
         return f"{cells['username']!r} is no account name"
     if cells["project"] and not NAME.fullmatch(cells["project"]):
         return f"{cells['project']!r} is no project name"
@@ -132,11 +163,13 @@ def from_project_files(files: Mapping[str, str], *, is_complete: bool) -> Direct
     {'p': {'alice': 'member'}}
     """
     roles: dict[str, dict[str, str]] = {}
+    allocations: dict[str, AllocatedHours] = {}
     skipped: list[str] = []
     for project, text in sorted(files.items()):
         try:
-            members = json.loads(text)["members"]
-            active = [user for user, about in members.items() if about["active"] is True]
+            about = json.loads(text)
+            members = about["members"]
+            active = [user for user, member in members.items() if member["active"] is True]
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise DirectoryFormatError(f"{project}: no project file with members and their `active`") from None
         if not NAME.fullmatch(project):
@@ -148,7 +181,31 @@ def from_project_files(files: Mapping[str, str], *, is_complete: bool) -> Direct
                 _add(roles, project, user, "member")
             else:
                 skipped.append(f"{project}: {user!r} is no account name")
-    return Directory(source="lumi", roles=roles, is_complete=is_complete, skipped=tuple(skipped))
+        skipped += _add_hours(allocations, project, of_project_file, about)
+    return Directory(
+        source="lumi",
+        roles=roles,
+        allocations=allocations,
+        is_complete=is_complete,
+        tells_hours=True,
+        skipped=tuple(skipped),
+    )
+
+
+def _add_hours(
+    allocations: dict[str, AllocatedHours],
+    project: str,
+    read: Callable[[Mapping[str, Any]], AllocatedHours | None],
+    about: Mapping[str, Any],
+) -> list[str]:
+    """Add what a project was given, if the directory says so; what is wrong with it, if anything."""
+    try:
+        hours = read(about)
+    except AllocationFormatError as error:
+        return [f"{project}: {error}"]
+    if hours is not None:
+        allocations[project] = hours
+    return []
 
 
 def from_slurm(associations: str, accounts: str, *, cluster: str) -> Directory:
@@ -189,26 +246,19 @@ def _table(text: str, columns: tuple[str, ...]) -> Iterable[dict[str, str]]:
 def from_waldur(
     offering_users: Iterable[Mapping[str, Any]],
     teams: Mapping[str, Iterable[Mapping[str, Any]]],
+    resources: Mapping[str, Mapping[str, Any]] | None = None,
     *,
     now: datetime,
 ) -> Directory:
-    """Waldur's offering users, and for each project its `list_users`; a role that expired is none.
+    """Waldur's offering users, and for each project its `list_users` and its resource; a role that expired is none.
 
     Of an offering user `user_username` is the identifier and `username` the account on LUMI; it counts while its
     state is OK and it is not restricted. A member without an account there yet is left out until it has one.
     """
-    links, skipped = [], []
-    for row in offering_users:
-        subject, user = subject_of(row.get("user_username")), row.get("username") or ""
-        if not user or row.get("is_restricted") or row.get("state", "OK") != "OK":
-            continue
-        if subject is None or not isinstance(user, str) or not NAME.fullmatch(user):
-            skipped.append(f"offering user {user!r}: no account name, or no identifier")
-            continue
-        links.append((user, subject))
-    subjects, doubtful = one_to_one(links)
+    subjects, skipped = _offering_accounts(offering_users)
     account_of = {subject: user for user, subject in subjects.items()}
     roles: dict[str, dict[str, str]] = {}
+    allocations: dict[str, AllocatedHours] = {}
     for project, team in teams.items():
         if not NAME.fullmatch(project):
             skipped.append(f"{project!r} is no project name")
@@ -219,9 +269,31 @@ def from_waldur(
             role = WALDUR_ROLES.get(str(row.get("role_name")))
             if member and role and not _has_passed(row.get("expiration_time"), now):
                 _add(roles, project, member, role)
+        skipped += _add_hours(allocations, project, of_waldur_resource, (resources or {}).get(project, {}))
     return Directory(
-        source="waldur", roles=roles, subjects=subjects, links_identities=True, skipped=(*skipped, *doubtful)
+        source="waldur",
+        roles=roles,
+        subjects=subjects,
+        allocations=allocations,
+        links_identities=True,
+        tells_hours=True,
+        skipped=tuple(skipped),
     )
+
+
+def _offering_accounts(rows: Iterable[Mapping[str, Any]]) -> tuple[dict[str, str], list[str]]:
+    """The identifier of each account of an offering, and what was left out."""
+    links, skipped = [], []
+    for row in rows:
+        subject, user = subject_of(row.get("user_username")), row.get("username") or ""
+        if not user or row.get("is_restricted") or row.get("state", "OK") != "OK":
+            continue
+        if subject is None or not isinstance(user, str) or not NAME.fullmatch(user):
+            skipped.append(f"offering user {user!r}: no account name, or no identifier")
+            continue
+        links.append((user, subject))
+    subjects, doubtful = one_to_one(links)
+    return subjects, [*skipped, *doubtful]
 
 
 def _has_passed(text: object, now: datetime) -> bool:

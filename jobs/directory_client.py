@@ -81,13 +81,15 @@ def waldur(url: str, *, token: str, offering: str, now: datetime, timeout_s: flo
             return list(_pages(session, base + path, query, timeout_s))
 
         users = rows("marketplace-offering-users/", offering_uuid=offering)
-        resources = rows("marketplace-provider-resources/", offering_uuid=offering, state="OK")
-        teams = {
-            str(resource["backend_id"]): rows(f"projects/{resource['project_uuid']}/list_users/")
-            for resource in resources
+        resources = {
+            str(resource["backend_id"]): resource
+            for resource in rows("marketplace-provider-resources/", offering_uuid=offering, state="OK")
             if resource.get("backend_id") and resource.get("project_uuid")
         }
-    return from_waldur(users, teams, now=now)
+        teams = {
+            project: rows(f"projects/{resource['project_uuid']}/list_users/") for project, resource in resources.items()
+        }
+    return from_waldur(users, teams, resources, now=now)
 
 
 def _pages(session: requests.Session, url: str, query: dict[str, str], timeout_s: float) -> Iterator[dict[str, Any]]:

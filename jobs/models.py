@@ -95,6 +95,27 @@ class Grant(models.Model):
         return f"{self.user} is {self.get_role_display()} (says {self.source})"
 
 
+class ProjectAllocation(models.Model):
+    """GPU-hours that one directory says a project has; `used_gpu_hours` null where it does not count the use.
+
+    LUMI shows these figures to every member of the project, and so does the portal.
+    """
+
+    source = models.CharField(max_length=16)
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="allocations")
+    gpu_hours = models.FloatField()
+    used_gpu_hours = models.FloatField(null=True)
+    begins_on = models.DateField(null=True)
+    ends_on = models.DateField(null=True)
+    read_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["source", "project"], name="allocation_once")]
+
+    def __str__(self) -> str:
+        return f"{self.gpu_hours:g} GPU-hours for {self.project} (says {self.source})"
+
+
 class Job(models.Model):
     """One attempt of one Slurm job; columns as in `jobs.records.JobRecord`, null where Slurm did not say.
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 
 from django.db.models import Q, QuerySet
 
-from jobs.models import ApiToken, Job, JobOpening, JobShare, Membership, Project, User
+from jobs.models import ApiToken, Job, JobOpening, JobShare, Membership, Project, ProjectAllocation, User
 from jobs.records import JobRecord
 
 RECORD_COLUMNS = tuple(
@@ -77,6 +78,12 @@ def own_api_tokens(user: User) -> QuerySet[ApiToken]:
 def api_token(digest: str, now: datetime) -> ApiToken | None:
     """The token whose secret has this digest; None when there is none, it was revoked, or it expired."""
     return ApiToken.objects.filter(digest=digest, revoked_at=None, expires_at__gt=now).first()
+
+
+def allocations_of(projects: Iterable[Project]) -> dict[int, ProjectAllocation]:
+    """By project the GPU-hours it has: of several directories the one that counts the use, then the latest read."""
+    rows = ProjectAllocation.objects.filter(project__in=projects).order_by("read_at", "pk")
+    return {row.project_id: row for row in sorted(rows, key=lambda row: row.used_gpu_hours is not None)}
 
 
 def job_runs(job_id: int, cluster: str | None = None) -> QuerySet[Job]:

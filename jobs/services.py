@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 
 from django.contrib.auth.hashers import make_password
@@ -12,7 +12,18 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from jobs.directory import Directory, outranking
-from jobs.models import ApiToken, Grant, Job, JobOpening, JobShare, ListedMembership, Membership, Project, User
+from jobs.models import (
+    ApiToken,
+    Grant,
+    Job,
+    JobOpening,
+    JobShare,
+    ListedMembership,
+    Membership,
+    Project,
+    ProjectAllocation,
+    User,
+)
 from jobs.records import JobRecord
 from jobs.selectors import RECORD_COLUMNS, open_shares, own_api_tokens
 
@@ -71,11 +82,6 @@ def record_job(record: JobRecord, now: datetime | None = None) -> bool:
             return True
         _refuse_other_owner(stored, user, project)
         return _update(stored, columns, now or timezone.now())
-
-
-def set_role(user: User, project: Project, role: Membership.Role) -> None:
-    """Give a person a role in a project, replacing the one before."""
-    Membership.objects.update_or_create(user=user, project=project, defaults={"role": role})
 
 
 def end_sessions(user: User) -> None:
@@ -168,6 +174,8 @@ def record_directory(directory: Directory, *, is_forced: bool = False) -> Direct
         User.objects.bulk_update(readdressed, ["email"], batch_size=500)
         if directory.grants_roles:
             replace_grants(directory.source, {(users[name].pk, role) for name, role in directory.grants})
+        if directory.tells_hours:
+            _replace_allocations(directory, projects)
     return DirectoryChange(len(projects), sum(map(len, directory.roles.values())), began, ended, relinked)
 
 
@@ -220,6 +228,24 @@ def _reconcile(model, rows, wanted, **columns: str) -> None:
         update_conflicts=True,
         unique_fields=[*columns, "user", "project"],
         update_fields=["role"],
+    )
+
+
+def _replace_allocations(directory: Directory, projects: dict[str, Project]) -> None:
+    """Make the GPU-hours of this source what it says now; those it no longer names end."""
+    scope = ProjectAllocation.objects.filter(source=directory.source)
+    known = scope if directory.is_complete else scope.filter(project__in=projects.values())
+    known.exclude(project__in=[projects[name] for name in directory.allocations]).delete()
+    read_at = timezone.now()
+    ProjectAllocation.objects.bulk_create(
+        (
+            ProjectAllocation(source=directory.source, project=projects[name], read_at=read_at, **asdict(hours))
+            for name, hours in sorted(directory.allocations.items())
+        ),
+        batch_size=1000,
+        update_conflicts=True,
+        unique_fields=["source", "project"],
+        update_fields=["gpu_hours", "used_gpu_hours", "begins_on", "ends_on", "read_at"],
     )
 
 

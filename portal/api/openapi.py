@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import date, datetime
 from http import HTTPStatus
 from typing import Any
 
@@ -107,6 +108,17 @@ class FindingAnswer(msgspec.Struct, frozen=True):
     wasted_gpu_hours: float
 
 
+class AllocationAnswer(msgspec.Struct, frozen=True):
+    """GPU-hours of a project as a directory says; `used_gpu_hours` null where it does not count the use."""
+
+    gpu_hours: float
+    used_gpu_hours: float | None
+    begins_on: date | None
+    ends_on: date | None
+    source: str
+    read_at: datetime
+
+
 class ProjectAnswer(msgspec.Struct, frozen=True):
     """A project over the last `days`; jobs that ran too short or failed by the system's fault are not counted."""
 
@@ -120,6 +132,7 @@ class ProjectAnswer(msgspec.Struct, frozen=True):
     median_gpu_util: float | None
     classes: list[ClassAnswer]
     findings: list[FindingAnswer]
+    allocation: AllocationAnswer | None
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from rest_framework.views import APIView
 
 from analysis.history.overview import Overview
 from analysis.history.selectors import frequent_findings, overview_of
-from jobs.models import Membership
-from jobs.selectors import visible_jobs
+from jobs.models import Membership, ProjectAllocation
+from jobs.selectors import allocations_of, visible_jobs
 from portal.access import membership_of
 from portal.over_time import asked_period
 
@@ -29,7 +29,16 @@ class ProjectSummary(APIView):
         runs = visible_jobs(request.user).filter(project=membership.project)
         found = frequent_findings(runs, period)
         findings = [{"code": row.code, "jobs": row.jobs, "wasted_gpu_hours": row.wasted_gpu_hours} for row in found]
-        return Response({"project": project, "days": days, **_sums(overview_of(runs, period)), "findings": findings})
+        allocation = allocations_of([membership.project]).get(membership.project_id)
+        sums = _sums(overview_of(runs, period))
+        return Response(
+            {"project": project, "days": days, **sums, "findings": findings, "allocation": _allocated(allocation)}
+        )
+
+
+def _allocated(row: ProjectAllocation | None) -> dict[str, Any] | None:
+    names = ("gpu_hours", "used_gpu_hours", "begins_on", "ends_on", "source", "read_at")
+    return {name: getattr(row, name) for name in names} if row else None
 
 
 def _sums(seen: Overview) -> dict[str, Any]:

@@ -10,20 +10,28 @@ from django.views.decorators.http import require_GET
 
 from analysis.history.selectors import members_of
 from jobs.models import Membership
-from jobs.selectors import visible_jobs
+from jobs.selectors import allocations_of, visible_jobs
 from portal.access import membership_of
+from portal.allocation_line import allocation_line
 from portal.over_time import asked_period, over_time
 
 
 @require_GET
 @login_required
 def project(request: HttpRequest, name: str) -> HttpResponse:
-    """Classes, hours, waste and findings of the last days; members and their sums for the PI alone."""
+    """Allocation, classes, hours, waste and findings of the last days; members and their sums for the PI alone."""
     membership = membership_of(request.user, name)
     leads = membership.role == Membership.Role.PI
     runs = visible_jobs(request.user).filter(project=membership.project)
     now = timezone.localtime()
     days, period = asked_period(now, request.GET.get("days", ""))
     members = members_of(membership.project, runs, period) if leads else []
-    context = {**over_time(runs, now, days, period), "project": membership.project, "leads": leads, "members": members}
+    allocation = allocations_of([membership.project]).get(membership.project_id)
+    context = {
+        **over_time(runs, now, days, period),
+        "project": membership.project,
+        "leads": leads,
+        "members": members,
+        "allocation": allocation_line(allocation, now.date()),
+    }
     return render(request, "portal/project.html", context)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
 
+from jobs.allocations import AllocatedHours
 from jobs.directory import DirectoryFormatError, from_csv, from_project_files, from_slurm, from_waldur
 
 SAMPLES = Path(__file__).parents[1] / "samples" / "slurm"
@@ -128,3 +129,43 @@ def test_a_role_of_waldur_ends_when_its_time_comes() -> None:
     assert from_waldur(accounts, {"p1": team}, now=NOW).roles == {"p1": {}}
     with pytest.raises(DirectoryFormatError, match="'soon' is no time"):
         from_waldur(accounts, {"p1": [member("a@idp", "PROJECT.MANAGER", "soon")]}, now=NOW)
+
+
+def test_a_row_of_a_csv_without_a_username_gives_a_project_its_hours() -> None:
+    found = from_csv(
+        "username,project,gpu_hours,used_gpu_hours,begins_on,ends_on\n"
+        "alice,p1,,,,\n"
+        ",p1,1000,250,2026-01-01,2026-12-31\n"
+        ",p2,500,,,\n"
+        "bob,p1,7,,,\n"
+        ",,7,,,\n"
+        ",p3,much,,,\n"
+        ",p 3,7,,,\n"
+    )
+    assert found.allocations == {
+        "p1": AllocatedHours(1000.0, 250.0, date(2026, 1, 1), date(2026, 12, 31)),
+        "p2": AllocatedHours(500.0),
+    }
+    assert (found.roles, found.tells_hours) == ({"p1": {"alice": "member"}, "p2": {}}, True)
+    assert found.skipped == (
+        "line 5: GPU-hours stand in a row of their project, without a username",
+        "line 6: GPU-hours stand in a row of their project, without a username",
+        "line 7: gpu_hours 'much' is no number of GPU-hours",
+        "line 8: 'p 3' is no project name",
+    )
+    assert not from_csv("username,project\nalice,p1\n").tells_hours
+
+
+def test_a_project_file_gives_hours_and_bad_ones_do_not_cost_its_members() -> None:
+    members = '"members": {"alice": {"active": true}}'
+    found = from_project_files(
+        {
+            "p1": '{"billing": {"gpu_hours": {"alloc": 1000, "used": 500}}, ' + members + "}",
+            "p2": '{"billing": {"gpu_hours": {"alloc": "x"}}, ' + members + "}",
+            "p3": "{" + members + "}",
+        },
+        is_complete=True,
+    )
+    assert found.allocations == {"p1": AllocatedHours(1000.0, 500.0)}
+    assert found.roles == {name: {"alice": "member"} for name in ("p1", "p2", "p3")}
+    assert found.skipped == ("p2: alloc 'x' is no number of GPU-hours",)

@@ -12,13 +12,17 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from jobs.allocations import AllocatedHours
 from jobs.directory_client import DirectoryError, files, read_source, slurm, waldur
 from tests.conftest import NOW
 
 SAMPLES = Path(__file__).parents[1] / "samples" / "slurm"
 OFFERING = "0f0e"
 ACCOUNTS = [{"user_username": f"{name}@idp", "username": name, "state": "OK"} for name in ("alice", "carol")]
-RESOURCES = [{"uuid": "r1", "backend_id": "p1", "project_uuid": "u1"}, {"uuid": "r2", "backend_id": ""}]
+RESOURCES = [
+    {"uuid": "r1", "backend_id": "p1", "project_uuid": "u1", "limits": {"gpu_hours": 700}, "end_date": None},
+    {"uuid": "r2", "backend_id": ""},
+]
 TEAM = [
     {"user_username": "carol@idp", "role_name": "PROJECT.MANAGER", "expiration_time": None},
     {"user_username": "alice@idp", "role_name": "PROJECT.MEMBER", "expiration_time": None},
@@ -70,6 +74,7 @@ def test_waldur_is_read_page_by_page_with_its_token(server: ThreadingHTTPServer)
     found = waldur(url_of(server) + "/api/", token="secret", offering=OFFERING, now=NOW)
     assert found.roles == {"p1": {"carol": "pi", "alice": "member"}}
     assert found.subjects == {"alice": "alice@idp", "carol": "carol@idp"}
+    assert found.allocations == {"p1": AllocatedHours(700.0)}
     assert {token for _, _, token in server.asked} == {"Token secret"}
     path, query, _ = server.asked[0]
     assert (path, query) == (

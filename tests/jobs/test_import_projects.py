@@ -9,9 +9,10 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
 
+from jobs.allocations import AllocatedHours
 from jobs.directory import Directory
-from jobs.models import Grant, Membership, Project, User
-from jobs.selectors import led_projects, linked_user, visible_jobs
+from jobs.models import Grant, Membership, Project, ProjectAllocation, User
+from jobs.selectors import allocations_of, led_projects, linked_user, visible_jobs
 from jobs.services import end_sessions, record_directory, record_job, record_sign_in
 from jobs.tasks import import_directory
 from tests.payloads import job_record
@@ -184,3 +185,43 @@ def test_the_background_task_asks_the_configured_source_and_outlives_its_faults(
     import_directory()
     assert members() == {"alice": "member"}
     assert Project.objects.get().is_listed
+
+
+def hours() -> dict[str, tuple[float, float | None]]:
+    rows = allocations_of(Project.objects.all())
+    return {row.project.name: (row.gpu_hours, row.used_gpu_hours) for row in rows.values()}
+
+
+HOURS_HEADER = "username,project,gpu_hours,used_gpu_hours\n"
+
+
+def test_allocations_change_and_end_with_the_directory_that_names_them(tmp_path: Path) -> None:
+    imported(tmp_path, f"alice,{PROJECT},,", f",{PROJECT},1000,10", ",project_2,50,", header=HOURS_HEADER)
+    assert hours() == {PROJECT: (1000.0, 10.0), "project_2": (50.0, None)}
+    kept = ProjectAllocation.objects.get(project__name=PROJECT)
+    imported(tmp_path, f"alice,{PROJECT},,", f",{PROJECT},1200,20", header=HOURS_HEADER)
+    assert hours() == {PROJECT: (1200.0, 20.0)}
+    assert ProjectAllocation.objects.get().pk == kept.pk
+    imported(tmp_path, f"alice,{PROJECT},,,")
+    assert hours() == {PROJECT: (1200.0, 20.0)}, "a list without the column says nothing of hours"
+
+
+def test_of_two_directories_the_one_that_counts_the_use_is_shown(tmp_path: Path) -> None:
+    roles = {PROJECT: {"alice": "member"}}
+    lumi = Directory("lumi", roles, allocations={PROJECT: AllocatedHours(900.0, 30.0)}, tells_hours=True)
+    waldur = Directory("waldur", roles, allocations={PROJECT: AllocatedHours(1000.0)}, tells_hours=True)
+    for directory in (lumi, waldur):
+        record_directory(directory)
+    assert hours() == {PROJECT: (900.0, 30.0)}
+    record_directory(Directory("lumi", roles, tells_hours=True))
+    assert hours() == {PROJECT: (1000.0, None)}
+
+
+def test_one_project_file_leaves_the_hours_of_other_projects(tmp_path: Path) -> None:
+    text = '{"billing": {"gpu_hours": {"alloc": %d, "used": 1}}, "members": {"alice": {"active": true}}}'
+    for number in (1, 2):
+        (tmp_path / f"project_{number}.json").write_text(text % number)
+    call_command("import_projects", str(tmp_path), stdout=io.StringIO())
+    (tmp_path / "project_1.json").write_text('{"members": {"alice": {"active": true}}}')
+    call_command("import_projects", str(tmp_path / "project_1.json"), stdout=io.StringIO())
+    assert hours() == {"project_2": (2.0, 1.0)}

@@ -6,8 +6,9 @@ import pytest
 
 from jobs.models import Job, Membership, Project, User
 from jobs.selectors import record_of, visible_jobs
-from jobs.services import RecordConflict, record_job, set_role
+from jobs.services import RecordConflict, record_job
 from tests.payloads import job_record
+from tests.roles import set_role
 
 pytestmark = pytest.mark.django_db
 

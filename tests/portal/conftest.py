@@ -12,10 +12,11 @@ from django.core.management import call_command
 from django.test import Client
 
 from jobs.models import Grant, Membership, Project
-from jobs.services import record_job, replace_grants, set_role
+from jobs.services import record_job, replace_grants
 from metrics.services import record_node_summary
 from tests.parts import missing
 from tests.payloads import gpu, job_record, node_payload
+from tests.roles import set_role
 
 PASSWORD = "a password of the cast"
 ROLES = {"erin": Grant.Role.SUPPORT, "frank": Grant.Role.POLICY, "grace": Grant.Role.ADMINISTRATOR}

@@ -12,11 +12,12 @@ from django.test.utils import CaptureQueriesContext
 
 from analysis.models import JobEfficiency
 from jobs.models import Membership, Project
-from jobs.services import record_job, set_role
+from jobs.services import record_job
 from metrics.services import record_node_summary
 from reports.models import Report
 from reports.services.publishing import publish_due
 from tests.payloads import gpu, job_record, node_payload
+from tests.roles import set_role
 
 pytestmark = pytest.mark.django_db
 

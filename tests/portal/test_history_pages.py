@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from analysis.thresholds import RULES_VERSION
-from jobs.models import Project
+from jobs.models import Project, ProjectAllocation
 
 PAGES = ("/", "/history/", "/projects/project_465000001/")
 
@@ -87,6 +87,46 @@ def test_the_pi_gets_the_project_as_data_too(cast, recent) -> None:
     assert (said["jobs"], said["days"], said["median_gpu_util"]) == (2, 30, pytest.approx(22.0))
     assert said["classes"] == [{"efficiency_class": "INEFFICIENT", "jobs": 2, "gpu_hours": pytest.approx(16.0)}]
     assert {"code": "idle_gpus", "jobs": 2, "wasted_gpu_hours": pytest.approx(12.48)} in said["findings"]
+
+
+@pytest.fixture
+def allocated(cast) -> None:
+    """1,000 GPU-hours for a year of which 100 days are gone, 600 of them used."""
+    today = timezone.localdate()
+    ProjectAllocation.objects.create(
+        source="lumi",
+        project=Project.objects.get(),
+        gpu_hours=1000.0,
+        used_gpu_hours=600.0,
+        begins_on=today - timedelta(days=100),
+        ends_on=today + timedelta(days=265),
+        read_at=timezone.now(),
+    )
+
+
+@pytest.mark.parametrize("name", ["alice", "carol"])
+def test_who_belongs_to_a_project_sees_its_hours_against_the_allocation(cast, recent, allocated, name: str) -> None:
+    line = cast(name).get("/projects/project_465000001/").context["allocation"]
+    assert (line.used_fraction, line.pace.word, line.used_width) == (pytest.approx(0.6), "faster", 60.0)
+    # 100 days for 60 % are 166.7 for all.
+    assert line.pace.runs_out_on == timezone.localdate() + timedelta(days=66)
+    page = " ".join(text(cast(name), "/projects/project_465000001/").split())
+    assert "27 % of its time has passed (the mark): the hours go faster than the time." in page
+    assert "600.0 of 1,000 GPU-hours used (60 %)" in " ".join(text(cast(name), "/projects/").split())
+
+
+def test_a_project_without_an_allocation_says_nothing_of_one(cast, recent) -> None:
+    assert "allocation" not in text(cast("carol"), "/projects/project_465000001/")
+    assert cast("carol").get("/api/v1/projects/project_465000001/summary/").json()["allocation"] is None
+
+
+def test_use_that_nobody_counts_is_said_and_not_filled_in(cast, recent, allocated) -> None:
+    ProjectAllocation.objects.update(used_gpu_hours=None, source="waldur")
+    page = text(cast("alice"), "/projects/project_465000001/")
+    assert "It does not say how much is used." in page
+    assert 'class="meter"' not in page
+    said = cast("carol").get("/api/v1/projects/project_465000001/summary/").json()["allocation"]
+    assert (said["gpu_hours"], said["used_gpu_hours"], said["source"]) == (1000.0, None, "waldur")
 
 
 @pytest.mark.parametrize("name", ["dave", "erin"])

@@ -13,12 +13,12 @@ from django.utils import timezone
 
 from analysis.efficiency import EfficiencyClass
 from jobs.models import Project, User
-from jobs.services import set_role
 from reports.digest import Choices, Frequency
 from reports.models import Delivery, Report
 from reports.selectors import delivery_choices
 from reports.services.planning import plan_due
 from reports.services.preferences import save_choices
+from tests.roles import set_role
 
 CHECKED = re.compile(r'<input type="radio"[^>]* value="(\w+)"[^>]* checked')
 WEEKLY = {"frequency": "weekly", "minimum_class": "INEFFICIENT", "with_pdf": "on"}

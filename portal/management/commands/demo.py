@@ -6,19 +6,24 @@ import os
 import secrets
 import subprocess
 import sys
+from datetime import date, timedelta
 from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.hashers import make_password
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
+from django.db.models import Sum
 from django.utils import timezone
 from tqdm import tqdm
 
+from analysis.models import JobEfficiency
 from analysis.selectors import due_jobs
 from analysis.services import analyse_job
-from jobs.models import Grant, Job, Project, User
-from jobs.services import replace_grants, set_role, share_job
+from jobs.allocations import AllocatedHours
+from jobs.directory import Directory
+from jobs.models import Grant, Job, User
+from jobs.services import record_directory, share_job
 from portal.demo.generate import sample_jobs
 from portal.demo.people import sample_people
 from portal.environment import flag
@@ -34,6 +39,7 @@ ADDRESS = "127.0.0.1:8000"
 MAIL_DOMAIN = "users.example"  # RFC 2606: a domain that cannot exist, and mail of the demo goes to files anyway
 SHOWN_FINDING = "parallelism_mismatch"
 SHARED_DAYS, SHARED_NOTE = 14, "Two GPUs do all the work. How do I start one rank on each?"
+ALLOCATION_DAYS, USED_SHARES = 360, (0.3, 0.48, 0.64, 0.85, 1.06)
 STAFF = {"peggy": Grant.Role.SUPPORT, "trent": Grant.Role.ADMINISTRATOR}
 
 
@@ -90,17 +96,12 @@ def feed() -> None:
         outcome = ingest(records(job.to_json()), list(KINDS))
         if outcome.rejected:
             raise CommandError(f"sample job {job.record['job_id']} was refused: {outcome.rejected}")
-    for person in sample_people(seed=SEED):
-        if person.leads:
-            user, _ = User.objects.get_or_create(username=person.username)
-            project, _ = Project.objects.get_or_create(name=person.project)
-            set_role(user, project, "pi")
-    add_staff()
+    for job in tqdm(list(due_jobs(now)), desc="Analysis", unit=" jobs"):
+        analyse_job(job.pk, now)
+    record_directory(sample_directory(now.date()))
     for user in User.objects.filter(email=""):
         user.email = f"{user.username}@{MAIL_DOMAIN}"
         user.save(update_fields=["email"])
-    for job in tqdm(list(due_jobs(now)), desc="Analysis", unit=" jobs"):
-        analyse_job(job.pk, now)
     for pk in tqdm(list(due_efficiencies().values_list("pk", flat=True)), desc="Reports ", unit=" jobs"):
         publish(pk, now)
     shown = Job.objects.filter(efficiency__findings__code=SHOWN_FINDING).order_by("ended_at").last()
@@ -108,10 +109,25 @@ def feed() -> None:
         share_job(shown, days=SHARED_DAYS, note=SHARED_NOTE, now=now)
 
 
-def add_staff() -> None:
-    """The people who look after the portal, beside those who run jobs."""
-    people = {name: User.objects.get_or_create(username=name)[0] for name in STAFF}
-    replace_grants("demo", {(people[name].pk, role.value) for name, role in STAFF.items()})
+def sample_directory(today: date) -> Directory:
+    """Who belongs to the sample projects, who looks after the portal, and allocations that fit what the jobs used."""
+    people = sample_people(seed=SEED)
+    roles: dict[str, dict[str, str]] = {}
+    for person in people:
+        roles.setdefault(person.project, {})[person.username] = "pi" if person.leads else "member"
+    used = dict(JobEfficiency.objects.values_list("job__project__name").annotate(Sum("gpu_hours")))
+    begins_on, ends_on = today - timedelta(days=ALLOCATION_DAYS // 2), today + timedelta(days=ALLOCATION_DAYS // 2)
+    return Directory(
+        source="demo",
+        roles=roles,
+        allocations={
+            project: AllocatedHours(round(used[project] / share, -2), round(used[project], 1), begins_on, ends_on)
+            for project, share in zip(sorted(roles), USED_SHARES, strict=True)
+        },
+        grants=frozenset((name, role.value) for name, role in STAFF.items()),
+        grants_roles=True,
+        tells_hours=True,
+    )
 
 
 def serve() -> None:
