@@ -6,6 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
+from analysis.feedback import GROUP_USERS_MIN
 from analysis.thresholds import LIMITS, RULES_VERSION
 from reports.wording import TITLES
 
@@ -13,5 +14,10 @@ from reports.wording import TITLES
 @require_GET
 def about(request: HttpRequest) -> HttpResponse:
     """Open to everyone, signed in or not: there is nothing in it about anyone."""
-    context = {"limits": LIMITS, "rules_version": RULES_VERSION, "titles": TITLES.values()}
+    context = {
+        "limits": LIMITS,
+        "rules_version": RULES_VERSION,
+        "titles": TITLES.values(),
+        "users_min": GROUP_USERS_MIN,
+    }
     return render(request, "portal/about.html", context)
