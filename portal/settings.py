@@ -87,7 +87,7 @@ DATABASES = {
     if IS_EMBEDDED
     else dj_database_url.parse(DATABASE_URL, conn_max_age=60, conn_health_checks=True)
 }
-# Counts sign-in attempts over all processes; nothing is lost with it.
+# Counts sign-in attempts and calls over all processes; nothing is lost with it.
 CACHES = {
     "default": {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
@@ -179,11 +179,17 @@ MAIL_REPLY_TO = mail_address("MAIL_REPLY_TO", "")
 INGEST_BODY_BYTES_MAX = number("INGEST_BODY_MIB_MAX", 8) * 2**20
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1 * 2**20
 
+# What one person, or without one an address, may ask for within a minute; see portal/limits.py.
+API_CALLS_PER_MINUTE = number("API_CALLS_PER_MINUTE", 120)
+ANONYMOUS_API_CALLS_PER_MINUTE = number("ANONYMOUS_API_CALLS_PER_MINUTE", 60)
+DOWNLOADS_PER_MINUTE = number("DOWNLOADS_PER_MINUTE", 20)
+
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
         "portal.api.authentication.PersonalTokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",
     ],
+    "DEFAULT_THROTTLE_CLASSES": ["portal.api.throttles.Calls"],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "portal.api.negotiation.OwnFormat",
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],

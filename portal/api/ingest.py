@@ -22,6 +22,7 @@ class IngestView(APIView):
 
     authentication_classes = [CollectorTokenAuthentication]
     permission_classes = [IsCollector]
+    throttle_classes = ()
     parser_classes = [PayloadParser]
     schema_name = ""
 

@@ -9,12 +9,14 @@ from django.http import Http404, HttpResponse
 from rest_framework.generics import ListAPIView
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.throttling import BaseThrottle
 from rest_framework.views import APIView
 
 from jobs.models import Job
 from jobs.selectors import record_of, visible_jobs
 from metrics.selectors import gpu_rows
 from portal.access import open_report, open_run
+from portal.api.throttles import Downloads
 from reports.selectors import report_row
 from reports.services.formats import FORMATS, rendered
 
@@ -51,6 +53,10 @@ class JobGpus(APIView):
 
 class JobReportFile(APIView):
     """`GET /api/v1/jobs/{cluster}/{job_id}/report.{html,md,txt,pdf,json}`: the report as a file."""
+
+    def get_throttles(self) -> list[BaseThrottle]:
+        form = FORMATS.get(self.kwargs["name"])
+        return [*super().get_throttles(), *([Downloads()] if form and form.is_illustrated else [])]
 
     def get(self, request: Request, cluster: str, job_id: int, name: str) -> HttpResponse:
         if name not in FORMATS:

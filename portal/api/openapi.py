@@ -258,7 +258,8 @@ def _described(operation: Operation, taken: Any, answered: dict[int, Any]) -> di
         for status, schema in answered.items()
     }
     refused = {"content": {PROBLEM: {"schema": {"$ref": REFERENCES.format(name="Problem")}}}}
-    responses |= {str(status): {"description": HTTPStatus(status).phrase} | refused for status in operation.problems}
+    problems = (*operation.problems, *(() if operation.access == COLLECTOR else (429,)))
+    responses |= {str(status): {"description": HTTPStatus(status).phrase} | refused for status in problems}
     described = {
         "summary": operation.summary,
         "security": [{scheme: []} for scheme in LETS_IN[operation.access]],

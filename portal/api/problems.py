@@ -56,4 +56,6 @@ def problem_response(error: Exception, context: dict[str, Any]) -> Response | No
     response = problem(error.status_code, str(error.detail))
     if header := getattr(error, "auth_header", None):
         response["WWW-Authenticate"] = header
+    if wait_s := getattr(error, "wait", None):
+        response["Retry-After"] = str(wait_s)
     return response

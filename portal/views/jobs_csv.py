@@ -11,6 +11,7 @@ from django.views.decorators.http import require_GET
 
 from jobs.selectors import visible_jobs
 from portal.job_filter import JobFilter
+from portal.limits import DOWNLOADS, limited
 
 COLUMNS = {
     "cluster": "cluster",
@@ -43,6 +44,7 @@ class Line:
 
 @require_GET
 @login_required
+@limited(DOWNLOADS)
 def jobs_csv(request: HttpRequest) -> StreamingHttpResponse:
     """Every run that the same address shows on the page, row by row."""
     rows = JobFilter(visible_jobs(request.user), request.GET).chosen().values_list(*COLUMNS.values())
