@@ -1,0 +1,128 @@
+"""What pages cost: as many queries for few rows as for many, at every address, and few bytes with all they load."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.contrib.staticfiles import finders
+from django.core.cache import cache
+from django.core.management import call_command
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from analysis.models import Feedback
+from education.models import Lesson, LessonVersion
+from jobs.models import ApiToken, Job, JobOpening, Project, ProjectAllocation, User
+from jobs.services import record_opening, share_job
+from reports.models import Delivery
+from tests.portal.test_access import NAMES, TABLE, address
+from tests.roles import set_role
+
+pytestmark = pytest.mark.django_db
+
+PAGE_BYTES_MAX = 250_000
+LOADED = re.compile(r'(?:<link[^>]* href|<script[^>]* src|<img[^>]* src)="([^"]+)"')
+MANY = 10
+# The first visit of somebody writes down that it was there; the second costs what every later one does.
+VISITS = 2
+
+
+@pytest.fixture
+def clients(cast, reported) -> dict[str, Client]:
+    reported(123456, **hours_ago(1))
+    call_command("seed_lessons", verbosity=0)
+    grow(reported, range(1))
+    return {person: cast(name) for person, name in NAMES.items()}
+
+
+def hours_ago(hours: float) -> dict[str, str]:
+    ended_at = timezone.now() - timedelta(hours=hours)
+    return {"started_at": (ended_at - timedelta(hours=2)).isoformat(), "ended_at": ended_at.isoformat()}
+
+
+def grow(reported, numbers: range) -> None:
+    """For each number one more of everything that a page may list."""
+    now, alice, carol = timezone.now(), User.objects.get(username="alice"), User.objects.get(username="carol")
+    for number in numbers:
+        reported(1000 + number, user_id=f"reader{number}", job_name=f"part {number}", **hours_ago(2))
+        reported(2000 + number, **hours_ago(3))
+        reader = User.objects.get(username=f"reader{number}")
+        project = Project.objects.create(name=f"project_46500010{number}")
+        for user in (alice, carol):
+            set_role(user, project, "pi")
+        ProjectAllocation.objects.create(source="lumi", project=project, gpu_hours=10, used_gpu_hours=1, read_at=now)
+        seen = Job.objects.get(job_id=123456)
+        record_opening(seen, reader, JobOpening.Role.PI, now)
+        share_job(seen, days=7, note="again", now=now)
+        share_job(Job.objects.get(job_id=2000 + number), days=7, note="help", now=now)
+        Feedback.objects.create(
+            job=seen, user=reader, code="idle_gpus", is_right=True, comment="yes", rules_version="1", given_at=now
+        )
+        Delivery.objects.create(user=reader, created_at=now, due_at=now)
+        ApiToken.objects.create(
+            user=alice, name=f"{number}", digest=f"{number}", created_at=now, expires_at=now + timedelta(days=1)
+        )
+        lesson = Lesson.objects.get(code="timeout")
+        newest = lesson.versions.first()
+        LessonVersion.objects.create(
+            lesson=lesson,
+            number=newest.number + 1,
+            content=newest.content,
+            is_shipped=False,
+            editor=carol,
+            saved_at=now,
+        )
+
+
+def queries_of_every_page(clients: dict[str, Client]) -> dict[tuple[str, str], int]:
+    """How many queries each address costs each person to whom it opens."""
+    owner, counts = User.objects.get(username="alice"), {}
+    for name in TABLE:
+        for person, client in clients.items():
+            path = address(name, owner)
+            cache.clear()
+            if client.get(path).status_code == 200:
+                for _ in range(VISITS):
+                    with CaptureQueriesContext(connection) as queries:
+                        answer = client.get(path)
+                        b"".join(answer) if answer.streaming else answer.content
+                counts[name, person] = len(queries)
+    return counts
+
+
+def test_no_page_costs_more_queries_for_many_rows_than_for_few(clients, reported) -> None:
+    few = queries_of_every_page(clients)
+    assert {("dashboard", "owner"), ("project", "pi"), ("settings", "owner"), ("shared-jobs", "staff")} <= few.keys()
+    grow(reported, range(1, MANY))
+    many = queries_of_every_page(clients)
+    assert {page: (few[page], count) for page, count in many.items() if count != few[page]} == {}
+
+
+def test_no_page_weighs_more_than_a_quarter_megabyte_with_all_it_loads(clients, reported) -> None:
+    grow(reported, range(1, MANY))
+    owner = User.objects.get(username="alice")
+    weights = {}
+    for name in TABLE:
+        for person, client in clients.items():
+            answer = client.get(address(name, owner))
+            if answer.status_code == 200 and answer["Content-Type"].startswith("text/html"):
+                weights[name, person] = len(answer.content) + sum(
+                    size_of(client, path) for path in set(LOADED.findall(answer.content.decode()))
+                )
+    assert weights["job", "owner"] > 50_000, "its figures count"
+    assert {page: weight for page, weight in weights.items() if weight > PAGE_BYTES_MAX} == {}
+
+
+def size_of(client: Client, path: str) -> int:
+    """The bytes of what a page loads, uncompressed."""
+    if path.startswith(settings.STATIC_URL):
+        return Path(finders.find(path.removeprefix(settings.STATIC_URL))).stat().st_size
+    answer = client.get(path)
+    assert answer.status_code == 200, path
+    return len(answer.content)
