@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import datetime
 
 from django.contrib.auth.decorators import login_required
@@ -23,7 +24,7 @@ from portal.links import figure_url, job_url, report_url
 from reports.layout import layout
 from reports.lessons import with_lessons
 from reports.selectors import report_row, report_value
-from reports.services.formats import FORMATS, figure
+from reports.services.formats import FORMATS, FigureView, figure, figure_views
 
 GPUS_SHOWN_MAX, NODES_SHOWN_MAX, RUNS_SHOWN_MAX = 64, 16, 5
 
@@ -38,15 +39,20 @@ def job(request: HttpRequest, cluster: str, job_id: int) -> HttpResponse:
     attempts = openable_jobs(request.user, now).filter(cluster=cluster, job_id=job_id).order_by("attempt")
     context = {"run": run, "is_portal": True, "attempts": attempts, **_people(run, request.user, now)}
     if report:
-        texts = report.figure_texts.items()
         context |= {
             "page": layout(report),
-            "figures": [{"url": figure_url(run, name), "text": text} for name, text in texts],
+            "figures": [_figure(run, view) for view in figure_views(run, report)],
             "downloads": {name: report_url(run, name) for name in FORMATS},
             **_details(run),
             "same_work": _same_work(run, visible_jobs(request.user)),
         }
     return render(request, "portal/job.html", context)
+
+
+def _figure(run: Job, view: FigureView) -> dict[str, object]:
+    """A figure with the address of its picture, and its numbers for the script that reads them out."""
+    numbers = asdict(view.reading) if view.reading else None
+    return {"url": figure_url(run, view.name), "view": view, "numbers": numbers, "numbers_id": f"{view.name}-numbers"}
 
 
 def _people(run: Job, user: User, now: datetime) -> dict[str, object]:

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from jobs.models import Job
 from metrics.selectors import run_metrics
 from reports.as_json import report_json
-from reports.figures import draw, figure_data
+from reports.figure_data import figure_data, has_numbers
+from reports.figure_readings import Reading, Table, reading, table
+from reports.figures import draw
 from reports.job_report import JobReport
 from reports.markdown import report_markdown
 from reports.models import Report
@@ -25,6 +27,16 @@ class Format:
     content_type: str
     write: Callable[..., str | bytes]
     is_illustrated: bool = False
+
+
+@dataclass(frozen=True)
+class FigureView:
+    """A figure on a page: what it shows in words, what is read off it, and its table; None once it has no numbers."""
+
+    name: str
+    text: str
+    reading: Reading | None = None
+    table: Table | None = None
 
 
 FORMATS = {
@@ -56,3 +68,16 @@ def figures(job: Job, report: JobReport) -> dict[str, bytes]:
 def figure(job: Job, name: str, file_format: str = "svg") -> bytes:
     """One figure of a run as SVG or PNG, drawn from its measurements."""
     return draw(name, figure_data(run_metrics((job.cluster, job.job_id, job.attempt))), file_format)
+
+
+def figure_views(job: Job, report: JobReport) -> tuple[FigureView, ...]:
+    """The figures of a report with their numbers, from the measurements that `figure` draws."""
+    if not report.figures:
+        return ()
+    data = figure_data(run_metrics((job.cluster, job.job_id, job.attempt)))
+    return tuple(
+        FigureView(name, text, reading(name, data), table(name, data))
+        if has_numbers(name, data)
+        else FigureView(name, text)
+        for name, text in report.figure_texts.items()
+    )

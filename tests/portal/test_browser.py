@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -144,3 +146,49 @@ def test_the_advised_options_are_copied_as_lines_for_the_batch_script(browser, l
     copied = page.evaluate("navigator.clipboard.readText()")
     assert copied == "#SBATCH --gpus-per-node=2\n#SBATCH --ntasks-per-node=2"
     context.close()
+
+
+@pytest.fixture
+def figures(browser, live_server, reported, cast) -> Iterator[object]:
+    """alice's report in a browser that can be touched."""
+    reported()
+    context = browser.new_context(base_url=live_server.url, has_touch=True, viewport={"width": 390, "height": 900})
+    session = cast("alice").cookies["sessionid"].value
+    context.add_cookies([{"name": "sessionid", "value": session, "url": live_server.url}])
+    page = context.new_page()
+    page.goto("/jobs/lumi/123456/")
+    page.wait_for_load_state("networkidle")
+    yield page
+    context.close()
+
+
+def test_a_figure_is_read_with_the_mouse_a_finger_and_the_arrow_keys(figures) -> None:
+    plots, said = figures.locator("[data-plot]"), figures.locator(".reading")
+    assert plots.count() == 3
+    plots.nth(0).hover()
+    # The axes begin after 0.61 of 7.2 inch and are 6.39 wide: the middle, 3.6, is minute 56 of 120.
+    assert said.nth(0).inner_text() == "0:56:00: 22.0 %, single GPUs 0.0 to 88.0 %"
+    plots.nth(1).tap()
+    assert re.fullmatch(r"GPU [34]: peak 14.2 GB, capacity 64.0 GB", said.nth(1).inner_text())
+    plots.nth(2).focus()
+    figures.keyboard.press("Home")
+    for _ in range(9):
+        figures.keyboard.press("ArrowUp")
+    assert said.nth(2).inner_text() == "GPU 0, 0:00:00: 88.0 %"
+    for key in ("ArrowDown", "ArrowDown", "End"):
+        figures.keyboard.press(key)
+    assert said.nth(2).inner_text() == "GPU 2, 1:59:00: 0.0 %"
+    assert said.nth(2).get_attribute("aria-live") == "polite"
+
+
+def test_a_mark_lies_where_the_picture_draws_what_is_read(figures) -> None:
+    plot = figures.locator("[data-plot]").nth(2)
+    plot.focus()
+    figures.keyboard.press("Home")
+    picture, mark = plot.bounding_box(), plot.locator(".mark").bounding_box()
+    # The first of 120 columns begins where the axes do: "GPU 7" and a space of 0.074 inch each on 7.2 inch.
+    assert mark["x"] - picture["x"] == pytest.approx(picture["width"] * 6 * 0.074 / 7.2, abs=1)
+    figures.keyboard.press("End")
+    picture, mark = plot.bounding_box(), plot.locator(".mark").bounding_box()
+    # The scale beside it takes 0.86 inch.
+    assert mark["x"] + mark["width"] - picture["x"] == pytest.approx(picture["width"] * (1 - 0.86 / 7.2), abs=1)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import random
+import re
+
 import pytest
+from django.contrib.staticfiles import finders
+from django.core.management import call_command
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from jobs.services import record_job
 from metrics.services import record_node_summary
-from tests.payloads import job_record, node_payload
+from tests.payloads import gpu, job_record, node_payload
 
 PAGE, FIGURE = "/jobs/lumi/123456/", "/jobs/lumi/123456/figures/gpu_use.svg"
 
@@ -112,3 +117,57 @@ def test_other_runs_of_the_same_work_stand_beside_it(cast, reported) -> None:
     assert [run.job_id for run in client.get("/jobs/lumi/1/").context["same_work"]] == [2]
     assert client.get("/jobs/lumi/3/").context["same_work"] == []
     assert client.get("/jobs/lumi/4/").context["same_work"] == []
+
+
+def test_each_figure_has_the_same_numbers_as_a_table_and_for_the_pointer(cast, reported) -> None:
+    reported()
+    answer = cast("alice").get(PAGE)
+    page = answer.content.decode()
+    assert [each["view"].name for each in answer.context["figures"]] == ["gpu_use", "gpu_memory", "gpu_heatmap"]
+    for name in ("gpu_use", "gpu_memory", "gpu_heatmap"):
+        assert f'data-readings="{name}-numbers"' in page
+        assert f'<script id="{name}-numbers" type="application/json">' in page
+    assert page.count("<summary>As a table") == 3
+    # Two of eight GPUs at 88 %: 22.0 % in each of 24 rows.
+    assert page.count('<td class="number">22.0 %</td><td class="number">0.0 %</td>') == 24
+    assert "0:01:00: 22.0 %, single GPUs 0.0 to 88.0 %" in page
+
+
+def test_a_gap_is_told_and_not_filled(cast) -> None:
+    record_job(job_record())
+    timeline = {"step_s": 3600.0, "util": [88.0, None], "mem_gb": []}
+    record_node_summary(node_payload(gpus=[gpu(0, timeline=timeline), gpu(1, timeline=timeline)]))
+    call_command("analyse_job", "--due", verbosity=0)
+    page = cast("alice").get(PAGE).content.decode()
+    assert "1:00:00: not measured" in page
+    assert '<th scope="row">1:00:00</th><td class="number">not measured</td>' in page
+
+
+def test_figures_whose_measurements_are_gone_leave_the_page_standing(cast, reported) -> None:
+    reported()
+    record_node_summary(node_payload(gpus=[gpu(0, timeline=None, peak_mem_gb=None)], sequence=2))
+    answer = cast("alice").get(PAGE)
+    assert answer.status_code == 200
+    assert "As a table" not in answer.content.decode()
+
+
+def test_the_page_of_1024_restless_gpus_weighs_less_than_250_kb_with_all_it_loads(cast) -> None:
+    dice, nodes = random.Random(7), [f"nid{number:06d}" for number in range(128)]
+    record_job(job_record(nodes=nodes, node_count=128, gpus_allocated=1024))
+    for node in nodes:
+        util = [[dice.uniform(0, 100) for _ in range(240)] for _ in range(8)]
+        timelines = [{"step_s": 30.0, "util": values, "mem_gb": []} for values in util]
+        gpus = [
+            gpu(index, 50.0, timeline=line, peak_mem_gb=dice.uniform(1, 64)) for index, line in enumerate(timelines)
+        ]
+        record_node_summary(node_payload(node=node, gpus=gpus))
+    call_command("analyse_job", "--due", verbosity=0)
+    client = cast("alice")
+    page = client.get(PAGE).content
+    pictures = re.findall(r'<img src="(/jobs/[^"]+)"', page.decode())
+    assert len(pictures) == 3
+    weights = [len(page), *(len(client.get(path).content) for path in pictures)]
+    for path in re.findall(r'(?:href|src)="/static/([^"]+)"', page.decode()):
+        with open(finders.find(path), "rb") as file:
+            weights.append(len(file.read()))
+    assert sum(weights) < 250_000, weights

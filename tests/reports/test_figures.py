@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from metrics.series import JobSeries
-from reports.figures import FIGURES, FigureData, draw
+from reports.figure_data import FigureData
+from reports.figures import FIGURES, draw
 from tests.payloads import gpu
 from tests.reports.builders import figures_of, report
 

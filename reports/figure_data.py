@@ -1,0 +1,181 @@
+"""The numbers of each figure: what a picture draws, and what its table and its readings say.
+
+All is derived here once, so a picture and a table cannot disagree. Shapes: G GPUs, T time buckets, R rows.
+NaN is not measured and stays so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metrics.series import Floats, JobSeries, RunMetrics
+from reports.job_report import HEATMAP_GPUS_MAX
+from reports.numbers import counted
+
+LABEL_LENGTH_MAX = 20
+BARS_MAX = 64
+"""Past this many GPUs the memory figure is their sorted profile."""
+
+PROFILE_POINTS_MAX = 128
+ROWS_MAX = 128
+"""More rows than this would be thinner than a point: neighbouring nodes are drawn together."""
+
+CELLS_MAX = 8_192
+"""What a heatmap holds at most; a page carries every cell twice, as a picture and as a number."""
+
+
+@dataclass(frozen=True)
+class FigureData:
+    """What the figures show: one label, one node's index and one peak a GPU `(G,)`, and the timelines `(T, G)`."""
+
+    labels: tuple[str, ...]
+    node_index: NDArray[np.int64]
+    series: JobSeries
+    peak_mem_gb: Floats
+    mem_total_gb: Floats
+
+
+@dataclass(frozen=True)
+class Clock:
+    """`length` buckets of `step_s` seconds from the start of the job."""
+
+    length: int
+    step_s: float
+
+    @property
+    def unit(self) -> tuple[str, float]:
+        """The unit that suits the run, and its seconds."""
+        total_s = self.length * self.step_s
+        if total_s >= 2 * 3600:
+            return "hours", 3600.0
+        return ("minutes", 60.0) if total_s >= 120 else ("seconds", 1.0)
+
+    @property
+    def middles(self) -> Floats:
+        """The middle of each bucket in that unit, `(T,)`."""
+        middles: Floats = (np.arange(self.length, dtype=np.float64) + 0.5) * self.step_s / self.unit[1]
+        return middles
+
+    @property
+    def end(self) -> float:
+        return self.length * self.step_s / self.unit[1]
+
+
+@dataclass(frozen=True)
+class UseOverTime:
+    """Percent in each bucket over the GPUs, `(T,)` each: their mean, the least and the most used one."""
+
+    clock: Clock
+    gpus: int
+    mean: Floats
+    low: Floats
+    high: Floats
+
+
+@dataclass(frozen=True)
+class MemoryByGpu:
+    """Peak and capacity in GB of each GPU, or of `PROFILE_POINTS_MAX` places in their order, the fullest first.
+
+    `places` counts from 1 and is None where every GPU is there by name; `gpus` is how many were measured.
+    """
+
+    labels: tuple[str, ...]
+    peaks: Floats
+    capacities: Floats
+    gpus: int
+    places: NDArray[np.int64] | None = None
+
+
+@dataclass(frozen=True)
+class UseByRow:
+    """Percent of each row in each bucket, `(R, T)`: a row is a GPU, a node, or neighbouring nodes."""
+
+    clock: Clock
+    rows: tuple[str, ...]
+    title: str
+    util: Floats
+
+
+def figure_data(metrics: RunMetrics) -> FigureData:
+    """The figures' data of one run."""
+    gpus = metrics.gpus
+    is_single = len(metrics.nodes) == 1
+    pairs = zip(gpus.node_index.tolist(), gpus.gpu_id.tolist(), strict=True)
+    return FigureData(
+        labels=tuple(f"GPU {gpu}" if is_single else _end_of(f"{metrics.nodes[node]}:{gpu}") for node, gpu in pairs),
+        node_index=gpus.node_index,
+        series=metrics.series,
+        peak_mem_gb=gpus.peak_mem_gb,
+        mem_total_gb=gpus.mem_total_gb,
+    )
+
+
+def has_numbers(name: str, data: FigureData) -> bool:
+    """Whether there is anything of what the figure of this name shows."""
+    values = data.peak_mem_gb if name == "gpu_memory" else data.series.util
+    return bool(np.any(~np.isnan(values)))
+
+
+def _end_of(label: str) -> str:
+    """The part of a long label that tells it from its neighbours."""
+    return label if len(label) <= LABEL_LENGTH_MAX else f"…{label[1 - LABEL_LENGTH_MAX :]}"
+
+
+def use_over_time(data: FigureData) -> UseOverTime:
+    """Mean and span of the GPUs that were measured in each bucket."""
+    util = data.series.util
+    measured = ~np.all(np.isnan(util), axis=1)
+    mean, low, high = (np.full(util.shape[0], np.nan) for _ in range(3))
+    mean[measured] = np.nanmean(util[measured], axis=1)
+    low[measured], high[measured] = np.nanmin(util[measured], axis=1), np.nanmax(util[measured], axis=1)
+    return UseOverTime(Clock(data.series.length, data.series.step_s), util.shape[1], mean, low, high)
+
+
+def memory_by_gpu(data: FigureData) -> MemoryByGpu:
+    """Every GPU by name, or the sorted profile of very many against the largest capacity."""
+    peaks, capacities = data.peak_mem_gb, data.mem_total_gb
+    if peaks.size <= BARS_MAX:
+        return MemoryByGpu(data.labels, peaks, capacities, int(np.sum(~np.isnan(peaks))))
+    fullest_first = -np.sort(-peaks[~np.isnan(peaks)])
+    gpus = fullest_first.size
+    places = np.linspace(0, gpus - 1, min(gpus, PROFILE_POINTS_MAX)).astype(np.int64)
+    highest = float(np.nanmax(capacities)) if np.any(~np.isnan(capacities)) else np.nan
+    labels = tuple(f"{place + 1:,} of {gpus:,}" for place in places.tolist())
+    return MemoryByGpu(labels, fullest_first[places], np.full(places.size, highest), gpus, places + 1)
+
+
+def use_by_row(data: FigureData) -> UseByRow:
+    """A row a GPU, or a node where they are many; nodes and buckets that no screen could show are averaged."""
+    util, rows, title = data.series.util.T, data.labels, counted(len(data.labels), "GPU")
+    if util.shape[0] > HEATMAP_GPUS_MAX:
+        _, first, nodes = np.unique(data.node_index, return_index=True, return_inverse=True)
+        util = averaged_rows(util, nodes)
+        rows = tuple(data.labels[index].rpartition(":")[0] for index in first.tolist())
+        title = f"{counted(util.shape[0], 'node')}, mean of GPUs"
+    if util.shape[0] > ROWS_MAX:
+        groups = np.arange(util.shape[0]) * ROWS_MAX // util.shape[0]
+        util, rows = averaged_rows(util, groups), _spans(rows, groups)
+    together = -(-util.size // CELLS_MAX)
+    buckets = np.arange(util.shape[1]) // together
+    util = averaged_rows(util.T, buckets).T if together > 1 else util
+    return UseByRow(Clock(util.shape[1], data.series.step_s * together), rows, title, util)
+
+
+def _spans(names: tuple[str, ...], groups: NDArray[np.int64]) -> tuple[str, ...]:
+    """The first and the last name of each group."""
+    firsts = np.flatnonzero(np.diff(groups, prepend=-1))
+    lasts = np.append(firsts[1:], groups.size) - 1
+    return tuple(f"{names[a]} to {names[b]}" for a, b in zip(firsts.tolist(), lasts.tolist(), strict=True))
+
+
+def averaged_rows(values: Floats, groups: NDArray[np.int64]) -> Floats:
+    """The mean of the rows `(R, T)` of each group `(R,)`, groups in order; a gap only where all of a group are."""
+    rows = np.full((int(groups.max()) + 1, values.shape[1]), np.nan)
+    for group in range(rows.shape[0]):
+        part = values[groups == group]
+        measured = ~np.all(np.isnan(part), axis=0)
+        rows[group, measured] = np.nanmean(part[:, measured], axis=0)
+    return rows

@@ -1,0 +1,190 @@
+"""What can be read off a figure: a text or a number under each place of its axes, and the same numbers as a table.
+
+Made from the numbers that the picture draws (`figure_data`); a table shows as many rows as people read, and says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from metrics.series import Floats
+from reports.figure_data import Clock, FigureData, averaged_rows, memory_by_gpu, use_by_row, use_over_time
+from reports.figures import axes_box
+from reports.numbers import NOT_MEASURED, counted, gigabytes
+
+TABLE_ROWS_MAX = 24
+TABLE_COLUMNS_MAX = 8
+PACKED_BASE, PACKED_LENGTH, PACKED_GAP = 36, 2, "--"
+"""A cell of a heatmap takes two signs: tenths of a percent in base 36, as JavaScript's parseInt reads them."""
+
+DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a pointer reads: of equal columns in `box` (parts of the picture: left, top, width, height) one text each,
+    or, where there are `rows`, one number (percent) in each cell of each row.
+    """
+
+    box: tuple[float, float, float, float]
+    texts: tuple[str, ...]
+    rows: tuple[str, ...] = ()
+    cells: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Table:
+    """The same numbers as text: the first cell of each row is its name; `note` says what a row is."""
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    note: str
+
+
+@dataclass(frozen=True)
+class Reader:
+    """How one figure is read."""
+
+    read: Callable[[FigureData], Reading]
+    tabulate: Callable[[FigureData], Table]
+
+
+def reading(name: str, data: FigureData) -> Reading:
+    """What the figure of this name says under a pointer; KeyError for a name that is none."""
+    return READERS[name].read(data)
+
+
+def table(name: str, data: FigureData) -> Table:
+    """The figure of this name as a table; KeyError for a name that is none."""
+    return READERS[name].tabulate(data)
+
+
+def clock_time(seconds: float) -> str:
+    """Time since the start.
+
+    >>> clock_time(59.6), clock_time(3723), clock_time(360_000)
+    ('0:01:00', '1:02:03', '100:00:00')
+    """
+    minutes, left_s = divmod(round(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02d}:{left_s:02d}"
+
+
+def said_percent(value: float) -> str:
+    """One decimal, NaN in words.
+
+    >>> said_percent(21.96), said_percent(float("nan"))
+    ('22.0 %', 'not measured')
+    """
+    return NOT_MEASURED if np.isnan(value) else f"{value:.1f} %"
+
+
+def said_gigabytes(value: float) -> str:
+    """GB with one decimal, NaN in words."""
+    return gigabytes(None if np.isnan(value) else value)
+
+
+def packed(values: Floats) -> str:
+    """Percents, two signs each.
+
+    >>> packed(np.array([0.0, 7.25, 100.0, np.nan]))
+    '0020rs--'
+    """
+    return "".join(PACKED_GAP if np.isnan(value) else _base_36(round(value * 10)) for value in values.tolist())
+
+
+def _base_36(tenths: int) -> str:
+    high, low = divmod(min(max(tenths, 0), PACKED_BASE**PACKED_LENGTH - 1), PACKED_BASE)
+    return DIGITS[high] + DIGITS[low]
+
+
+def _times(clock: Clock, together: int = 1) -> list[str]:
+    """When each of so many buckets together begins."""
+    return [clock_time(bucket * clock.step_s) for bucket in range(0, clock.length, together)]
+
+
+def _shared(clock: Clock, most: int) -> tuple[int, np.ndarray]:
+    """How many neighbouring buckets share a place of at most `most`, and the place of each bucket `(T,)`."""
+    together = -(-clock.length // most)
+    return together, np.arange(clock.length) // together
+
+
+def _time_note(what: str, clock: Clock, together: int) -> str:
+    each = f"Each {what} is {clock_time(clock.step_s * together)} (hours:minutes:seconds) of the run"
+    return f"{each}, the mean of what was measured." if together > 1 else f"{each}, as measured."
+
+
+def _use_reading(data: FigureData) -> Reading:
+    use = use_over_time(data)
+    texts = []
+    for time, mean, low, high in zip(_times(use.clock), use.mean, use.low, use.high, strict=True):
+        span = f", single GPUs {low:.1f} to {high:.1f} %" if use.gpus > 1 and not np.isnan(mean) else ""
+        texts.append(f"{time}: {said_percent(mean)}{span}")
+    return Reading(axes_box("gpu_use", data), tuple(texts))
+
+
+def _use_table(data: FigureData) -> Table:
+    use = use_over_time(data)
+    together, places = _shared(use.clock, TABLE_ROWS_MAX)
+    mean = averaged_rows(use.mean[:, None], places)[:, 0].tolist()
+    rows = []
+    for place, (start, value) in enumerate(zip(_times(use.clock, together), mean, strict=True)):
+        held = places == place
+        ends = (np.nan, np.nan) if np.isnan(value) else (np.nanmin(use.low[held]), np.nanmax(use.high[held]))
+        rows.append((start, said_percent(value), *(said_percent(end) for end in ends if use.gpus > 1)))
+    more = ("Least used GPU", "Most used GPU") if use.gpus > 1 else ()
+    return Table(("From", "Mean GPU use", *more), tuple(rows), _time_note("row", use.clock, together))
+
+
+def _memory_reading(data: FigureData) -> Reading:
+    memory = memory_by_gpu(data)
+    columns = zip(memory.labels, memory.peaks, memory.capacities, strict=True)
+    texts = (
+        f"{_gpu(label)}: peak {said_gigabytes(peak)}, capacity {said_gigabytes(most)}" for label, peak, most in columns
+    )
+    return Reading(axes_box("gpu_memory", data), tuple(texts))
+
+
+def _gpu(label: str) -> str:
+    return label if label.startswith("GPU ") else f"GPU {label}"
+
+
+def _memory_table(data: FigureData) -> Table:
+    memory = memory_by_gpu(data)
+    count = len(memory.labels)
+    is_profile = memory.places is not None
+    most = TABLE_ROWS_MAX if is_profile else count
+    shown = np.unique(np.linspace(0, count - 1, min(count, most)).astype(int)).tolist()
+    rows = tuple(
+        (memory.labels[i], said_gigabytes(memory.peaks[i]), said_gigabytes(memory.capacities[i])) for i in shown
+    )
+    note = f"{counted(memory.gpus, 'GPU')} in order, the fullest first; {len(rows)} of them are shown."
+    return Table(("GPU", "Peak memory", "Capacity"), rows, note if is_profile else "")
+
+
+def _heatmap_reading(data: FigureData) -> Reading:
+    use = use_by_row(data)
+    cells = tuple(packed(row) for row in use.util)
+    return Reading(axes_box("gpu_heatmap", data), tuple(_times(use.clock)), use.rows, cells)
+
+
+def _heatmap_table(data: FigureData) -> Table:
+    use = use_by_row(data)
+    together, places = _shared(use.clock, TABLE_COLUMNS_MAX)
+    cells = averaged_rows(use.util.T, places).T
+    rows = tuple((name, *_whole_percents(row.tolist())) for name, row in zip(use.rows, cells, strict=True))
+    note = f"GPU use in percent, – where it was not measured. {_time_note('column', use.clock, together)}"
+    return Table(("From", *_times(use.clock, together)), rows, note)
+
+
+def _whole_percents(values: Sequence[float]) -> list[str]:
+    return ["–" if np.isnan(value) else f"{value:.0f}" for value in values]
+
+
+READERS = {
+    "gpu_use": Reader(_use_reading, _use_table),
+    "gpu_memory": Reader(_memory_reading, _memory_table),
+    "gpu_heatmap": Reader(_heatmap_reading, _heatmap_table),
+}

@@ -1,0 +1,116 @@
+// Reads a figure or a chart out under a mouse, a finger or the arrow keys: a mark on it, and a line of text below.
+// Without it the same numbers stand in the table of each.
+"use strict";
+
+const WHOLE = [0, 0, 1, 1];
+const PACKED = { base: 36, length: 2, parts: 10 };
+const HOW = "Arrow keys read the values.";
+
+// What stands under each place: from the numbers beside a picture, or from the titles of a chart's columns.
+function numbersOf(figure) {
+  const stored = document.getElementById(figure.dataset.readings);
+  if (stored) return JSON.parse(stored.textContent);
+  const titles = [...figure.querySelectorAll(".column > title")];
+  const texts = titles.map((title) => title.textContent);
+  // The browser's own hint would say the same a second time.
+  for (const title of titles) title.remove();
+  return { box: WHOLE, texts, rows: [], cells: [] };
+}
+
+function textAt({ texts, rows, cells }, column, row) {
+  if (!rows.length) return texts[column];
+  const packed = cells[row].slice(column * PACKED.length, (column + 1) * PACKED.length);
+  const value = parseInt(packed, PACKED.base) / PACKED.parts;
+  return `${rows[row]}, ${texts[column]}: ${Number.isNaN(value) ? "not measured" : `${value.toFixed(1)} %`}`;
+}
+
+const within = (value, count) => Math.min(Math.max(value, 0), count - 1);
+
+function made(tag, className, parent) {
+  const element = document.createElement(tag);
+  element.className = className;
+  parent.append(element);
+  return element;
+}
+
+function bind(figure) {
+  const plot = figure.querySelector("[data-plot]");
+  const numbers = plot && numbersOf(figure);
+  if (!numbers || !numbers.texts.length || figure.dataset.bound) return;
+  figure.dataset.bound = "true";
+  const [left, top, width, height] = numbers.box;
+  const columns = numbers.texts.length;
+  const rows = numbers.rows.length || 1;
+  const mark = made("div", "mark", plot);
+  const said = made("p", "reading", figure);
+  const place = { column: 0, row: 0 };
+  plot.after(said);
+  mark.hidden = true;
+  said.setAttribute("aria-live", "polite");
+  const shown = plot.querySelector("[alt], [aria-label]");
+  plot.setAttribute("aria-label", `${shown.getAttribute("alt") || shown.getAttribute("aria-label")} ${HOW}`);
+  plot.setAttribute("role", "application");
+  plot.setAttribute("aria-roledescription", "chart");
+  plot.tabIndex = 0;
+
+  function show(column, row) {
+    place.column = within(column, columns);
+    place.row = within(row, rows);
+    mark.style.setProperty("left", `${100 * (left + (width * place.column) / columns)}%`);
+    mark.style.setProperty("top", `${100 * (top + (height * place.row) / rows)}%`);
+    mark.style.setProperty("width", `${(100 * width) / columns}%`);
+    mark.style.setProperty("height", `${(100 * height) / rows}%`);
+    mark.hidden = false;
+    said.textContent = textAt(numbers, place.column, place.row);
+  }
+
+  function clear() {
+    mark.hidden = true;
+    said.textContent = "";
+  }
+
+  function follow(event) {
+    const frame = plot.getBoundingClientRect();
+    const x = ((event.clientX - frame.left) / frame.width - left) / width;
+    const y = ((event.clientY - frame.top) / frame.height - top) / height;
+    show(Math.floor(x * columns), Math.floor(y * rows));
+  }
+
+  const steps = {
+    ArrowLeft: () => show(place.column - 1, place.row),
+    ArrowRight: () => show(place.column + 1, place.row),
+    ArrowUp: () => show(place.column, place.row - 1),
+    ArrowDown: () => show(place.column, place.row + 1),
+    PageUp: () => show(place.column - Math.ceil(columns / 10), place.row),
+    PageDown: () => show(place.column + Math.ceil(columns / 10), place.row),
+    Home: () => show(0, place.row),
+    End: () => show(columns - 1, place.row),
+    Escape: clear,
+  };
+  // Up and down move the page, unless there are rows to go through.
+  if (rows === 1) {
+    delete steps.ArrowUp;
+    delete steps.ArrowDown;
+  }
+
+  plot.addEventListener("pointermove", follow);
+  plot.addEventListener("pointerdown", follow);
+  // What a finger has found stays when it is lifted.
+  plot.addEventListener("pointerleave", (event) => { if (event.pointerType === "mouse") clear(); });
+  plot.addEventListener("focus", () => { if (plot.matches(":focus-visible")) show(place.column, place.row); });
+  plot.addEventListener("blur", clear);
+  plot.addEventListener("keydown", (event) => {
+    const step = event.altKey || event.ctrlKey || event.metaKey ? undefined : steps[event.key];
+    if (!step) return;
+    event.preventDefault();
+    step();
+  });
+}
+
+function bindAll(part) {
+  for (const figure of part.querySelectorAll("[data-readings]")) bind(figure);
+}
+
+bindAll(document);
+// Parts of a page that were fetched later say so.
+document.addEventListener("htmx:load", (event) => bindAll(event.target.parentNode ?? document));
