@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -43,6 +43,16 @@ class Finding:
     code: FindingCode
     confidence: float
     evidence: Evidence
+
+
+def code_list(codes: Iterable[str]) -> str:
+    """Codes as one column of text holds them, each between blanks: looking for " timeout " finds that one alone.
+
+    >>> code_list([FindingCode.IDLE_GPUS, FindingCode.TIMEOUT]), code_list([])
+    (' idle_gpus timeout ', '')
+    """
+    joined = " ".join(codes)
+    return f" {joined} " if joined else ""
 
 
 CONFIDENCE_AT_THRESHOLD = 0.5

@@ -5,13 +5,21 @@ from __future__ import annotations
 from django.db import models
 
 from analysis.efficiency import EfficiencyClass
-from jobs.models import Job, User
+from jobs.models import Job, Project, User
+
+SUMMED = (
+    *("efficiency_class", "uncounted_reason", "avg_gpu_util", "gpu_hours", "wasted_gpu_hours", "saved_gpu_hours"),
+    *("started_at", "finding_codes"),
+)
+"""What sums over many runs read, beside whose they are and when they ended."""
 
 
 class JobEfficiency(models.Model):
     """The verdict on one run; columns as in `analysis.efficiency.Efficiency` and `analysis.savings.Savings`.
 
-    `job_revision` and `metrics_revision` say which data it was judged on, `revision` counts the judgements.
+    `job_revision` and `metrics_revision` say which data it was judged on, `revision` counts the judgements. `user`,
+    `project` and the two times are the job's, `saved_gpu_hours` and `finding_codes` (" idle_gpus timeout ") stand in
+    `savings` and in the findings: lists and sums of very many runs read them here from one index, without a join.
     """
 
     job = models.OneToOneField(Job, on_delete=models.CASCADE, related_name="efficiency")
@@ -34,6 +42,14 @@ class JobEfficiency(models.Model):
     uncounted_reason = models.CharField(max_length=32, blank=True)
     savings = models.JSONField(null=True)
     not_measured = models.JSONField(default=list)
+    user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False)
+    project = models.ForeignKey(
+        Project, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
+    )
+    started_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+    saved_gpu_hours = models.FloatField(null=True)
+    finding_codes = models.CharField(max_length=1024, blank=True, default="")
     rules_version = models.CharField(max_length=32)
     revision = models.PositiveIntegerField()
     job_revision = models.PositiveIntegerField()
@@ -41,7 +57,16 @@ class JobEfficiency(models.Model):
     analysed_at = models.DateTimeField()
 
     class Meta:
-        indexes = [models.Index(fields=["analysed_at"], name="efficiency_by_time")]
+        indexes = [
+            models.Index(fields=["analysed_at"], name="efficiency_by_time"),
+            models.Index(fields=["user", "ended_at", "job", "project", *SUMMED], name="sums_by_user"),
+            models.Index(fields=["project", "ended_at", "job", "user", *SUMMED], name="sums_by_project"),
+            *(
+                models.Index(fields=[whose, column, "job"], name=f"{whose}_by_{name}")
+                for whose in ("user", "project")
+                for column, name in (("avg_gpu_util", "use"), ("wasted_gpu_hours", "waste"), ("gpu_hours", "hours"))
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"{self.job}: {self.efficiency_class}"

@@ -11,6 +11,7 @@ from django.db.models import Manager, Model
 from django.utils import timezone
 
 from analysis.assess import Assessment
+from analysis.findings import code_list
 from analysis.models import Feedback, FindingRow, JobEfficiency, RecommendationRow
 from analysis.selectors import EFFICIENCY_COLUMNS, due_jobs, fresh_assessment, is_judged, metrics_revision
 from jobs.models import Job, User
@@ -55,6 +56,12 @@ def _save(job: Job, judged: Assessment, metrics_revision: int, now: datetime) ->
             "efficiency_class": judged.efficiency.efficiency_class.value,
             "savings": msgspec.to_builtins(judged.savings),
             "not_measured": list(judged.not_measured),
+            "user": job.user,
+            "project": job.project,
+            "started_at": job.started_at,
+            "ended_at": job.ended_at,
+            "saved_gpu_hours": judged.savings.gpu_hours if judged.savings else None,
+            "finding_codes": code_list(found.code for found in judged.findings),
             "rules_version": judged.rules_version,
             "revision": before.revision + 1 if before else 1,
             "job_revision": job.revision,

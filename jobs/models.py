@@ -156,9 +156,17 @@ class Job(models.Model):
     class Meta:
         constraints = [models.UniqueConstraint(fields=["cluster", "job_id", "attempt"], name="job_run_once")]
         indexes = [
-            models.Index(fields=["user", "-ended_at"], name="job_by_user"),
-            models.Index(fields=["project", "-ended_at"], name="job_by_project"),
+            models.Index(fields=["user", "ended_at", "id"], name="job_by_user"),
+            models.Index(fields=["project", "ended_at", "id"], name="job_by_project"),
             models.Index(fields=["changed_at"], name="job_by_change"),
+            models.Index(fields=["user", "project"], name="job_by_user_and_project"),
+            models.Index(fields=["user", "walltime_used_s", "id"], name="user_by_run_time"),
+            models.Index(fields=["project", "walltime_used_s", "id"], name="project_by_run_time"),
+            models.Index(
+                fields=["array_job_id", "ended_at", "id"],
+                name="job_by_array",
+                condition=models.Q(array_job_id__isnull=False),
+            ),
         ]
 
     def __str__(self) -> str:
