@@ -18,7 +18,7 @@ def joined(model):
 class Migration(migrations.Migration):
     dependencies = [
         ("analysis", "0002_was_this_right"),
-        ("jobs", "0004_job_list_indexes"),
+        ("jobs", "0006_job_list_indexes"),
     ]
 
     operations = [

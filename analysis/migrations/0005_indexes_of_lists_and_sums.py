@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     dependencies = [
         ("analysis", "0004_fill_what_lists_and_sums_read"),
-        ("jobs", "0004_job_list_indexes"),
+        ("jobs", "0006_job_list_indexes"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

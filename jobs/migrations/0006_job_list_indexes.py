@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("jobs", "0003_sharing_a_job_and_who_opened_it"),
+        ("jobs", "0005_project_allocations"),
     ]
 
     operations = [
