@@ -121,4 +121,6 @@ def test_every_page_is_under_the_strict_policy_and_has_nothing_inline(cast, repo
         assert "unsafe" not in policy
         assert answer["X-Frame-Options"] == "DENY"
         content = answer.content.decode()
-        assert not re.search(r"<script(?! src=\"/static/)|<style\b|\sstyle=|\son[a-z]+=\"", content)
+        # Numbers for a script are no script: nothing runs them.
+        code = re.sub(r"<script id=\"[a-z_]+-numbers\" type=\"application/json\">", "", content)
+        assert not re.search(r"<script(?! src=\"/static/)|<style\b|\sstyle=|\son[a-z]+=\"", code)
