@@ -14,11 +14,18 @@ class User(AbstractUser):
 
     `oidc_subject` is the identity that may sign in as this account, in lower case, and `linked_by` the source that said
     so. A session holds as long as `session_epoch` stays: whoever raises it signs this person out everywhere.
+    `theme` and `time_zone` are empty while each device decides for itself.
     """
+
+    class Theme(models.TextChoices):
+        LIGHT = "light", "Light"
+        DARK = "dark", "Dark"
 
     oidc_subject = models.CharField(max_length=255, unique=True, null=True, blank=True)
     linked_by = models.CharField(max_length=16, blank=True)
     session_epoch = models.PositiveIntegerField(default=0)
+    theme = models.CharField(max_length=8, choices=Theme.choices, blank=True)
+    time_zone = models.CharField(max_length=64, blank=True)
 
     def get_session_auth_hash(self) -> str:
         return f"{super().get_session_auth_hash()}.{self.session_epoch}"

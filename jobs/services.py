@@ -89,6 +89,11 @@ def end_sessions(user: User) -> None:
     User.objects.filter(pk=user.pk).update(session_epoch=F("session_epoch") + 1)
 
 
+def save_appearance(user: User, *, theme: str, time_zone: str) -> None:
+    """What a person's pages look like on every device; empty leaves it to the device."""
+    User.objects.filter(pk=user.pk).update(theme=theme, time_zone=time_zone)
+
+
 def store_api_token(user: User, *, name: str, digest: str, expires_at: datetime, now: datetime) -> ApiToken:
     """Keep a person's new token. Raises IntegrityError when one of that name holds already."""
     with transaction.atomic():

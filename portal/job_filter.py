@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import date, datetime, time, timedelta
 from typing import Any
 
 from django import forms
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db.models import F, Q, QuerySet
+from django.utils import timezone
 
 from analysis.efficiency import EfficiencyClass
 from jobs.models import Job
@@ -22,6 +25,8 @@ SORTS = {
     "runtime": ("Longest first", F("walltime_used_s").desc(nulls_last=True)),
 }
 DATE = {"type": "date"}
+# A day before or after these has no midnight in some zone.
+SENSIBLE = [MinValueValidator(date(1970, 1, 2)), MaxValueValidator(date(9999, 12, 29))]
 
 
 class JobFilter(forms.Form):
@@ -39,8 +44,10 @@ class JobFilter(forms.Form):
         choices=[ANY, *((name.value, CLASS_NAMES[name.value]) for name in EfficiencyClass)],
     )
     finding = forms.ChoiceField(required=False, choices=[ANY, *((code.value, title) for code, title in TITLES.items())])
-    since = forms.DateField(required=False, label="Ended from", widget=forms.DateInput(attrs=DATE))
-    until = forms.DateField(required=False, label="Ended until", widget=forms.DateInput(attrs=DATE))
+    since = forms.DateField(required=False, label="Ended from", validators=SENSIBLE, widget=forms.DateInput(attrs=DATE))
+    until = forms.DateField(
+        required=False, label="Ended until", validators=SENSIBLE, widget=forms.DateInput(attrs=DATE)
+    )
     sort = forms.ChoiceField(required=False, choices=[(name, label) for name, (label, _) in SORTS.items()])
 
     def __init__(self, runs: QuerySet[Job], data: Any) -> None:
@@ -65,13 +72,22 @@ class JobFilter(forms.Form):
             "state": "state",
             "efficiency_class": "efficiency__efficiency_class",
             "finding": "efficiency__findings__code",
-            "since": "ended_at__date__gte",
-            "until": "ended_at__date__lte",
+            "since": "ended_at__gte",
+            "until": "ended_at__lt",
         }
+        if "since" in wanted:
+            wanted["since"] = _midnight(wanted["since"])
+        if "until" in wanted:
+            wanted["until"] = _midnight(wanted["until"] + timedelta(days=1))
         runs = self.runs.filter(**{column: wanted[name] for name, column in exact.items() if name in wanted})
         if "q" in wanted:
             runs = runs.filter(_named(wanted["q"]))
         return runs.order_by(SORTS[wanted.get("sort") or "ended"][1], "-pk")
+
+
+def _midnight(day: date) -> datetime:
+    """When a day begins for the reader: as an instant, for a table is written after the reader's zone is left."""
+    return timezone.make_aware(datetime.combine(day, time.min))
 
 
 def _named(text: str) -> Q:

@@ -52,6 +52,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "portal.reader.ReaderZone",
     "portal.outages.OutagePage",
 ]
 ROOT_URLCONF = "portal.urls"
@@ -125,7 +126,7 @@ DIRECTORY_SECONDS = number("DIRECTORY_SECONDS", 900)
 WALDUR_TOKEN, WALDUR_OFFERING = text("WALDUR_TOKEN"), text("WALDUR_OFFERING")
 
 LANGUAGE_CODE = "en-gb"
-TIME_ZONE = text("TIME_ZONE", "Europe/Helsinki")
+TIME_ZONE = text("TIME_ZONE", "UTC")
 USE_TZ = True
 
 STATIC_URL = "static/"

@@ -9,9 +9,33 @@ from django import forms
 from jobs.models import User
 from jobs.selectors import own_api_tokens
 from portal.api_tokens import TOKENS_MAX
+from portal.reader import zone_names
 
 TOKEN_DAYS = (30, 90, 365)
 TOKEN_DAYS_DEFAULT = 90
+
+
+THEMES = [("", "As this device"), *User.Theme.choices]
+AREAS = "Africa America Antarctica Arctic Asia Atlantic Australia Europe Indian Pacific".split()
+"""What the database of zones calls its parts of the world; all other names stand for one of theirs."""
+
+
+def zone_choices() -> list[Any]:
+    """Every zone by its part of the world, and leaving it to the browser."""
+    zones = sorted(zone_names())
+    areas = [(area, [(name, _place(name)) for name in zones if name.startswith(f"{area}/")]) for area in AREAS]
+    return [("", "My browser's time zone"), ("UTC", "UTC"), *areas]
+
+
+def _place(name: str) -> str:
+    return name.partition("/")[2].replace("_", " ")
+
+
+class AppearanceForm(forms.Form):
+    """Light or dark, and which clock."""
+
+    theme = forms.ChoiceField(choices=THEMES, required=False, widget=forms.RadioSelect)
+    time_zone = forms.ChoiceField(choices=zone_choices, required=False)
 
 
 class TokenForm(forms.Form):

@@ -7,6 +7,7 @@ from portal.api import docs, education, ingest, jobs
 from portal.api import projects as project_api
 from portal.views.about import about
 from portal.views.api_tokens import api_tokens, revoke
+from portal.views.appearance import appearance
 from portal.views.dashboard import dashboard
 from portal.views.edit_lesson import edit_lesson, preview_lesson
 from portal.views.feedback_sums import feedback_page
@@ -62,6 +63,7 @@ urlpatterns = [
     path("api/v1/education/", education.Education.as_view(), name="api-education"),
     path("api/v1/education/links/", education.EducationLinks.as_view(), name="api-education-links"),
     path("settings/", mail_settings, name="settings"),
+    path("settings/appearance/", appearance, name="appearance"),
     path("settings/tokens/", api_tokens, name="api-tokens"),
     path("settings/tokens/<int:pk>/revoke/", revoke, name="revoke-api-token"),
     path("support/shared/", shared_jobs_page, name="shared-jobs"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, tzinfo
 
 from jobs.records import printable
 from reports.job_report import JobReport, LessonView, LinkView, Observation, RecommendationView
@@ -62,8 +63,8 @@ class Layout:
     figures: tuple[tuple[str, str], ...]
 
 
-def layout(report: JobReport) -> Layout:
-    """The report in reading order."""
+def layout(report: JobReport, zone: tzinfo = UTC) -> Layout:
+    """The report in reading order, its times in this zone."""
     judged, job = report.efficiency, report.job
     class_name = CLASS_NAMES[judged.efficiency_class] + (", partial" if judged.partial else "")
     lessons = {link.url: link.title for finding in report.findings for link in _links(finding.lesson)}
@@ -74,7 +75,7 @@ def layout(report: JobReport) -> Layout:
         css_class=judged.efficiency_class.lower(),
         headline=report.headline,
         verdict=report.verdict,
-        facts=_facts(report),
+        facts=_facts(report, zone),
         observed=report.observed,
         findings=tuple(_causes(report)),
         recommendations=report.recommendations,
@@ -132,7 +133,7 @@ def _savings(report: JobReport) -> str:
     return f"{said} The modules that stood idle drew {energy(report.savings.energy_j)}."
 
 
-def _facts(report: JobReport) -> tuple[Observation, ...]:
+def _facts(report: JobReport, zone: tzinfo) -> tuple[Observation, ...]:
     """What Slurm says of the job."""
     job = report.job
     number = f"{job.array_job_id}_{job.array_task_id}" if job.array_job_id is not None else ""
@@ -146,7 +147,7 @@ def _facts(report: JobReport) -> tuple[Observation, ...]:
         ("State", job.state),
         ("Nodes", _nodes(report)),
         ("GPUs", f"{report.efficiency.allocated_gpus:,}"),
-        ("Ended", instant(job.ended_at)),
+        ("Ended", instant(job.ended_at, zone)),
         ("Time limit", duration(job.walltime_requested_s) if job.walltime_requested_s else ""),
     ]
     return tuple(Observation(label, value) for label, value in pairs if value)

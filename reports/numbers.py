@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 
 NOT_MEASURED = "not measured"
 CLASS_BOUNDARIES_PERCENT = (15.0, 40.0, 70.0)
@@ -94,11 +94,10 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
-def instant(at: datetime | None) -> str:
-    """An instant in UTC, to the minute.
+def instant(at: datetime | None, zone: tzinfo = UTC) -> str:
+    """An instant to the minute, and the zone it is told in.
 
-    >>> from datetime import UTC
     >>> instant(datetime(2026, 11, 20, 12, 0, tzinfo=UTC))
     '2026-11-20 12:00 UTC'
     """
-    return "unknown" if at is None else f"{at:%Y-%m-%d %H:%M} UTC"
+    return "unknown" if at is None else f"{at.astimezone(zone):%Y-%m-%d %H:%M %Z}"

@@ -25,7 +25,7 @@ PLACES = (
     Place("History", "history", frozenset({"history"})),
     Place("Projects", "projects", frozenset({"projects", "project"})),
     Place("Learn", "learn", frozenset({"learn", "lesson"})),
-    Place("Settings", "settings", frozenset({"settings", "api-tokens"})),
+    Place("Settings", "settings", frozenset({"settings", "appearance", "api-tokens"})),
     Place("About", "about", frozenset({"about"})),
 )
 STAFF_PLACES = (

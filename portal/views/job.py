@@ -40,7 +40,7 @@ def job(request: HttpRequest, cluster: str, job_id: int) -> HttpResponse:
     context = {"run": run, "is_portal": True, "attempts": attempts, **_people(run, request.user, now)}
     if report:
         context |= {
-            "page": layout(report),
+            "page": layout(report, timezone.get_current_timezone()),
             "figures": [_figure(run, view) for view in figure_views(run, report)],
             "downloads": {name: report_url(run, name) for name in FORMATS},
             **_details(run),

@@ -58,6 +58,7 @@ TABLE: dict[str, tuple[dict[str, object], tuple[int, ...]]] = {
     "lesson-history": (LESSON, STAFF),
     "restore-lesson": (LESSON, WRITE_ONLY),
     "settings": ({}, SIGNED_IN),
+    "appearance": ({}, SIGNED_IN),
     "api-tokens": ({}, SIGNED_IN),
     "revoke-api-token": ({"pk": 1}, WRITE_ONLY),
     "shared-jobs": ({}, STAFF),

@@ -19,7 +19,7 @@ PAGES = {
     "": "/sign-in/ /about/ /api/docs/",
     "alice": "/ /jobs/ /jobs/?q=123 /jobs/lumi/123456/ /jobs/lumi/999/ /history/ /projects/ "
     "/projects/project_465000001/ /learn/ /learn/timeout/ /learn/nothing/ /settings/ "
-    "/settings/tokens/",
+    "/settings/appearance/ /settings/tokens/",
     "carol": "/projects/project_465000001/",
     "erin": "/lessons/ /lessons/timeout/en/ /lessons/timeout/en/history/ /support/outbox/ "
     "/support/shared/ /support/feedback/",

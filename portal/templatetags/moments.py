@@ -1,0 +1,29 @@
+"""Instants in templates: in the reader's zone, which stands beside them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django import template
+from django.utils import timezone
+from django.utils.html import format_html
+
+register = template.Library()
+
+
+@register.filter
+def moment(at: datetime) -> str:
+    """An instant to the minute, with the short name of the zone."""
+    local = timezone.localtime(at)
+    return format_html(
+        '<time datetime="{}">{} <span class="zone">{}</span></time>',
+        local.isoformat(timespec="seconds"),
+        f"{local:%Y-%m-%d %H:%M}",
+        local.tzname(),
+    )
+
+
+@register.filter
+def day(at: datetime) -> str:
+    """The day that an instant falls on for the reader."""
+    return format_html('<time datetime="{0}">{0}</time>', f"{timezone.localtime(at):%Y-%m-%d}")
