@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("jobs", "0005_project_allocations"),
+        ("jobs", "0006_job_list_indexes"),
     ]
 
     operations = [
