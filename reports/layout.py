@@ -9,6 +9,7 @@ from datetime import UTC, tzinfo
 from jobs.records import printable
 from reports.job_report import JobReport, LessonView, LinkView, Observation, RecommendationView
 from reports.numbers import counted, duration, energy, hours, instant
+from reports.unmeasured import in_words
 
 NO_CAUSES = "Nothing stood out."
 NO_ADVICE = "The request fits what the job did; nothing to change."
@@ -81,7 +82,7 @@ def layout(report: JobReport, zone: tzinfo = UTC) -> Layout:
         recommendations=report.recommendations,
         savings=_savings(report),
         lessons=tuple((title, url) for url, title in lessons.items()),
-        not_measured=tuple(printable(text) for text in report.not_measured),
+        not_measured=tuple(in_words(printable(text)) for text in report.not_measured),
         figures=tuple((name, report.figure_texts[name]) for name in report.figures),
     )
 

@@ -62,6 +62,15 @@ def test_the_energy_of_idle_modules_is_told_where_it_is_known() -> None:
     assert "stood idle drew" not in report_text(report())
 
 
+def test_what_was_not_measured_is_said_in_words_and_as_data_as_it_came() -> None:
+    value = report([gpu(0, missing={"pcie_bandwidth": "unsupported", "power": "not reported for this GPU"})])
+    assert value.not_measured[:2] == ("pcie_bandwidth: unsupported", "power: not reported for this GPU")
+    assert "pcie_bandwidth: unsupported" in report_json(value).decode()
+    for content in (re.sub(r"\s+", " ", report_text(value)), report_html(value, drawn(value))):
+        assert "PCIe bandwidth: the hardware or its driver does not report it" in content
+        assert "GPU power: not reported for this GPU" in content
+
+
 def test_the_json_is_the_agreed_shape() -> None:
     value = json.loads(report_json(report()))
     assert value["schema"] == "job-report/1"
