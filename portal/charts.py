@@ -28,7 +28,7 @@ class Rect:
 
 @dataclass(frozen=True)
 class Column:
-    """One step: its parts, and what a pointer that rests on it is told."""
+    """One step: its parts, none of a line, and what is read there by pointer and keys."""
 
     x: float
     width: float
@@ -42,7 +42,6 @@ class Dot:
 
     x: float
     y: float
-    text: str
 
 
 @dataclass(frozen=True)
@@ -95,20 +94,20 @@ def columns(stacks: Sequence[Sequence[tuple[str, float]]], texts: Sequence[str],
     return tuple(made)
 
 
-def line(values: Sequence[float | None], texts: Sequence[str], top: float) -> tuple[tuple[str, ...], tuple[Dot, ...]]:
+def line(values: Sequence[float | None], top: float) -> tuple[tuple[str, ...], tuple[Dot, ...]]:
     """The strokes between neighbouring values, broken where one is None, and a dot for each value.
 
-    >>> line([0.0, 50.0, None], ["a", "b", "c"], 100.0)[0]
+    >>> line([0.0, 50.0, None], 100.0)[0]
     ('166.7,200.0 500.0,100.0',)
     """
     step = WIDTH / max(len(values), 1)
     strokes: list[list[str]] = [[]]
     dots = []
-    for index, (value, text) in enumerate(zip(values, texts, strict=True)):
+    for index, value in enumerate(values):
         if value is None:
             strokes.append([])
             continue
         x, y = round(step * (index + 0.5), 1), round(HEIGHT * (1 - value / top), 1)
         strokes[-1].append(f"{x},{y}")
-        dots.append(Dot(x, y, text))
+        dots.append(Dot(x, y))
     return tuple(" ".join(stroke) for stroke in strokes if len(stroke) > 1), tuple(dots)

@@ -33,11 +33,11 @@ def _ends(names: Sequence[str]) -> dict[str, str]:
 def _classes(steps: Sequence[Step], names: Sequence[str]) -> Chart:
     totals = [sum(row.hours_by_class.values()) for row in steps]
     top = nice_top(max(totals))
+    order = [name.value for name in EfficiencyClass]
     texts = [
-        f"{name}: {counted(row.jobs, 'job')}, {hours(total)} GPU-hours"
+        f"{name}: {counted(row.jobs, 'job')}, {hours(total)} GPU-hours{_parts(row, order)}"
         for name, row, total in zip(names, steps, totals, strict=True)
     ]
-    order = [name.value for name in EfficiencyClass]
     return Chart(
         key="classes",
         title="GPU-hours by class",
@@ -58,10 +58,20 @@ def _classes(steps: Sequence[Step], names: Sequence[str]) -> Chart:
     )
 
 
+def _parts(row: Step, order: Sequence[str]) -> str:
+    """The GPU-hours of each class that there were any of."""
+    shown = [f"{CLASS_NAMES[name]} {hours(row.hours_by_class[name])}" for name in order if row.hours_by_class.get(name)]
+    return f" ({', '.join(shown)})" if shown else ""
+
+
 def _median_use(steps: Sequence[Step], names: Sequence[str]) -> Chart:
     values = [row.median_util for row in steps]
     said = ["no measured job" if value is None else f"{value:.0f} %" for value in values]
-    strokes, dots = line(values, [f"{name}: {text}" for name, text in zip(names, said, strict=True)], 100.0)
+    texts = [
+        f"{name}: {text}" + (f", {counted(row.jobs, 'job')}" if row.jobs else "")
+        for name, text, row in zip(names, said, steps, strict=True)
+    ]
+    strokes, dots = line(values, 100.0)
     bounds = (LIMITS.inefficient_percent, LIMITS.acceptable_percent, LIMITS.efficient_percent)
     return Chart(
         key="median",
@@ -71,6 +81,7 @@ def _median_use(steps: Sequence[Step], names: Sequence[str]) -> Chart:
         top_label="100 %",
         head=("", "Median GPU use", "Jobs"),
         rows=tuple((name, text, f"{row.jobs:,}") for name, text, row in zip(names, said, steps, strict=True)),
+        columns=columns([[] for _ in steps], texts, 100.0),
         dots=dots,
         line=strokes,
         guides=tuple(HEIGHT * (1 - bound / 100) for bound in bounds),

@@ -44,7 +44,7 @@ function bind(figure) {
   const mark = made("div", "mark", plot);
   const said = made("p", "reading", figure);
   const place = { column: 0, row: 0 };
-  plot.after(said);
+  (figure.querySelector(".axis.ends") ?? plot).after(said);
   mark.hidden = true;
   said.setAttribute("aria-live", "polite");
   const shown = plot.querySelector("[alt], [aria-label]");

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from django.utils import timezone
 
 from education.services.seeding import store_seeds
 from jobs.models import User
@@ -192,3 +194,24 @@ def test_a_mark_lies_where_the_picture_draws_what_is_read(figures) -> None:
     picture, mark = plot.bounding_box(), plot.locator(".mark").bounding_box()
     # The scale beside it takes 0.86 inch.
     assert mark["x"] + mark["width"] - picture["x"] == pytest.approx(picture["width"] * (1 - 0.86 / 7.2), abs=1)
+
+
+def test_a_chart_of_the_history_is_read_step_by_step_and_without_scripts_by_its_titles(
+    figures, browser, reported
+) -> None:
+    ended = timezone.now() - timedelta(hours=1)
+    reported(2, ended_at=ended.isoformat(), started_at=(ended - timedelta(hours=2)).isoformat())
+    figures.goto("/history/?days=365")
+    figures.wait_for_load_state("networkidle")
+    plot = figures.locator("[data-plot]").first
+    plot.focus()
+    figures.keyboard.press("End")
+    assert re.fullmatch(r"week of .* GPU-hours .*", figures.locator(".reading").first.inner_text())
+    assert figures.locator(".column > title").count() == 0
+    plain = browser.new_context(
+        java_script_enabled=False, base_url=figures.url, storage_state=figures.context.storage_state()
+    )
+    page = plain.new_page()
+    page.goto("/history/?days=365")
+    assert page.locator(".column > title").count() > 52
+    plain.close()

@@ -64,6 +64,20 @@ def test_the_history_of_any_time_shows_charts_with_the_same_numbers_as_a_table(c
     assert 'href="/jobs/?finding=idle_gpus"' in answer.content.decode()
 
 
+def test_every_step_of_every_chart_can_be_read_also_where_nothing_was_measured(cast, recent) -> None:
+    answer = cast("alice").get("/history/?days=7")
+    page = answer.content.decode()
+    for chart in answer.context["charts"]:
+        assert len(chart.columns) == len(chart.rows)
+        assert all(f"<title>{column.text}</title>" in page for column in chart.columns)
+    classes, median, waste = (chart.columns for chart in answer.context["charts"])
+    assert classes[-1].text.endswith(": 2 jobs, 16.0 GPU-hours (Inefficient 16.0)")
+    assert median[-1].text.endswith(": 22 %, 2 jobs")
+    assert median[0].text.endswith(": no measured job")
+    assert waste[-1].text.endswith(": 12.5 of 16.0 GPU-hours wasted")
+    assert page.count("data-plot") == len(answer.context["charts"]) + len(answer.context["findings"])
+
+
 def test_no_page_has_inline_style_or_script(cast, recent) -> None:
     for path in (*PAGES, "/projects/", "/about/", "/jobs/"):
         page = text(cast("alice"), path)
