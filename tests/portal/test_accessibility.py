@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 PAGES = {
-    "": "/sign-in/ /about/ /api/docs/",
+    "": "/sign-in/ /about/ /api/docs/ /no-such-page/",
     "alice": "/ /jobs/ /jobs/?q=123 /jobs/lumi/123456/ /jobs/lumi/999/ /history/ /projects/ "
     "/projects/project_465000001/ /learn/ /learn/timeout/ /learn/nothing/ /settings/ "
     "/settings/appearance/ /settings/tokens/",
