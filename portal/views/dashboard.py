@@ -13,6 +13,7 @@ from django.views.decorators.http import require_GET
 
 from analysis.history.periods import last_days, month, month_before
 from analysis.history.selectors import best_advice, followed_in, overview_of, trend_of
+from analysis.selectors import costly_causes_in
 from jobs.models import Job
 from jobs.selectors import led_projects, visible_jobs
 from portal.advice_list import advice_list
@@ -38,7 +39,7 @@ def dashboard(request: HttpRequest) -> HttpResponse:
 def _figures(runs: QuerySet[Job]) -> dict[str, Any]:
     """This month and the last, the trend, and what to do about it."""
     now = timezone.localtime()
-    this_month, last_month = month(now), month_before(now)
+    this_month, last_month, lately = month(now), month_before(now), last_days(now, ADVICE_DAYS)
     return {
         "months": [
             {"name": f"{period.start:%B}", "period": period, "sum": overview_of(runs, period)}
@@ -46,6 +47,8 @@ def _figures(runs: QuerySet[Job]) -> dict[str, Any]:
         ],
         "followed": [followed_in(runs, period) for period in (this_month, last_month)],
         "trend": trend_of(runs, now),
-        "advice": advice_list(best_advice(runs, last_days(now, ADVICE_DAYS), ADVICE_MAX)),
+        "advice": advice_list(
+            best_advice(runs, lately, ADVICE_MAX), costly_causes_in(runs, lately, ADVICE_MAX), ADVICE_MAX
+        ),
         "advice_days": ADVICE_DAYS,
     }

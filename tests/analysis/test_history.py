@@ -11,6 +11,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from analysis.efficiency import EfficiencyClass
+from analysis.findings import Finding, FindingCode
+from analysis.history.costs import costly_causes
 from analysis.history.overview import WorkRun, followed
 from analysis.history.periods import Period, last_days, month, month_before
 from analysis.history.selectors import (
@@ -23,6 +25,8 @@ from analysis.history.selectors import (
     use_by_weekday,
 )
 from analysis.history.trend import median_of_counts
+from analysis.models import JobEfficiency
+from analysis.selectors import costly_causes_in
 from jobs.models import Job
 from jobs.services import record_job
 from metrics.services import record_node_summary
@@ -117,6 +121,29 @@ def test_the_advice_that_would_save_most_comes_with_its_latest_job(runs) -> None
     assert best.potential_gpu_hours > 0
 
 
+def test_causes_cost_most_where_no_request_is_to_change(runs) -> None:
+    assert costly_causes_in(Job.objects.all(), last_days(NOW, 90), 3) == [], "all of them have advice"
+    JobEfficiency.objects.filter(job__job_id=4).update(saved_gpu_hours=None)
+    (cause,) = costly_causes_in(Job.objects.all(), last_days(NOW, 90), 3)
+    # Four modules for two hours, none of it used, and surely so.
+    assert (cause.code, cause.jobs, cause.lost_gpu_hours) == (FindingCode.NO_GPU_USE, 1, pytest.approx(8.0))
+    assert cause.latest_pk == Job.objects.get(job_id=4).pk
+    assert costly_causes_in(Job.objects.all(), last_days(NOW, 30), 3) == []
+
+
+def test_a_run_counts_under_its_first_cause_and_what_costs_nothing_is_left_out() -> None:
+    tail = Finding(FindingCode.IDLE_TAIL, 0.8, {"idle_fraction": 0.5})
+    late = Finding(FindingCode.LATE_START, 0.5, {"idle_fraction": 0.5})
+    asked = Finding(FindingCode.WALLTIME_OVERREQUEST, 1.0, {})
+    # 0.5 x 0.8 of 10 and 20 hours; 0.5 x 0.5 of 100.
+    found = costly_causes([(tail, 10.0, 3), (asked, 50.0, 4), (late, 100.0, 2), (tail, 20.0, 1)], 3)
+    assert [(row.code, row.jobs, row.lost_gpu_hours, row.latest_pk) for row in found] == [
+        (FindingCode.LATE_START, 1, pytest.approx(25.0), 2),
+        (FindingCode.IDLE_TAIL, 2, pytest.approx(12.0), 3),
+    ]
+    assert costly_causes([(tail, 10.0, 3), (late, 100.0, 2)], 1)[0].code == FindingCode.LATE_START
+
+
 def test_the_queries_do_not_grow_with_the_runs(db) -> None:
     counts = []
     for first in (1, 10):
@@ -130,6 +157,7 @@ def test_the_queries_do_not_grow_with_the_runs(db) -> None:
             trend_of(everyone, NOW)
             frequent_findings(everyone, period)
             best_advice(everyone, period, 3)
+            costly_causes_in(everyone, period, 3)
             followed_in(everyone, period)
         counts.append(len(queries))
     assert counts[0] == counts[1]

@@ -10,6 +10,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from analysis.models import FindingRow, JobEfficiency, RecommendationRow
 from analysis.thresholds import RULES_VERSION
 from jobs.models import Project, ProjectAllocation
 
@@ -42,9 +43,23 @@ def test_the_dashboard_adds_up_this_month_and_names_the_best_advice(cast, recent
     assert (this_month.jobs, this_month.gpu_hours) == (2, pytest.approx(16.0))
     assert this_month.wasted_gpu_hours == pytest.approx(16.0 * 0.78)
     (advice,) = answer.context["advice"]
-    assert (advice.jobs, advice.potential_gpu_hours) == (2, pytest.approx(12.0))
+    assert (advice.jobs, advice.gpu_hours) == (2, pytest.approx(12.0))
     assert advice.diff[0] == "--gpus-per-node=8 -> --gpus-per-node=2"
     assert "could save" in answer.content.decode()
+
+
+def test_the_dashboard_names_the_cause_to_mend_where_the_request_fits(cast, reported) -> None:
+    ended = timezone.now() - timedelta(hours=1)
+    reported(1, ended_at=ended.isoformat(), started_at=(ended - timedelta(hours=2)).isoformat(), request={})
+    RecommendationRow.objects.all().delete()
+    JobEfficiency.objects.update(savings=None, saved_gpu_hours=None)
+    answer = cast("alice").get("/")
+    (advice,) = answer.context["advice"]
+    assert (advice.code, advice.jobs, advice.diff) == ("idle_gpus", 1, ())
+    # Six of eight GPUs stood idle: three quarters of eight hours, times the confidence.
+    confidence = FindingRow.objects.get(code="idle_gpus").confidence
+    assert advice.gpu_hours == pytest.approx(6.0 * confidence)
+    assert 'href="/learn/idle_gpus/"' in answer.content.decode()
 
 
 def test_a_pi_finds_only_own_jobs_on_the_dashboard_and_may_look_at_all_in_the_history(cast, recent) -> None:
