@@ -17,9 +17,7 @@ from analysis.efficiency import Efficiency
 from analysis.facts import job_facts
 from analysis.feedback import Answers, answers
 from analysis.findings import Finding
-from analysis.history.costs import CostlyCause, costly_causes
-from analysis.history.periods import Period
-from analysis.models import Feedback, FindingRow, JobEfficiency
+from analysis.models import Feedback, JobEfficiency
 from analysis.rightsizing import Recommendation
 from analysis.savings import Savings
 from jobs.models import Job
@@ -29,8 +27,6 @@ from metrics.selectors import changed_keys, revisions, run_metrics
 
 SCAN_SIZE = 500
 NEVER_MEASURED = (0, 0)
-CAUSES_LOOKED_AT_MAX = 2000
-"""The latest runs that found causes are added up from; enough for a month of anyone's, and bounded for a robot's."""
 COMPARABLE_MAX = 20
 """The last runs of a script tell how it runs now; older ones may have been another program."""
 EFFICIENCY_COLUMNS = tuple(field.name for field in fields(Efficiency))
@@ -123,23 +119,6 @@ def is_judged(job: Job, revision: int) -> bool:
     efficiency = getattr(job, "efficiency", None)
     return efficiency is not None and (
         efficiency.job_revision == job.revision and efficiency.metrics_revision == revision
-    )
-
-
-def costly_causes_in(runs: QuerySet[Job], period: Period, limit: int) -> list[CostlyCause]:
-    """What cost most in the counted runs of a period whose request fits: one query. The others have advice."""
-    ended = runs.filter(ended_at__gte=period.start, ended_at__lt=period.end)
-    fitting = JobEfficiency.objects.filter(
-        job__in=ended, uncounted_reason="", saved_gpu_hours__isnull=True, gpu_hours__isnull=False
-    )
-    rows = FindingRow.objects.filter(position=0, efficiency__in=fitting).order_by("-efficiency__job__ended_at")
-    latest = rows.values("code", "confidence", "evidence", "efficiency__gpu_hours", "efficiency__job_id")
-    return costly_causes(
-        (
-            (msgspec.convert(row, Finding), row["efficiency__gpu_hours"], row["efficiency__job_id"])
-            for row in latest[:CAUSES_LOOKED_AT_MAX]
-        ),
-        limit,
     )
 
 

@@ -64,7 +64,7 @@ def main() -> None:
     asked = parser.parse_args()
     if connection.vendor != "postgresql":
         raise SystemExit("the bench of the pages wants PostgreSQL: set DATABASE_URL")
-    databases = setup_databases(verbosity=0, interactive=False, keepdb=asked.keep)
+    databases = setup_databases(0, interactive=False, keepdb=asked.keep, serialized_aliases=set())
     try:
         if not Job.objects.exists():
             start = time.perf_counter()

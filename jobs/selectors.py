@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime
 
 from django.db.models import Q, QuerySet
@@ -15,13 +16,49 @@ RECORD_COLUMNS = tuple(
 )
 
 
-def visible_jobs(user: User) -> QuerySet[Job]:
-    """The jobs this person owns, and those of the projects this person is PI of; nobody sees more, staff included.
+@dataclass(frozen=True)
+class Reach:
+    """Whose jobs a person sees: their own, and those of the projects they are PI of; nobody sees more, staff included.
 
-    The projects are read first: as a subquery they would keep PostgreSQL from using the indexes of both columns.
+    As conditions on the columns `user` and `project` of whatever table has them. The projects are read first: as a
+    subquery they would keep PostgreSQL from using the indexes of both columns.
     """
-    led = list(led_projects(user).values_list("pk", flat=True))
-    return Job.objects.filter(Q(user=user) | Q(project__in=led)).select_related("user", "project")
+
+    user_id: int
+    led: tuple[int, ...]
+
+    @property
+    def all(self) -> Q:
+        """Every visible job."""
+        return self.own | Q(project__in=self.led)
+
+    @property
+    def own(self) -> Q:
+        """The jobs of this person alone."""
+        return Q(user=self.user_id)
+
+    def parts(self) -> tuple[Q, ...]:
+        """Every visible job in parts that do not overlap, each of which one index finds."""
+        return (self.own & ~Q(project__in=self.led), Q(project__in=self.led)) if self.led else (self.own,)
+
+    def of_project(self, project: int) -> Q:
+        """What is visible of one project."""
+        return Q(project=project) if project in self.led else self.own & Q(project=project)
+
+
+def reach_of(user: User) -> Reach:
+    """Whose jobs this person sees at this moment."""
+    return Reach(user.pk, tuple(led_projects(user).values_list("pk", flat=True)))
+
+
+def visible_jobs(user: User) -> QuerySet[Job]:
+    """The jobs that this person sees, as `Reach` says."""
+    return jobs_within(reach_of(user))
+
+
+def jobs_within(reach: Reach) -> QuerySet[Job]:
+    """The same where the reach is known already."""
+    return Job.objects.filter(reach.all).select_related("user", "project")
 
 
 def shared_jobs(user: User, now: datetime) -> QuerySet[Job]:

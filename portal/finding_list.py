@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from analysis.findings import FindingCode
 from analysis.history.periods import Period
-from analysis.history.selectors import FrequentFinding
+from analysis.history.sums import FrequentFinding
 from portal.charts import Column, columns
 from portal.history_charts import step_name
 from reports.numbers import counted

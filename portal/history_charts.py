@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from analysis.efficiency import EfficiencyClass
-from analysis.history.selectors import Step
+from analysis.history.sums import Step
 from analysis.thresholds import LIMITS
 from portal.charts import HEIGHT, Chart, columns, line, nice_top
 from reports.layout import CLASS_NAMES

@@ -5,11 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from django.db.models import QuerySet
-
+from analysis.history.columns import RunColumns
 from analysis.history.periods import DAYS_OFFERED, Period, last_days
-from analysis.history.selectors import frequent_findings, overview_of, steps_of, trend_of
-from jobs.models import Job
+from analysis.history.sums import frequent_findings, overview_of, steps_of, trend_of
 from portal.finding_list import finding_list
 from portal.history_charts import charts
 
@@ -22,7 +20,7 @@ def asked_period(now: datetime, asked: str) -> tuple[int, Period]:
     return days, last_days(now, days)
 
 
-def over_time(runs: QuerySet[Job], now: datetime, days: int, period: Period) -> dict[str, Any]:
+def over_time(runs: RunColumns, now: datetime, days: int, period: Period) -> dict[str, Any]:
     """Sums, trend, charts and findings, as `portal/_over_time.html` shows them."""
     return {
         "days": days,

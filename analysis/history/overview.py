@@ -22,7 +22,7 @@ class ClassShare:
 
 @dataclass(frozen=True)
 class Sums:
-    """One class of runs as the database adds it up."""
+    """One class of runs added up."""
 
     name: str
     jobs: int

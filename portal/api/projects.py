@@ -11,9 +11,10 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from analysis.history.overview import Overview
-from analysis.history.selectors import frequent_findings, overview_of
+from analysis.history.selectors import runs_of
+from analysis.history.sums import frequent_findings, overview_of
 from jobs.models import Membership, ProjectAllocation
-from jobs.selectors import allocations_of, visible_jobs
+from jobs.selectors import allocations_of, reach_of
 from portal.access import membership_of
 from portal.over_time import asked_period
 
@@ -26,7 +27,8 @@ class ProjectSummary(APIView):
         if membership.role != Membership.Role.PI:
             raise Http404("There is no such project here.")
         days, period = asked_period(timezone.localtime(), request.query_params.get("days", ""))
-        runs = visible_jobs(request.user).filter(project=membership.project)
+        whose = reach_of(request.user).of_project(membership.project_id)
+        runs = runs_of([whose], period.start, period.end)
         found = frequent_findings(runs, period)
         findings = [{"code": row.code, "jobs": row.jobs, "wasted_gpu_hours": row.wasted_gpu_hours} for row in found]
         allocation = allocations_of([membership.project]).get(membership.project_id)

@@ -8,8 +8,9 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
-from analysis.history.selectors import use_by_weekday
-from jobs.selectors import led_projects, visible_jobs
+from analysis.history.selectors import runs_and_trend
+from analysis.history.sums import use_by_weekday
+from jobs.selectors import reach_of
 from portal.over_time import asked_period, over_time
 from portal.week_grid import week_grid
 
@@ -18,11 +19,11 @@ from portal.week_grid import week_grid
 @login_required
 def history(request: HttpRequest) -> HttpResponse:
     """Own jobs; a PI may look at all that this person sees with `?of=all`."""
-    leads = led_projects(request.user).exists()
-    is_all = leads and request.GET.get("of") == "all"
-    runs = visible_jobs(request.user) if is_all else visible_jobs(request.user).filter(user=request.user)
+    reach = reach_of(request.user)
+    is_all = bool(reach.led) and request.GET.get("of") == "all"
     now = timezone.localtime()
     days, period = asked_period(now, request.GET.get("days", ""))
+    runs = runs_and_trend(reach.parts() if is_all else [reach.own], period.start, now)
     grid = week_grid(use_by_weekday(runs, period))
-    context = {**over_time(runs, now, days, period), "leads": leads, "is_all": is_all, "grid": grid}
+    context = {**over_time(runs, now, days, period), "leads": bool(reach.led), "is_all": is_all, "grid": grid}
     return render(request, "portal/history.html", context)

@@ -8,9 +8,8 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
-from analysis.history.selectors import members_of
-from jobs.models import Membership
-from jobs.selectors import allocations_of, visible_jobs
+from analysis.history.selectors import members_of, runs_and_trend
+from jobs.selectors import allocations_of, reach_of
 from portal.access import membership_of
 from portal.allocation_line import allocation_line
 from portal.over_time import asked_period, over_time
@@ -21,10 +20,11 @@ from portal.over_time import asked_period, over_time
 def project(request: HttpRequest, name: str) -> HttpResponse:
     """Allocation, classes, hours, waste and findings of the last days; members and their sums for the PI alone."""
     membership = membership_of(request.user, name)
-    leads = membership.role == Membership.Role.PI
-    runs = visible_jobs(request.user).filter(project=membership.project)
+    reach = reach_of(request.user)
+    leads = membership.project_id in reach.led
     now = timezone.localtime()
     days, period = asked_period(now, request.GET.get("days", ""))
+    runs = runs_and_trend([reach.of_project(membership.project_id)], period.start, now)
     members = members_of(membership.project, runs, period) if leads else []
     allocation = allocations_of([membership.project]).get(membership.project_id)
     context = {

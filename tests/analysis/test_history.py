@@ -4,29 +4,25 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from io import StringIO
+from zoneinfo import ZoneInfo
 
+import numpy as np
 import pytest
 from django.core.management import call_command
 from django.db import connection
+from django.db.models import Q
 from django.test.utils import CaptureQueriesContext
 
 from analysis.efficiency import EfficiencyClass
 from analysis.findings import Finding, FindingCode
+from analysis.history.columns import RunColumns, run_columns
 from analysis.history.costs import costly_causes
 from analysis.history.overview import WorkRun, followed
 from analysis.history.periods import Period, last_days, month, month_before
-from analysis.history.selectors import (
-    best_advice,
-    followed_in,
-    frequent_findings,
-    overview_of,
-    steps_of,
-    trend_of,
-    use_by_weekday,
-)
+from analysis.history.selectors import best_advice, costly_causes_in, followed_in, runs_and_trend, runs_of
+from analysis.history.sums import frequent_findings, overview_of, steps_of, trend_of, use_by_weekday
 from analysis.history.trend import median_of_counts
 from analysis.models import JobEfficiency
-from analysis.selectors import costly_causes_in
 from jobs.models import Job
 from jobs.services import record_job
 from metrics.services import record_node_summary
@@ -49,6 +45,11 @@ def run(job_id: int, util: float | list[float], days_ago: int, hours: float = 2.
     record_node_summary(node_payload(utils, job_id=job_id, **times))
 
 
+def read(days: int = 400) -> RunColumns:
+    """All judged runs of so many days."""
+    return runs_of([Q()], NOW - days * DAY, NOW)
+
+
 def judge() -> None:
     call_command("analyse_job", "--due", stdout=StringIO())
 
@@ -65,7 +66,7 @@ def runs(db) -> None:
 
 
 def test_a_period_adds_up_and_leaves_short_runs_out(runs) -> None:
-    seen = overview_of(Job.objects.all(), last_days(NOW, 30))
+    seen = overview_of(read(), last_days(NOW, 30))
     assert (seen.jobs, seen.uncounted) == (3, 1)
     assert [(share.name, share.jobs) for share in seen.shares] == [
         (EfficiencyClass.EFFICIENT, 2),
@@ -80,21 +81,21 @@ def test_a_period_adds_up_and_leaves_short_runs_out(runs) -> None:
 
 
 def test_nothing_adds_up_to_nothing(db) -> None:
-    seen = overview_of(Job.objects.all(), last_days(NOW, 7))
+    seen = overview_of(read(), last_days(NOW, 7))
     assert (seen.jobs, seen.shares, seen.median_util, seen.wasted_fraction) == (0, (), None, None)
 
 
 def test_every_day_is_a_step_and_empty_ones_too(runs) -> None:
-    steps = steps_of(Job.objects.all(), last_days(NOW, 7))
+    steps = steps_of(read(), last_days(NOW, 7))
     assert [step.jobs for step in steps] == [0, 0, 0, 0, 0, 1, 1]
     assert steps[-1].hours_by_class == {"EFFICIENT": pytest.approx(8.0)}
     assert [step.median_util for step in steps[-3:]] == [None, 90.0, 90.0]
-    weeks = steps_of(Job.objects.all(), last_days(NOW, 90))
+    weeks = steps_of(read(), last_days(NOW, 90))
     assert sum(step.jobs for step in weeks) == 4
 
 
 def test_findings_are_counted_where_they_cost_most(runs) -> None:
-    found = frequent_findings(Job.objects.all(), last_days(NOW, 90))
+    found = frequent_findings(read(), last_days(NOW, 90))
     assert found[0].code == "no_gpu_use"
     assert (found[0].jobs, found[0].wasted_gpu_hours) == (1, pytest.approx(8.0))
     assert found == sorted(found, key=lambda row: -row.wasted_gpu_hours)
@@ -102,33 +103,33 @@ def test_findings_are_counted_where_they_cost_most(runs) -> None:
 
 def test_use_by_weekday_and_hour_of_the_start(runs) -> None:
     # 2026-11-20 and 2026-11-19 are a Friday and a Thursday; both runs began at 10:30 UTC.
-    assert use_by_weekday(Job.objects.all(), last_days(NOW, 7)) == {(5, 10): (1, 90.0), (4, 10): (1, 90.0)}
+    assert use_by_weekday(read(), last_days(NOW, 7)) == {(5, 10): (1, 90.0), (4, 10): (1, 90.0)}
 
 
 def test_a_few_jobs_tell_no_trend_and_many_rising_ones_do(db) -> None:
     for week in range(12):
         run(100 + week, 10.0 + 7 * week, 7 * (11 - week))
     judge()
-    rising = trend_of(Job.objects.all(), NOW)
+    rising = trend_of(read(), NOW)
     assert (rising.direction.value, rising.points_a_week) == ("improving", pytest.approx(7.0))
-    few = trend_of(Job.objects.filter(job_id__gte=109), NOW)
+    few = trend_of(runs_of([Q(job__job_id__gte=109)], NOW - 100 * DAY, NOW), NOW)
     assert (few.direction.value, few.points_a_week) == ("too few jobs", None)
 
 
 def test_the_advice_that_would_save_most_comes_with_its_latest_job(runs) -> None:
-    (best,) = best_advice(Job.objects.all(), last_days(NOW, 30), 3)
+    (best,) = best_advice(Q(), last_days(NOW, 30), 3)
     assert (best.kind, best.jobs, best.latest_pk) == ("gpus", 1, Job.objects.get(job_id=3).pk)
     assert best.potential_gpu_hours > 0
 
 
 def test_causes_cost_most_where_no_request_is_to_change(runs) -> None:
-    assert costly_causes_in(Job.objects.all(), last_days(NOW, 90), 3) == [], "all of them have advice"
+    assert costly_causes_in(Q(), last_days(NOW, 90), 3) == [], "all of them have advice"
     JobEfficiency.objects.filter(job__job_id=4).update(saved_gpu_hours=None)
-    (cause,) = costly_causes_in(Job.objects.all(), last_days(NOW, 90), 3)
+    (cause,) = costly_causes_in(Q(), last_days(NOW, 90), 3)
     # Four modules for two hours, none of it used, and surely so.
     assert (cause.code, cause.jobs, cause.lost_gpu_hours) == (FindingCode.NO_GPU_USE, 1, pytest.approx(8.0))
     assert cause.latest_pk == Job.objects.get(job_id=4).pk
-    assert costly_causes_in(Job.objects.all(), last_days(NOW, 30), 3) == []
+    assert costly_causes_in(Q(), last_days(NOW, 30), 3) == []
 
 
 def test_a_run_counts_under_its_first_cause_and_what_costs_nothing_is_left_out() -> None:
@@ -150,15 +151,12 @@ def test_the_queries_do_not_grow_with_the_runs(db) -> None:
         for job_id in range(first, first * 10):
             run(job_id, 20.0, job_id % 20)
         judge()
-        period, everyone = last_days(NOW, 30), Job.objects.all()
+        period = last_days(NOW, 30)
         with CaptureQueriesContext(connection) as queries:
-            overview_of(everyone, period)
-            steps_of(everyone, period)
-            trend_of(everyone, NOW)
-            frequent_findings(everyone, period)
-            best_advice(everyone, period, 3)
-            costly_causes_in(everyone, period, 3)
-            followed_in(everyone, period)
+            runs_and_trend([Q()], period.start, NOW)
+            best_advice(Q(), period, 3)
+            costly_causes_in(Q(), period, 3)
+            followed_in(Q(), [period])
         counts.append(len(queries))
     assert counts[0] == counts[1]
 
@@ -192,3 +190,32 @@ def test_months_and_days_begin_at_local_midnight() -> None:
 def test_the_median_of_counted_values() -> None:
     assert median_of_counts({10.0: 1, 90.0: 3}) == 90.0
     assert median_of_counts({10.0: 2, 90.0: 1}) == 10.0
+
+
+def test_the_hour_of_a_start_is_the_local_one_on_both_sides_of_a_change_of_clocks() -> None:
+    zone = ZoneInfo("Europe/Helsinki")
+    # Clocks went back on Sunday 2026-10-25 at 01:00 UTC: 00:30 UTC was 03:30, and so was 01:30 UTC.
+    starts = [datetime(2026, 10, 25, hour, 30, tzinfo=UTC).timestamp() for hour in (0, 1, 22)]
+    some = np.array([50.0, 60.0, 70.0])
+    runs = run_columns(
+        ["ACCEPTABLE//"] * 3,
+        user=np.zeros(3),
+        ended_s=np.array(starts) + 60,
+        started_s=np.array(starts),
+        util=some,
+        gpu_hours=some,
+        wasted_gpu_hours=some,
+        saved_gpu_hours=np.full(3, np.nan),
+    )
+    period = last_days(datetime(2026, 10, 26, 12, tzinfo=zone), 7)
+    assert use_by_weekday(runs, period) == {(7, 3): (2, 110.0), (1, 0): (1, 70.0)}
+
+
+def test_parts_are_added_up_as_one(runs) -> None:
+    whole, halves = read(), runs_of([Q(gpu_hours__lt=1), Q(gpu_hours__gte=1)], NOW - 400 * DAY, NOW)
+    period = last_days(NOW, 90)
+    assert (len(halves), len(halves.counted())) == (len(whole), len(whole.counted())) == (5, 4)
+    assert overview_of(halves, period) == overview_of(whole, period)
+    assert frequent_findings(halves, period) == frequent_findings(whole, period)
+    nobody = runs_of([Q(pk__in=[])], NOW - 400 * DAY, NOW)
+    assert (len(nobody), overview_of(nobody, period).jobs, steps_of(nobody, period)[0].jobs) == (0, 0, 0)
