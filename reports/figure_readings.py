@@ -25,11 +25,12 @@ DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 @dataclass(frozen=True)
 class Reading:
-    """What a pointer reads: of equal columns in `box` (parts of the picture: left, top, width, height) one text each,
-    or, where there are `rows`, one number (percent) in each cell of each row.
+    """What a pointer reads: one text for each of equal columns, or, where there are `rows`, a percent in each cell.
+
+    `boxes` are the axes as parts of the picture (left, top, width, height), for each size that it is drawn in.
     """
 
-    box: tuple[float, float, float, float]
+    boxes: dict[str, tuple[float, float, float, float]]
     texts: tuple[str, ...]
     rows: tuple[str, ...] = ()
     cells: tuple[str, ...] = ()
@@ -116,13 +117,17 @@ def _time_note(what: str, clock: Clock, together: int) -> str:
     return f"{each}, the mean of what was measured." if together > 1 else f"{each}, as measured."
 
 
+def _boxes(name: str, data: FigureData) -> dict[str, tuple[float, float, float, float]]:
+    return {size: axes_box(name, data, size) for size in ("wide", "narrow")}
+
+
 def _use_reading(data: FigureData) -> Reading:
     use = use_over_time(data)
     texts = []
     for time, mean, low, high in zip(_times(use.clock), use.mean, use.low, use.high, strict=True):
         span = f", single GPUs {low:.1f} to {high:.1f} %" if use.gpus > 1 and not np.isnan(mean) else ""
         texts.append(f"{time}: {said_percent(mean)}{span}")
-    return Reading(axes_box("gpu_use", data), tuple(texts))
+    return Reading(_boxes("gpu_use", data), tuple(texts))
 
 
 def _use_table(data: FigureData) -> Table:
@@ -144,7 +149,7 @@ def _memory_reading(data: FigureData) -> Reading:
     texts = (
         f"{_gpu(label)}: peak {said_gigabytes(peak)}, capacity {said_gigabytes(most)}" for label, peak, most in columns
     )
-    return Reading(axes_box("gpu_memory", data), tuple(texts))
+    return Reading(_boxes("gpu_memory", data), tuple(texts))
 
 
 def _gpu(label: str) -> str:
@@ -167,7 +172,7 @@ def _memory_table(data: FigureData) -> Table:
 def _heatmap_reading(data: FigureData) -> Reading:
     use = use_by_row(data)
     cells = tuple(packed(row) for row in use.util)
-    return Reading(axes_box("gpu_heatmap", data), tuple(_times(use.clock)), use.rows, cells)
+    return Reading(_boxes("gpu_heatmap", data), tuple(_times(use.clock)), use.rows, cells)
 
 
 def _heatmap_table(data: FigureData) -> Table:

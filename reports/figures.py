@@ -17,16 +17,18 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from reports.figure_data import Clock, FigureData, memory_by_gpu, use_by_row, use_over_time
-from reports.svg import page_svg
+from reports.svg import on_dark, page_svg
 
-SIZES_IN = {"svg": (7.2, 2.7), "png": (5.0, 2.5)}
-"""Pictures in mail are shown as narrow as a phone, where smaller paper makes larger letters."""
+SIZES_IN = {"wide": (7.2, 2.7), "narrow": (4.2, 2.9), "mail": (5.0, 2.5)}
+"""Where a picture is shown as narrow as a phone, smaller paper makes larger letters."""
 
 PNG_DPI = 220
 CHARACTER_IN = 0.074
 """How wide a character of a label is, on average, in the font and size below."""
 
 ROWS_LABELLED_MAX = 16
+LABEL_IN = 0.29
+"""What a slanted label takes of the width, so that it does not lie upon the next."""
 BAR_WIDTH = 0.72
 HEATMAP_TOP_IN = 0.08
 
@@ -55,6 +57,10 @@ METADATA: dict[str, dict[str, Any]] = {"svg": {"Date": None, "Creator": None}, "
 CLASS_LINES_PERCENT = (15, 40, 70)
 
 
+Size = tuple[float, float]
+"""Width and height in inches."""
+
+
 @dataclass(frozen=True)
 class Margins:
     """The room around the axes, in inches: fixed, as matplotlib's own layout engines draw all twice to find it."""
@@ -64,7 +70,7 @@ class Margins:
     bottom: float = 0.54
     top: float = 0.3
 
-    def rectangle(self, size_in: tuple[float, float]) -> tuple[float, float, float, float]:
+    def rectangle(self, size_in: Size) -> tuple[float, float, float, float]:
         """Left, bottom, width and height of the axes as parts of a picture of this size."""
         width, height = size_in
         inner = (1 - (self.left + self.right) / width, 1 - (self.bottom + self.top) / height)
@@ -76,23 +82,34 @@ class Drawing:
     """One figure: how it is painted, and the room that its labels take."""
 
     paint: Callable[[Axes, FigureData], None]
-    margins: Callable[[FigureData], Margins]
+    margins: Callable[[FigureData, Size], Margins]
 
 
-def draw(name: str, data: FigureData, file_format: str = "svg") -> bytes:
-    """One figure as SVG, or as PNG for mail programs, which show no SVG; KeyError for a name that is none."""
-    drawing, file, size_in = FIGURES[name], BytesIO(), SIZES_IN[file_format]
+def draw(name: str, data: FigureData, size: str = "wide", *, is_dark: bool = False) -> bytes:
+    """One figure as SVG, on dark paper where that is asked for; KeyError for a name or size that is none."""
+    svg = page_svg(_drawn(name, data, size, "svg"), name)
+    return on_dark(svg) if is_dark else svg
+
+
+def draw_png(name: str, data: FigureData) -> bytes:
+    """One figure for mail programs, which show no SVG."""
+    return _drawn(name, data, "mail", "png")
+
+
+def _drawn(name: str, data: FigureData, size: str, file_format: str) -> bytes:
+    drawing, file, size_in = FIGURES[name], BytesIO(), SIZES_IN[size]
     with DRAWING:
         figure = Figure(figsize=size_in)
-        axes = figure.add_axes(drawing.margins(data).rectangle(size_in))
+        axes = figure.add_axes(drawing.margins(data, size_in).rectangle(size_in))
         drawing.paint(axes, data)
         figure.savefig(file, format=file_format, dpi=PNG_DPI, metadata=METADATA[file_format])
-    return page_svg(file.getvalue(), name) if file_format == "svg" else file.getvalue()
+    return file.getvalue()
 
 
-def axes_box(name: str, data: FigureData) -> tuple[float, float, float, float]:
-    """Left, top, width and height of the axes as parts of the SVG, from its upper left corner."""
-    left, bottom, width, height = FIGURES[name].margins(data).rectangle(SIZES_IN["svg"])
+def axes_box(name: str, data: FigureData, size: str = "wide") -> tuple[float, float, float, float]:
+    """Left, top, width and height of the axes as parts of the picture, from its upper left corner."""
+    size_in = SIZES_IN[size]
+    left, bottom, width, height = FIGURES[name].margins(data, size_in).rectangle(size_in)
     return left, 1 - bottom - height, width, height
 
 
@@ -159,7 +176,7 @@ def _time_label(clock: Clock) -> str:
     return f"time since the start ({clock.unit[0]})"
 
 
-def _size_in(axes: Axes) -> tuple[float, float]:
+def _size_in(axes: Axes) -> Size:
     """Width and height of the picture, in inches."""
     figure = axes.figure
     return figure.bbox.width / figure.dpi, figure.bbox.height / figure.dpi
@@ -171,26 +188,30 @@ def _legend(axes: Axes) -> None:
 
 def _label_gpus(axes: Axes, labels: tuple[str, ...]) -> None:
     """Names below the bars, slanted where they are long, or how many there are."""
-    if len(labels) > ROWS_LABELLED_MAX:
+    if not _has_room(labels, _size_in(axes)):
         axes.set(xlabel=f"{len(labels):,} GPUs, by node", xticks=[])
         return
     is_wide = _is_wide(labels)
     axes.set_xticks(range(len(labels)), labels, rotation=30 if is_wide else 0, ha="right" if is_wide else "center")
 
 
+def _has_room(labels: tuple[str, ...], size_in: Size) -> bool:
+    return len(labels) <= min(ROWS_LABELLED_MAX, int(size_in[0] / LABEL_IN))
+
+
 def _is_wide(labels: tuple[str, ...]) -> bool:
     return max(map(len, labels)) > len("GPU 10")
 
 
-def _memory_margins(data: FigureData) -> Margins:
+def _memory_margins(data: FigureData, size_in: Size) -> Margins:
     """Room for the names below the bars; a label at 30 degrees is half as high as it is long."""
-    if len(data.labels) > ROWS_LABELLED_MAX:
+    if not _has_room(data.labels, size_in):
         return Margins()
     longest = max(map(len, data.labels))
     return Margins(bottom=(longest + 6) * CHARACTER_IN / 2 if _is_wide(data.labels) else Margins.bottom / 2)
 
 
-def _heatmap_margins(data: FigureData) -> Margins:
+def _heatmap_margins(data: FigureData, _: Size) -> Margins:
     """Room for the scale on the right, and for the names of few rows on the left."""
     is_named = len(data.labels) <= ROWS_LABELLED_MAX
     left = (max(map(len, data.labels)) + 1) * CHARACTER_IN if is_named else Margins.left
@@ -198,7 +219,7 @@ def _heatmap_margins(data: FigureData) -> Margins:
 
 
 FIGURES: dict[str, Drawing] = {
-    "gpu_use": Drawing(_gpu_use, lambda _: Margins()),
+    "gpu_use": Drawing(_gpu_use, lambda *_: Margins()),
     "gpu_memory": Drawing(_gpu_memory, _memory_margins),
     "gpu_heatmap": Drawing(_gpu_heatmap, _heatmap_margins),
 }

@@ -13,12 +13,33 @@ LONG_NUMBER = re.compile(rb"\d+\.\d{3,}")
 # What matplotlib's own style element says of every shape, as attributes that are inherited.
 ROOT = b'<svg stroke-linejoin="round" stroke-linecap="butt" '
 
+COLOUR = re.compile(rb'(?<=")#[0-9a-f]{6}(?=")')
+# The colours of the figures and what they are on dark paper; those of measured values in an image stay.
+ON_DARK = {
+    b"#ffffff": b"#111a20",
+    b"#1d2b36": b"#e6edf2",
+    b"#5b6b78": b"#a2b2be",
+    b"#c9d3da": b"#42535f",
+    b"#0f6b8f": b"#6cc3e2",
+    b"#9ecbdd": b"#27586b",
+    b"#e7edf1": b"#26343d",
+}
+
 
 def page_svg(svg: bytes, name: str) -> bytes:
     """The same picture with presentation attributes in place of styles, and ids that begin with the figure's name."""
     svg = METADATA.sub(b"", PREAMBLE.sub(b"", svg)).replace(b"<svg ", ROOT, 1)
     svg = ID.sub(rb"\g<1>" + name.encode() + b"-", STYLE.sub(_attributes, svg))
     return PATH.sub(_shorter, svg)
+
+
+def on_dark(svg: bytes) -> bytes:
+    """The same picture for a dark page.
+
+    >>> on_dark(b'<path fill="#ffffff" stroke="#c0ffee"/>')
+    b'<path fill="#111a20" stroke="#c0ffee"/>'
+    """
+    return COLOUR.sub(lambda colour: ON_DARK.get(colour[0], colour[0]), svg)
 
 
 def _attributes(style: re.Match[bytes]) -> bytes:

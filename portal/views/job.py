@@ -20,7 +20,9 @@ from jobs.selectors import led_projects, openings_of, shares_of, visible_jobs
 from metrics.selectors import gpu_rows, host_rows
 from portal.access import open_report, open_run, openable_jobs
 from portal.job_forms import ShareForm
-from portal.links import figure_url, job_url, report_url
+from portal.links import figure_url, report_url
+from portal.pictures import drawn_as, sources
+from portal.same_work import same_work
 from reports.layout import layout
 from reports.lessons import with_lessons
 from reports.selectors import report_row, report_value
@@ -41,18 +43,19 @@ def job(request: HttpRequest, cluster: str, job_id: int) -> HttpResponse:
     if report:
         context |= {
             "page": layout(report, timezone.get_current_timezone()),
-            "figures": [_figure(run, view) for view in figure_views(run, report)],
+            "figures": [_figure(run, view, request.user.theme) for view in figure_views(run, report)],
             "downloads": {name: report_url(run, name) for name in FORMATS},
             **_details(run),
-            "same_work": _same_work(run, visible_jobs(request.user)),
+            "same_work": same_work(run, _other_runs(run, visible_jobs(request.user))),
         }
     return render(request, "portal/job.html", context)
 
 
-def _figure(run: Job, view: FigureView) -> dict[str, object]:
-    """A figure with the address of its picture, and its numbers for the script that reads them out."""
+def _figure(run: Job, view: FigureView, theme: str) -> dict[str, object]:
+    """A figure with the addresses of its pictures, and its numbers for the script that reads them out."""
+    *special, plain = sources(figure_url(run, view.name), theme)
     numbers = asdict(view.reading) if view.reading else None
-    return {"url": figure_url(run, view.name), "view": view, "numbers": numbers, "numbers_id": f"{view.name}-numbers"}
+    return {"view": view, "sources": special, "plain": plain, "numbers": numbers, "numbers_id": f"{view.name}-numbers"}
 
 
 def _people(run: Job, user: User, now: datetime) -> dict[str, object]:
@@ -81,15 +84,12 @@ def _details(run: Job) -> dict[str, object]:
     return {"gpus": gpus[:GPUS_SHOWN_MAX], "has_more_gpus": len(gpus) > GPUS_SHOWN_MAX, "hosts": hosts}
 
 
-def _same_work(run: Job, visible: QuerySet[Job]) -> list[Job]:
-    """The latest other runs of the same work, by the fingerprint of name and shape, beside this one."""
+def _other_runs(run: Job, visible: QuerySet[Job]) -> list[Job]:
+    """The latest other runs of the same work, by the fingerprint of name and shape."""
     if not run.script_key:
         return []
     same = visible.filter(user=run.user, project=run.project, cluster=run.cluster, script_key=run.script_key)
-    others = list(same.exclude(pk=run.pk).select_related("efficiency").order_by("-ended_at", "-pk")[:RUNS_SHOWN_MAX])
-    for other in others:
-        other.url = job_url(other)
-    return others
+    return list(same.exclude(pk=run.pk).select_related("efficiency").order_by("-ended_at", "-pk")[:RUNS_SHOWN_MAX])
 
 
 @require_GET
@@ -100,4 +100,5 @@ def job_figure(request: HttpRequest, cluster: str, job_id: int, name: str) -> Ht
     run, row = open_report(request, cluster, job_id)
     if name not in report_value(row).figures:
         raise Http404("This report has no such figure.")
-    return HttpResponse(figure(run, name), content_type="image/svg+xml")
+    size, is_dark = drawn_as(request.GET)
+    return HttpResponse(figure(run, name, size, is_dark=is_dark), content_type="image/svg+xml")

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from jobs.models import Job
 from metrics.selectors import run_metrics
+from metrics.series import RunMetrics
 from reports.as_json import report_json
 from reports.figure_data import figure_data, has_numbers
 from reports.figure_readings import Reading, Table, reading, table
-from reports.figures import draw
+from reports.figures import draw, draw_png
 from reports.job_report import JobReport
 from reports.markdown import report_markdown
 from reports.models import Report
@@ -65,16 +66,25 @@ def figures(job: Job, report: JobReport) -> dict[str, bytes]:
     return {name: figure(job, name) for name in report.figures}
 
 
-def figure(job: Job, name: str, file_format: str = "svg") -> bytes:
-    """One figure of a run as SVG or PNG, drawn from its measurements."""
-    return draw(name, figure_data(run_metrics((job.cluster, job.job_id, job.attempt))), file_format)
+def figure(job: Job, name: str, size: str = "wide", *, is_dark: bool = False) -> bytes:
+    """One figure of a run as SVG, drawn from its measurements."""
+    return draw(name, figure_data(_metrics(job)), size, is_dark=is_dark)
+
+
+def figure_png(job: Job, name: str) -> bytes:
+    """One figure of a run for a message."""
+    return draw_png(name, figure_data(_metrics(job)))
+
+
+def _metrics(job: Job) -> RunMetrics:
+    return run_metrics((job.cluster, job.job_id, job.attempt))
 
 
 def figure_views(job: Job, report: JobReport) -> tuple[FigureView, ...]:
     """The figures of a report with their numbers, from the measurements that `figure` draws."""
     if not report.figures:
         return ()
-    data = figure_data(run_metrics((job.cluster, job.job_id, job.attempt)))
+    data = figure_data(_metrics(job))
     return tuple(
         FigureView(name, text, reading(name, data), table(name, data))
         if has_numbers(name, data)

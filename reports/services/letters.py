@@ -17,7 +17,7 @@ from reports.layout import layout
 from reports.mail_view import Told, calm, digest, improvement, subject, title
 from reports.models import Report
 from reports.selectors import report_value
-from reports.services.formats import figure, rendered
+from reports.services.formats import figure_png, rendered
 from reports.services.links import address, job_address, opt_out_address
 from reports.services.pdf import PdfUnavailable
 from reports.text import report_text
@@ -75,7 +75,7 @@ def _written(user: User, rows: Sequence[Report], told: Sequence[Told]) -> Writte
     pictures = {}
     if len(alone) == 1:
         row, item = rows[alone[0]], told[alone[0]]
-        pictures = {name: figure(row.job, name, "png") for name in item.report.figures}
+        pictures = {name: figure_png(row.job, name) for name in item.report.figures}
         context |= _job_context(item)
     folder = "emails/job_report" if len(alone) == 1 else "emails/digest"
     return Written(

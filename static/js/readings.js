@@ -2,7 +2,7 @@
 // Without it the same numbers stand in the table of each.
 "use strict";
 
-const WHOLE = [0, 0, 1, 1];
+const WHOLE = { wide: [0, 0, 1, 1] };
 const PACKED = { base: 36, length: 2, parts: 10 };
 const HOW = "Arrow keys read the values.";
 
@@ -14,7 +14,7 @@ function numbersOf(figure) {
   const texts = titles.map((title) => title.textContent);
   // The browser's own hint would say the same a second time.
   for (const title of titles) title.remove();
-  return { box: WHOLE, texts, rows: [], cells: [] };
+  return { boxes: WHOLE, texts, rows: [], cells: [] };
 }
 
 function textAt({ texts, rows, cells }, column, row) {
@@ -38,7 +38,9 @@ function bind(figure) {
   const numbers = plot && numbersOf(figure);
   if (!numbers || !numbers.texts.length || figure.dataset.bound) return;
   figure.dataset.bound = "true";
-  const [left, top, width, height] = numbers.box;
+  const image = plot.querySelector("img");
+  // A picture is drawn in another shape for a narrow screen.
+  const box = () => (image?.currentSrc.includes("size=narrow") ? numbers.boxes.narrow : numbers.boxes.wide);
   const columns = numbers.texts.length;
   const rows = numbers.rows.length || 1;
   const mark = made("div", "mark", plot);
@@ -54,6 +56,7 @@ function bind(figure) {
   plot.tabIndex = 0;
 
   function show(column, row) {
+    const [left, top, width, height] = box();
     place.column = within(column, columns);
     place.row = within(row, rows);
     mark.style.setProperty("left", `${100 * (left + (width * place.column) / columns)}%`);
@@ -70,6 +73,7 @@ function bind(figure) {
   }
 
   function follow(event) {
+    const [left, top, width, height] = box();
     const frame = plot.getBoundingClientRect();
     const x = ((event.clientX - frame.left) / frame.width - left) / width;
     const y = ((event.clientY - frame.top) / frame.height - top) / height;

@@ -168,8 +168,8 @@ def test_a_figure_is_read_with_the_mouse_a_finger_and_the_arrow_keys(figures) ->
     plots, said = figures.locator("[data-plot]"), figures.locator(".reading")
     assert plots.count() == 3
     plots.nth(0).hover()
-    # The axes begin after 0.61 of 7.2 inch and are 6.39 wide: the middle, 3.6, is minute 56 of 120.
-    assert said.nth(0).inner_text() == "0:56:00: 22.0 %, single GPUs 0.0 to 88.0 %"
+    # The axes begin after 0.61 of 4.2 inch and are 3.39 wide: the middle, 2.1, is minute 52 of 120.
+    assert said.nth(0).inner_text() == "0:52:00: 22.0 %, single GPUs 0.0 to 88.0 %"
     plots.nth(1).tap()
     assert re.fullmatch(r"GPU [34]: peak 14.2 GB, capacity 64.0 GB", said.nth(1).inner_text())
     plots.nth(2).focus()
@@ -188,12 +188,12 @@ def test_a_mark_lies_where_the_picture_draws_what_is_read(figures) -> None:
     plot.focus()
     figures.keyboard.press("Home")
     picture, mark = plot.bounding_box(), plot.locator(".mark").bounding_box()
-    # The first of 120 columns begins where the axes do: "GPU 7" and a space of 0.074 inch each on 7.2 inch.
-    assert mark["x"] - picture["x"] == pytest.approx(picture["width"] * 6 * 0.074 / 7.2, abs=1)
+    # The first of 120 columns begins where the axes do: "GPU 7" and a space of 0.074 inch each on 4.2 inch.
+    assert mark["x"] - picture["x"] == pytest.approx(picture["width"] * 6 * 0.074 / 4.2, abs=1)
     figures.keyboard.press("End")
     picture, mark = plot.bounding_box(), plot.locator(".mark").bounding_box()
     # The scale beside it takes 0.86 inch.
-    assert mark["x"] + mark["width"] - picture["x"] == pytest.approx(picture["width"] * (1 - 0.86 / 7.2), abs=1)
+    assert mark["x"] + mark["width"] - picture["x"] == pytest.approx(picture["width"] * (1 - 0.86 / 4.2), abs=1)
 
 
 def test_a_chart_of_the_history_is_read_step_by_step_and_without_scripts_by_its_titles(

@@ -12,6 +12,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from jobs.models import User
 from jobs.services import record_job
 from metrics.services import record_node_summary
 from tests.payloads import gpu, job_record, node_payload
@@ -56,6 +57,25 @@ def test_a_figure_is_an_svg_image(cast, reported) -> None:
     assert set(answer["Cache-Control"].split(", ")) == {"private", "max-age=300"}
     assert b"<svg" in answer.content
     assert cast("alice").get(FIGURE.replace("gpu_use", "gpu_power")).status_code == 404
+
+
+def test_a_figure_is_drawn_for_narrow_and_for_dark_screens_too(cast, reported) -> None:
+    reported()
+    client = cast("alice")
+    plain, narrow, dark = (client.get(FIGURE + more).content for more in ("", "?size=narrow", "?scheme=dark"))
+    assert len({plain, narrow, dark}) == 3
+    assert client.get(f"{FIGURE}?size=huge&scheme=pink").content == plain
+    page = client.get(PAGE).content.decode()
+    assert page.count('<source media="(max-width: 46rem) and (prefers-color-scheme: dark)"') == 3
+
+
+def test_whoever_chose_an_appearance_gets_the_figures_in_it(cast, reported) -> None:
+    reported()
+    client = cast("alice")
+    User.objects.filter(username="alice").update(theme="dark")
+    page = client.get(PAGE).content.decode()
+    assert "prefers-color-scheme" not in page
+    assert page.count("&amp;scheme=dark") == 6
 
 
 def test_a_job_without_a_report_says_why(cast) -> None:
@@ -109,14 +129,32 @@ def test_every_gpu_and_host_stands_in_a_table(cast, reported) -> None:
     assert "all of them as data" not in page
 
 
-def test_other_runs_of_the_same_work_stand_beside_it(cast, reported) -> None:
+def test_other_runs_of_the_same_work_stand_around_it_the_latest_first(cast, reported) -> None:
     reported(1, 2, script_key="hmac:same")
-    reported(3, script_key="hmac:other")
-    reported(4)
+    reported(3, script_key="hmac:same", ended_at="2026-11-21T12:00:00Z")
+    reported(4, script_key="hmac:other")
+    reported(5)
     client = cast("alice")
-    assert [run.job_id for run in client.get("/jobs/lumi/1/").context["same_work"]] == [2]
-    assert client.get("/jobs/lumi/3/").context["same_work"] == []
+    shown = client.get("/jobs/lumi/1/").context["same_work"]
+    assert [(each.run.job_id, each.is_this) for each in shown] == [(3, False), (2, False), (1, True)]
     assert client.get("/jobs/lumi/4/").context["same_work"] == []
+    assert client.get("/jobs/lumi/5/").context["same_work"] == []
+
+
+def test_what_another_run_asked_for_differently_is_told_and_what_is_not_known_is_not(cast, reported) -> None:
+    reported(1, script_key="hmac:same")
+    reported(
+        2, script_key="hmac:same", gpus_allocated=2, walltime_requested_s=7200, ntasks=None, memory_requested_gb=60
+    )
+    page = cast("alice").get("/jobs/lumi/1/")
+    (other,) = [each for each in page.context["same_work"] if not each.is_this]
+    # Job 1 has 8 GPUs, 480 GB and three hours; how many tasks job 2 asked for is not known.
+    assert other.changes == (
+        "GPUs 2, here 8",
+        "Memory 60.0 GB, here 480.0 GB",
+        "Time limit 2 h 00 min, here 3 h 00 min",
+    )
+    assert "Time limit 2 h 00 min, here 3 h 00 min" in page.content.decode()
 
 
 def test_each_figure_has_the_same_numbers_as_a_table_and_for_the_pointer(cast, reported) -> None:

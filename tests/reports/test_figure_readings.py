@@ -114,9 +114,10 @@ def test_what_was_averaged_for_the_heatmap_is_the_mean_of_its_nodes() -> None:
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_every_figure_can_be_read_within_its_axes(name: str) -> None:
-    left, top, width, height = reading(name, figures_of()).box
-    assert (left, top, width, height) == axes_box(name, figures_of())
+@pytest.mark.parametrize("size", ["wide", "narrow"])
+def test_every_figure_can_be_read_within_its_axes(name: str, size: str) -> None:
+    left, top, width, height = reading(name, figures_of()).boxes[size]
+    assert (left, top, width, height) == axes_box(name, figures_of(), size)
     assert 0 < left < left + width < 1
     assert 0 < top < top + height < 1
     assert table(name, figures_of()).rows

@@ -106,3 +106,12 @@ def test_labels_are_text_that_can_be_selected() -> None:
     texts = [element.text for element in ElementTree.fromstring(draw("gpu_use", figures_of())).iter() if element.text]
     assert "GPU use (%)" in texts
     assert "least to most used" in texts
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_for_a_phone_is_narrower_and_one_for_the_dark_has_no_white(name: str) -> None:
+    assert b'viewBox="0 0 302.4 208.8"' in draw(name, figures_of(), "narrow")
+    light, dark = draw(name, figures_of()), draw(name, figures_of(), is_dark=True)
+    assert b"#ffffff" in light
+    assert b"#ffffff" not in dark
+    assert len(light) == len(dark)
