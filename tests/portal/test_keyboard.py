@@ -1,0 +1,85 @@
+"""Every page by keyboard alone: Tab reaches all that can be used, shows where it is, and is never caught."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from django.core.management import call_command
+
+from tests.portal.conftest import PASSWORD
+from tests.portal.test_accessibility import PAGES
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+# Each thing to use gets a number; of a group of radio buttons one stands for all, as the arrow keys reach the others.
+NUMBER_ALL = """() => {
+  const usable = 'a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex="0"]';
+  const groups = new Set();
+  return [...document.querySelectorAll(usable)].filter(one => {
+    if (one.disabled || !one.checkVisibility({visibilityProperty: true}) || !one.getClientRects().length) return false;
+    if (one.type !== 'radio') return true;
+    const group = one.form?.id + one.name;
+    return groups.has(group) ? false : groups.add(group);
+  }).map((one, number) => one.dataset.number = one.type === 'radio' ? one.name : String(number));
+}"""
+FOCUSED = """() => {
+  const one = document.activeElement, style = getComputedStyle(one);
+  const drawn = style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) > 0 || style.boxShadow !== 'none';
+  const number = one.type === 'radio' ? one.name : one.dataset.number;
+  return [number ?? null, drawn, one.outerHTML.slice(0, 120)];
+}"""
+
+
+@pytest.fixture
+def page(browser, live_server) -> Iterator[object]:
+    context = browser.new_context(base_url=live_server.url, reduced_motion="reduce")
+    yield context.new_page()
+    context.close()
+
+
+def assert_usable_by_keys(page, path: str) -> None:
+    page.goto(path)
+    wanted, reached = set(page.evaluate(NUMBER_ALL)), set()
+    # Once around, wherever the page puts the focus first; a date has several parts to stop at.
+    for _ in range(len(wanted) * 2 + 10):
+        page.keyboard.press("Tab")
+        number, is_drawn, html = page.evaluate(FOCUSED)
+        if number is not None:
+            assert is_drawn, f"{path}: nothing shows the focus on {html}"
+            reached.add(number)
+    missed = [
+        page.locator(f'[data-number="{number}"]').first.evaluate("e => e.outerHTML") for number in wanted - reached
+    ]
+    assert missed == [], path
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_tab_reaches_everything_and_shows_where_it_is(name: str, page, live_server, cast, reported) -> None:
+    reported()
+    call_command("seed_lessons", verbosity=0)
+    if name:
+        session = cast(name).cookies["sessionid"].value
+        page.context.add_cookies([{"name": "sessionid", "value": session, "url": live_server.url}])
+    for path in PAGES[name].split():
+        assert_usable_by_keys(page, path)
+
+
+def test_from_sign_in_to_the_copied_advice_without_a_mouse(page, reported) -> None:
+    reported()
+    page.goto("/jobs/lumi/123456/")
+    page.keyboard.type("alice")
+    page.keyboard.press("Tab")
+    page.keyboard.type(PASSWORD)
+    page.keyboard.press("Enter")
+    page.wait_for_selector("h1:has-text('Job 123456')")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.getElementById('content').contains(document.activeElement)")
+    while page.evaluate("document.activeElement.textContent.trim()") != "Copy the new options":
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement !== document.body"), "the end of the page"
+    page.keyboard.press("Enter")
+    page.wait_for_selector("text=Copied")
