@@ -13,7 +13,6 @@ from django.utils import timezone
 
 from jobs.directory import Directory, outranking
 from jobs.models import (
-    ApiToken,
     Grant,
     Job,
     JobOpening,
@@ -25,14 +24,11 @@ from jobs.models import (
     User,
 )
 from jobs.records import JobRecord
-from jobs.selectors import RECORD_COLUMNS, open_shares, own_api_tokens
+from jobs.selectors import RECORD_COLUMNS, open_shares
 
 SIGN_IN = "sign-in"
 SAME_OPENING = timedelta(minutes=10)
 """A page with its figures and downloads is opened once."""
-
-TOKEN_USE_RESOLUTION = timedelta(hours=1)
-"""How exactly the last use of a token is known: reading must not cost a write each time."""
 
 # A source that loses more than this share of its memberships at once, and at least so many, is taken for broken.
 SHRINK_FRACTION_MAX, SHRINK_LEAST = 0.5, 20
@@ -87,28 +83,6 @@ def record_job(record: JobRecord, now: datetime | None = None) -> bool:
 def end_sessions(user: User) -> None:
     """Sign a person out of every browser, at each one's next request."""
     User.objects.filter(pk=user.pk).update(session_epoch=F("session_epoch") + 1)
-
-
-def save_appearance(user: User, *, theme: str, time_zone: str) -> None:
-    """What a person's pages look like on every device; empty leaves it to the device."""
-    User.objects.filter(pk=user.pk).update(theme=theme, time_zone=time_zone)
-
-
-def store_api_token(user: User, *, name: str, digest: str, expires_at: datetime, now: datetime) -> ApiToken:
-    """Keep a person's new token. Raises IntegrityError when one of that name holds already."""
-    with transaction.atomic():
-        return ApiToken.objects.create(user=user, name=name, digest=digest, created_at=now, expires_at=expires_at)
-
-
-def revoke_api_token(token: ApiToken, now: datetime) -> None:
-    """From now on nobody is let in with it."""
-    own_api_tokens(token.user).filter(pk=token.pk).update(revoked_at=now)
-
-
-def record_token_use(token: ApiToken, now: datetime) -> None:
-    """Remember that a token was used, to the hour."""
-    if token.last_used_at is None or token.last_used_at <= now - TOKEN_USE_RESOLUTION:
-        ApiToken.objects.filter(pk=token.pk).update(last_used_at=now)
 
 
 def share_job(job: Job, *, days: int, note: str, now: datetime) -> JobShare:

@@ -52,6 +52,11 @@ def create_collector_token(name: str, cluster: str) -> str:
     return secret
 
 
+def revoke_collector_token(token: CollectorToken, now: datetime) -> None:
+    """From now on no collector is let in with it."""
+    CollectorToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=now)
+
+
 def _replace(summary: NodeSummary, columns: dict[str, object]) -> bool:
     """Make room for a later summary of the same node; False when the stored one is as late."""
     if summary.sequence >= columns["sequence"]:

@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.contrib.auth import load_backend
 
+from jobs.accounts.services import record_token_use, store_api_token
 from jobs.models import ApiToken, User
 from jobs.selectors import api_token
-from jobs.services import record_token_use, store_api_token
 from metrics.selectors import token_digest
 
 PREFIX = "kaiku_pat_"

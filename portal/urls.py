@@ -3,6 +3,7 @@
 from django.urls import path, re_path
 
 from portal import health
+from portal.admin import administration
 from portal.api import docs, education, ingest, jobs
 from portal.api import projects as project_api
 from portal.views.about import about
@@ -79,6 +80,7 @@ urlpatterns = [
     path("api/v1/projects/<str:project>/summary/", project_api.ProjectSummary.as_view(), name="api-project"),
     path("api/schema/", docs.schema, name="api-schema"),
     path("api/docs/", docs.docs, name="api-docs"),
+    path("admin/", administration.urls),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
     path("metrics", health.metrics, name="metrics"),

@@ -11,8 +11,8 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
+from jobs.accounts.services import revoke_api_token
 from jobs.selectors import own_api_tokens
-from jobs.services import revoke_api_token
 from portal.api_tokens import issue_token
 from portal.settings_forms import TokenForm
 

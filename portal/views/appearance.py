@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from jobs.services import save_appearance
+from jobs.accounts.services import save_appearance
 from portal.settings_forms import AppearanceForm
 
 

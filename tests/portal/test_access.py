@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import pytest
 from django.core.management import call_command
 from django.http import HttpResponse
 from django.test import Client
-from django.urls import get_resolver, reverse
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from jobs.models import User
 from reports.services.links import opt_out_address
@@ -27,8 +28,28 @@ API_OF_THE_JOB = (401, 404, 404, 200, 200, 404, 404, 404)
 STAFF = (302, 404, 404, 404, 404, 200, 404, 200)
 COLLECTORS = (401,) * 8
 WRITE_ONLY = (405,) * 8
+# What stands at the address of a row that does not exist: the way back to the list, or no leave to do it to any row.
+TO_THE_LIST, NOT_EVEN_THERE = 302, 403
 JOB = {"cluster": "lumi", "job_id": 123456}
 LESSON = {"code": "timeout", "language": "en"}
+
+
+def administrators(answer: int) -> tuple[int, ...]:
+    """Nobody but an administrator finds the administration."""
+    return (302, *(404,) * 6, answer)
+
+
+# What administrators may add and delete; they see every list.
+ADMINISTERED = {
+    "jobs_user": (403, NOT_EVEN_THERE),
+    "jobs_project": (403, NOT_EVEN_THERE),
+    "jobs_membership": (200, TO_THE_LIST),
+    "jobs_grant": (200, TO_THE_LIST),
+    "jobs_apitoken": (403, NOT_EVEN_THERE),
+    "metrics_collectortoken": (403, NOT_EVEN_THERE),
+    "admin_logentry": (403, NOT_EVEN_THERE),
+}
+NO_ROW = {"object_id": "0"}
 
 # The name of an address -> what fills its parts, and what a GET answers to each of PEOPLE.
 TABLE: dict[str, tuple[dict[str, object], tuple[int, ...]]] = {
@@ -79,11 +100,28 @@ TABLE: dict[str, tuple[dict[str, object], tuple[int, ...]]] = {
     "healthz": ({}, OPEN),
     "readyz": ({}, OPEN),
     "metrics": ({}, OPEN),
+    "admin:index": ({}, administrators(200)),
+    "admin:jsi18n": ({}, administrators(200)),
+    "admin:app_list": ({"app_label": "jobs"}, administrators(200)),
+    **{f"admin:{model}_changelist": ({}, administrators(200)) for model in ADMINISTERED},
+    **{f"admin:{model}_add": ({}, administrators(add)) for model, (add, _) in ADMINISTERED.items()},
+    **{f"admin:{model}_change": (NO_ROW, administrators(TO_THE_LIST)) for model in ADMINISTERED},
+    **{f"admin:{model}_history": (NO_ROW, administrators(TO_THE_LIST)) for model in ADMINISTERED},
+    **{f"admin:{model}_delete": (NO_ROW, administrators(delete)) for model, (_, delete) in ADMINISTERED.items()},
 }
 
 
+def names(patterns: list[URLPattern | URLResolver], namespace: str = "") -> Iterator[str]:
+    """The name of each address below these patterns; without one are Django's ways back to a named one."""
+    for pattern in patterns:
+        if isinstance(pattern, URLResolver):
+            yield from names(pattern.url_patterns, f"{pattern.namespace}:" if pattern.namespace else namespace)
+        elif pattern.name or not namespace:
+            yield f"{namespace}{pattern.name}"
+
+
 def test_every_address_is_in_the_table() -> None:
-    assert {pattern.name for pattern in get_resolver().url_patterns} == set(TABLE)
+    assert set(names(get_resolver().url_patterns)) == set(TABLE)
 
 
 @pytest.fixture

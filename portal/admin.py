@@ -1,0 +1,282 @@
+"""Django's administration, for administrators only: accounts, roles and tokens; what a directory owns is read only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import update_wrapper
+from typing import Any
+
+from django import forms
+from django.contrib.admin import AdminSite, ModelAdmin, action
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.decorators import login_required
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.utils import timezone
+
+from jobs.accounts.services import ADMINISTRATION, change_account, give_role, revoke_api_token, take_role
+from jobs.models import ApiToken, Grant, Membership, Project, User
+from jobs.selectors import own_memberships
+from jobs.services import end_sessions
+from metrics.models import CollectorToken
+from metrics.services import revoke_collector_token
+
+ELSEWHERE = {"login", "logout", "password_change", "password_change_done", "autocomplete", "view_on_site"}
+"""Addresses of Django's site that the portal has itself or has no use for."""
+
+
+class Administration(AdminSite):
+    """Whoever is no administrator finds nothing here; whoever is not signed in does so at the portal's own page."""
+
+    site_header = site_title = "Kaiku administration"
+    index_title = "Accounts, roles and tokens"
+    enable_nav_sidebar = False
+
+    def has_permission(self, request: HttpRequest) -> bool:
+        return request.user.is_active and request.user.is_superuser
+
+    def admin_view(self, view: Callable[..., HttpResponse], cacheable: bool = False) -> Callable[..., HttpResponse]:
+        allowed = super().admin_view(view, cacheable)
+
+        def checked(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+            if not self.has_permission(request):
+                raise Http404("There is no such page.")
+            return allowed(request, *args, **kwargs)
+
+        return login_required(update_wrapper(checked, view))
+
+    def get_urls(self) -> list[Any]:
+        return [pattern for pattern in super().get_urls() if getattr(pattern, "name", None) not in ELSEWHERE]
+
+
+class ReadOnly(ModelAdmin):
+    """To look at; what may be done with a row all the same is an action or an exception below."""
+
+    actions: Any = None
+    show_full_result_count = False
+    list_per_page = 50
+
+    @property
+    def media(self) -> forms.Media:
+        """Of Django's scripts the one for choosing rows: the others are for fields that nothing here has."""
+        return forms.Media(js=["admin/js/actions.js"])
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+class AccountForm(forms.ModelForm):
+    """Whether an account is open, and whose identity signs in as it."""
+
+    class Meta:
+        model = User
+        fields = ("is_active", "oidc_subject")
+        labels = {"is_active": "Open", "oidc_subject": "Identity"}
+        help_texts = {
+            "is_active": "Closed, nobody signs in as this account and its tokens read nothing.",
+            "oidc_subject": "The identifier of this person at the provider. A directory's link is changed there.",
+        }
+
+    def clean_oidc_subject(self) -> str | None:
+        return (self.cleaned_data["oidc_subject"] or "").strip().lower() or None
+
+
+class Accounts(ReadOnly):
+    """People; names, addresses and links come from directories and sign-ins."""
+
+    form = AccountForm
+    actions = ("sign_out_everywhere",)
+    list_display = ("username", "email", "is_active", "is_staff", "is_superuser", "linked_by", "last_login")
+    list_filter = ("is_active", "is_staff", "is_superuser")
+    search_fields = ("username", "email", "oidc_subject")
+    ordering = ("username",)
+    fields = (
+        *("username", "email", "is_active", "oidc_subject", "linked_by"),
+        *("roles", "projects", "last_login", "date_joined"),
+    )
+
+    def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
+        """Of one's own account nothing can be changed: nobody locks the last administrator out by mistake."""
+        return obj is None or obj.pk != request.user.pk
+
+    def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> list[str]:
+        is_ours = obj is None or obj.linked_by in ("", ADMINISTRATION)
+        changeable = {"is_active", "oidc_subject"} if is_ours else {"is_active"}
+        return [name for name in self.fields if name not in changeable]
+
+    @staticmethod
+    def roles(user: User) -> str:
+        return ", ".join(f"{grant.get_role_display()} (says {grant.source})" for grant in user.grants.order_by("role"))
+
+    @staticmethod
+    def projects(user: User) -> str:
+        return ", ".join(f"{row.project.name} ({row.get_role_display()})" for row in own_memberships(user))
+
+    def save_model(self, request: HttpRequest, obj: User, form: forms.ModelForm, change: bool) -> None:
+        if form.has_changed():
+            change_account(obj, is_active=obj.is_active, subject=obj.oidc_subject)
+
+    @action(description="Sign out everywhere")
+    def sign_out_everywhere(self, request: HttpRequest, chosen: QuerySet[User]) -> None:
+        for user in chosen:
+            end_sessions(user)
+            self.log_change(request, user, "Signed out everywhere.")
+        self.message_user(request, "Signed out everywhere.")
+
+
+class Projects(ReadOnly):
+    list_display = ("name", "is_listed", "created_at")
+    list_filter = ("is_listed",)
+    search_fields = ("name",)
+    ordering = ("name",)
+    fields = (*list_display, "members")
+
+    @staticmethod
+    def members(project: Project) -> str:
+        rows = project.memberships.select_related("user").order_by("user__username")
+        return ", ".join(f"{row.user.username} ({row.get_role_display()})" for row in rows)
+
+
+def named(queryset: QuerySet[Any], column: str) -> forms.ModelChoiceField:
+    """A row by the name that people know it by: there are too many to choose from a list."""
+    return forms.ModelChoiceField(queryset, to_field_name=column, widget=forms.TextInput)
+
+
+class MembershipForm(forms.ModelForm):
+    """Who belongs to a project that no directory lists."""
+
+    user = named(User.objects.all(), "username")
+    project = named(Project.objects.all(), "name")
+
+    class Meta:
+        model = Membership
+        fields = ("user", "project", "role")
+
+    def clean_project(self) -> Project:
+        project: Project = self.cleaned_data["project"]
+        if project.is_listed:
+            raise forms.ValidationError("A directory says who belongs to this project.")
+        return project
+
+
+class Memberships(ReadOnly):
+    """Those of a project that a directory lists are the directory's."""
+
+    form = MembershipForm
+    list_display = ("user", "project", "role", "is_listed")
+    list_filter = ("role", "project__is_listed")
+    list_select_related = ("user", "project")
+    search_fields = ("user__username", "project__name")
+    ordering = ("project__name", "user__username")
+
+    @staticmethod
+    def is_listed(membership: Membership) -> str:
+        return "a directory" if membership.project.is_listed else "jobs or an administrator"
+
+    is_listed.short_description = "Said by"
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return True
+
+    def has_change_permission(self, request: HttpRequest, obj: Membership | None = None) -> bool:
+        return obj is None or not obj.project.is_listed
+
+    has_delete_permission = has_change_permission
+
+
+class GrantForm(forms.ModelForm):
+    """A role in the portal, given by an administrator."""
+
+    user = named(User.objects.all(), "username")
+
+    class Meta:
+        model = Grant
+        fields = ("user", "role")
+
+    def clean(self) -> None:
+        given = Grant.objects.filter(source=ADMINISTRATION)
+        if given.filter(user=self.cleaned_data.get("user"), role=self.cleaned_data.get("role")).exists():
+            raise forms.ValidationError("This role is given already.")
+
+
+class Grants(ReadOnly):
+    """Roles in the portal: those that an administrator gave can be taken back here, the others where they come from."""
+
+    form = GrantForm
+    list_display = ("user", "role", "source")
+    list_filter = ("role", "source")
+    list_select_related = ("user",)
+    search_fields = ("user__username",)
+    ordering = ("user__username", "role")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return True
+
+    def has_delete_permission(self, request: HttpRequest, obj: Grant | None = None) -> bool:
+        return obj is None or (obj.source == ADMINISTRATION and obj.user_id != request.user.pk)
+
+    def save_model(self, request: HttpRequest, obj: Grant, form: forms.ModelForm, change: bool) -> None:
+        obj.pk, obj.source = give_role(obj.user, obj.role).pk, ADMINISTRATION
+
+    def delete_model(self, request: HttpRequest, obj: Grant) -> None:
+        take_role(obj)
+
+
+class CollectorTokens(ReadOnly):
+    """Made by `manage.py create_token`, which shows the secret; here nothing of it is."""
+
+    actions = ("revoke",)
+    list_display = fields = ("name", "cluster", "created_at", "revoked_at")
+    search_fields = ("name",)
+    ordering = ("name",)
+
+    @action(description="Revoke")
+    def revoke(self, request: HttpRequest, chosen: QuerySet[CollectorToken]) -> None:
+        for token in chosen.filter(revoked_at=None):
+            revoke_collector_token(token, timezone.now())
+            self.log_change(request, token, "Revoked.")
+        self.message_user(request, "Revoked. No collector is let in with them.")
+
+
+class PersonalTokens(ReadOnly):
+    """Made by each person under Settings."""
+
+    actions = ("revoke",)
+    list_display = fields = ("user", "name", "created_at", "expires_at", "last_used_at", "revoked_at")
+    list_select_related = ("user",)
+    search_fields = ("user__username",)
+    ordering = ("user__username", "name")
+
+    @action(description="Revoke")
+    def revoke(self, request: HttpRequest, chosen: QuerySet[ApiToken]) -> None:
+        for token in chosen.filter(revoked_at=None).select_related("user"):
+            revoke_api_token(token, timezone.now())
+            self.log_change(request, token, "Revoked.")
+        self.message_user(request, "Revoked. Nothing is read with them any longer.")
+
+
+class Changes(ReadOnly):
+    """What administrators did here."""
+
+    list_display = ("action_time", "user", "content_type", "object_repr", "action_flag", "get_change_message")
+    list_select_related = ("user", "content_type")
+    search_fields = ("user__username", "object_repr")
+
+
+administration = Administration()
+for model, shown_as in (
+    (User, Accounts),
+    (Project, Projects),
+    (Membership, Memberships),
+    (Grant, Grants),
+    (ApiToken, PersonalTokens),
+    (CollectorToken, CollectorTokens),
+    (LogEntry, Changes),
+):
+    administration.register(model, shown_as)
