@@ -214,7 +214,7 @@ def _memory_margins(data: FigureData, size_in: Size) -> Margins:
 def _heatmap_margins(data: FigureData, _: Size) -> Margins:
     """Room for the scale on the right, and for the names of few rows on the left."""
     is_named = len(data.labels) <= ROWS_LABELLED_MAX
-    left = (max(map(len, data.labels)) + 1) * CHARACTER_IN if is_named else Margins.left
+    left = (max(map(len, data.labels)) + 2) * CHARACTER_IN if is_named else Margins.left
     return Margins(left=left, right=0.86, top=HEATMAP_TOP_IN)
 
 

@@ -10,8 +10,10 @@ STYLE = re.compile(rb'style="([^"]*)"')
 ID = re.compile(rb'(\bid="|url\(#|href="#)')
 PATH = re.compile(rb' d="[^"]*"')
 LONG_NUMBER = re.compile(rb"\d+\.\d{3,}")
-# What matplotlib's own style element says of every shape, as attributes that are inherited.
-ROOT = b'<svg stroke-linejoin="round" stroke-linecap="butt" '
+# What matplotlib's own style element says of every shape, and its font with one of the same widths for whoever has not
+# got it, as attributes that are inherited.
+ROOT = b'<svg stroke-linejoin="round" stroke-linecap="butt" font-family="DejaVu Sans, Verdana, sans-serif" '
+FONT = b"font-family"
 
 COLOUR = re.compile(rb'(?<=")#[0-9a-f]{6}(?=")')
 # The colours of the figures and what they are on dark paper; those of measured values in an image stay.
@@ -43,9 +45,10 @@ def on_dark(svg: bytes) -> bytes:
 
 
 def _attributes(style: re.Match[bytes]) -> bytes:
-    """Every property that matplotlib writes is a presentation attribute too (SVG 1.1, appendix N)."""
+    """What matplotlib writes are presentation attributes too (SVG 1.1, appendix N); ROOT has the font."""
     pairs = (declaration.partition(b":") for declaration in style[1].split(b";") if declaration.strip())
-    return b" ".join(b'%s="%s"' % (name.strip(), value.strip()) for name, _, value in pairs)
+    named = ((name.strip(), value.strip()) for name, _, value in pairs)
+    return b" ".join(b'%s="%s"' % (name, value) for name, value in named if name != FONT)
 
 
 def _shorter(path: re.Match[bytes]) -> bytes:

@@ -188,8 +188,8 @@ def test_a_mark_lies_where_the_picture_draws_what_is_read(figures) -> None:
     plot.focus()
     figures.keyboard.press("Home")
     picture, mark = plot.bounding_box(), plot.locator(".mark").bounding_box()
-    # The first of 120 columns begins where the axes do: "GPU 7" and a space of 0.074 inch each on 4.2 inch.
-    assert mark["x"] - picture["x"] == pytest.approx(picture["width"] * 6 * 0.074 / 4.2, abs=1)
+    # The first of 120 columns begins where the axes do: "GPU 7" and two spaces of 0.074 inch each on 4.2 inch.
+    assert mark["x"] - picture["x"] == pytest.approx(picture["width"] * 7 * 0.074 / 4.2, abs=1)
     figures.keyboard.press("End")
     picture, mark = plot.bounding_box(), plot.locator(".mark").bounding_box()
     # The scale beside it takes 0.86 inch.

@@ -23,6 +23,11 @@ def test_a_figure_is_svg_and_the_same_every_time(name: str) -> None:
     assert b"<dc:date>" not in first
 
 
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_names_a_font_for_readers_who_lack_its_own(name: str) -> None:
+    assert re.findall(rb'font-family="([^"]*)"', draw(name, figures_of())) == [b"DejaVu Sans, Verdana, sans-serif"]
+
+
 def test_a_report_has_at_most_three_figures_and_a_text_for_each() -> None:
     value = report()
     assert list(value.figures) == list(value.figure_texts) == ["gpu_use", "gpu_memory", "gpu_heatmap"]
