@@ -127,10 +127,9 @@ def _end_of(label: str) -> str:
 def use_over_time(data: FigureData) -> UseOverTime:
     """Mean and span of the GPUs that were measured in each bucket."""
     util = data.series.util
-    measured = ~np.all(np.isnan(util), axis=1)
-    mean, low, high = (np.full(util.shape[0], np.nan) for _ in range(3))
-    mean[measured] = np.nanmean(util[measured], axis=1)
-    low[measured], high[measured] = np.nanmin(util[measured], axis=1), np.nanmax(util[measured], axis=1)
+    # fmin and fmax pass over gaps and, unlike nanmin and nanmax, copy nothing.
+    low, high = np.fmin.reduce(util, axis=1), np.fmax.reduce(util, axis=1)
+    mean = averaged_rows(util.T, np.zeros(util.shape[1], dtype=np.int64))[0]
     return UseOverTime(Clock(data.series.length, data.series.step_s), util.shape[1], mean, low, high)
 
 
@@ -172,10 +171,14 @@ def _spans(names: tuple[str, ...], groups: NDArray[np.int64]) -> tuple[str, ...]
 
 
 def averaged_rows(values: Floats, groups: NDArray[np.int64]) -> Floats:
-    """The mean of the rows `(R, T)` of each group `(R,)`, groups in order; a gap only where all of a group are."""
-    rows = np.full((int(groups.max()) + 1, values.shape[1]), np.nan)
-    for group in range(rows.shape[0]):
-        part = values[groups == group]
-        measured = ~np.all(np.isnan(part), axis=0)
-        rows[group, measured] = np.nanmean(part[:, measured], axis=0)
-    return rows
+    """The mean of the rows `(R, T)` of each group `(R,)`, groups in order; a gap only where all of a group are.
+
+    >>> averaged_rows(np.array([[10.0, np.nan], [30.0, np.nan], [5.0, 7.0]]), np.array([0, 0, 1])).tolist()
+    [[20.0, nan], [5.0, 7.0]]
+    """
+    firsts = np.flatnonzero(np.diff(groups, prepend=-1))
+    is_measured = ~np.isnan(values)
+    sums = np.add.reduceat(np.where(is_measured, values, 0.0), firsts, axis=0)
+    counts = np.add.reduceat(is_measured, firsts, axis=0, dtype=np.int64)
+    means: Floats = np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
+    return means

@@ -5,16 +5,18 @@ Made from the numbers that the picture draws (`figure_data`); a table shows as m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from metrics.series import Floats
-from reports.figure_data import Clock, FigureData, averaged_rows, memory_by_gpu, use_by_row, use_over_time
+from reports.figure_data import Clock, FigureData, UseOverTime, averaged_rows, memory_by_gpu, use_by_row, use_over_time
 from reports.figures import axes_box
 from reports.numbers import NOT_MEASURED, counted, gigabytes
 
+Boxes = Mapping[str, tuple[float, float, float, float]]
+SIZES_READ = ("wide", "narrow")
 TABLE_ROWS_MAX = 24
 TABLE_COLUMNS_MAX = 8
 PACKED_BASE, PACKED_LENGTH, PACKED_GAP = 36, 2, "--"
@@ -30,7 +32,7 @@ class Reading:
     `boxes` are the axes as parts of the picture (left, top, width, height), for each size that it is drawn in.
     """
 
-    boxes: dict[str, tuple[float, float, float, float]]
+    boxes: Boxes
     texts: tuple[str, ...]
     rows: tuple[str, ...] = ()
     cells: tuple[str, ...] = ()
@@ -45,22 +47,9 @@ class Table:
     note: str
 
 
-@dataclass(frozen=True)
-class Reader:
-    """How one figure is read."""
-
-    read: Callable[[FigureData], Reading]
-    tabulate: Callable[[FigureData], Table]
-
-
-def reading(name: str, data: FigureData) -> Reading:
-    """What the figure of this name says under a pointer; KeyError for a name that is none."""
-    return READERS[name].read(data)
-
-
-def table(name: str, data: FigureData) -> Table:
-    """The figure of this name as a table; KeyError for a name that is none."""
-    return READERS[name].tabulate(data)
+def readout(name: str, data: FigureData) -> tuple[Reading, Table]:
+    """What the figure of this name says under a pointer and as a table; KeyError for a name that is none."""
+    return READERS[name](data, {size: axes_box(name, data, size) for size in SIZES_READ})
 
 
 def clock_time(seconds: float) -> str:
@@ -117,21 +106,16 @@ def _time_note(what: str, clock: Clock, together: int) -> str:
     return f"{each}, the mean of what was measured." if together > 1 else f"{each}, as measured."
 
 
-def _boxes(name: str, data: FigureData) -> dict[str, tuple[float, float, float, float]]:
-    return {size: axes_box(name, data, size) for size in ("wide", "narrow")}
-
-
-def _use_reading(data: FigureData) -> Reading:
+def _use(data: FigureData, boxes: Boxes) -> tuple[Reading, Table]:
     use = use_over_time(data)
     texts = []
     for time, mean, low, high in zip(_times(use.clock), use.mean, use.low, use.high, strict=True):
         span = f", single GPUs {low:.1f} to {high:.1f} %" if use.gpus > 1 and not np.isnan(mean) else ""
         texts.append(f"{time}: {said_percent(mean)}{span}")
-    return Reading(_boxes("gpu_use", data), tuple(texts))
+    return Reading(boxes, tuple(texts)), _use_table(use)
 
 
-def _use_table(data: FigureData) -> Table:
-    use = use_over_time(data)
+def _use_table(use: UseOverTime) -> Table:
     together, places = _shared(use.clock, TABLE_ROWS_MAX)
     mean = averaged_rows(use.mean[:, None], places)[:, 0].tolist()
     rows = []
@@ -143,53 +127,41 @@ def _use_table(data: FigureData) -> Table:
     return Table(("From", "Mean GPU use", *more), tuple(rows), _time_note("row", use.clock, together))
 
 
-def _memory_reading(data: FigureData) -> Reading:
+def _memory(data: FigureData, boxes: Boxes) -> tuple[Reading, Table]:
     memory = memory_by_gpu(data)
-    columns = zip(memory.labels, memory.peaks, memory.capacities, strict=True)
-    texts = (
-        f"{_gpu(label)}: peak {said_gigabytes(peak)}, capacity {said_gigabytes(most)}" for label, peak, most in columns
-    )
-    return Reading(_boxes("gpu_memory", data), tuple(texts))
+    said = [
+        (label, said_gigabytes(peak), said_gigabytes(capacity))
+        for label, peak, capacity in zip(memory.labels, memory.peaks, memory.capacities, strict=True)
+    ]
+    texts = tuple(f"{_gpu(label)}: peak {peak}, capacity {capacity}" for label, peak, capacity in said)
+    is_profile = memory.places is not None
+    most = TABLE_ROWS_MAX if is_profile else len(said)
+    shown = np.unique(np.linspace(0, len(said) - 1, min(len(said), most)).astype(int)).tolist()
+    note = f"{counted(memory.gpus, 'GPU')} in order, the fullest first; {len(shown)} of them are shown."
+    head = ("GPU", "Peak memory", "Capacity")
+    return Reading(boxes, texts), Table(head, tuple(said[index] for index in shown), note if is_profile else "")
 
 
 def _gpu(label: str) -> str:
     return label if label.startswith("GPU ") else f"GPU {label}"
 
 
-def _memory_table(data: FigureData) -> Table:
-    memory = memory_by_gpu(data)
-    count = len(memory.labels)
-    is_profile = memory.places is not None
-    most = TABLE_ROWS_MAX if is_profile else count
-    shown = np.unique(np.linspace(0, count - 1, min(count, most)).astype(int)).tolist()
-    rows = tuple(
-        (memory.labels[i], said_gigabytes(memory.peaks[i]), said_gigabytes(memory.capacities[i])) for i in shown
-    )
-    note = f"{counted(memory.gpus, 'GPU')} in order, the fullest first; {len(rows)} of them are shown."
-    return Table(("GPU", "Peak memory", "Capacity"), rows, note if is_profile else "")
-
-
-def _heatmap_reading(data: FigureData) -> Reading:
+def _heatmap(data: FigureData, boxes: Boxes) -> tuple[Reading, Table]:
     use = use_by_row(data)
-    cells = tuple(packed(row) for row in use.util)
-    return Reading(_boxes("gpu_heatmap", data), tuple(_times(use.clock)), use.rows, cells)
-
-
-def _heatmap_table(data: FigureData) -> Table:
-    use = use_by_row(data)
+    reading = Reading(boxes, tuple(_times(use.clock)), use.rows, tuple(packed(row) for row in use.util))
     together, places = _shared(use.clock, TABLE_COLUMNS_MAX)
     cells = averaged_rows(use.util.T, places).T
     rows = tuple((name, *_whole_percents(row.tolist())) for name, row in zip(use.rows, cells, strict=True))
     note = f"GPU use in percent, – where it was not measured. {_time_note('column', use.clock, together)}"
-    return Table(("From", *_times(use.clock, together)), rows, note)
+    return reading, Table(("From", *_times(use.clock, together)), rows, note)
 
 
 def _whole_percents(values: Sequence[float]) -> list[str]:
     return ["–" if np.isnan(value) else f"{value:.0f}" for value in values]
 
 
-READERS = {
-    "gpu_use": Reader(_use_reading, _use_table),
-    "gpu_memory": Reader(_memory_reading, _memory_table),
-    "gpu_heatmap": Reader(_heatmap_reading, _heatmap_table),
+READERS: dict[str, Callable[[FigureData, Boxes], tuple[Reading, Table]]] = {
+    "gpu_use": _use,
+    "gpu_memory": _memory,
+    "gpu_heatmap": _heatmap,
 }

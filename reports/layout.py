@@ -12,7 +12,11 @@ from reports.numbers import counted, duration, energy, hours, instant
 from reports.unmeasured import in_words
 
 NO_CAUSES = "Nothing stood out."
-NO_ADVICE = "The request fits what the job did; nothing to change."
+FITS = "The request fits what the job did; nothing to change."
+NOT_THE_REQUEST = "Nothing in the request would help; start with the causes above."
+NO_BETTER_REQUEST = "The measurements name no better request."
+UNMEASURED_CAUSES = "Without a measurement of the GPUs no cause can be named."
+UNMEASURED_ADVICE = "Without a measurement of the GPUs there is nothing to advise."
 ESTIMATE = "Following the advice would have saved about"
 ADVISORY = "This is advice. Nothing was changed, and nothing is held against anyone."
 
@@ -58,6 +62,8 @@ class Layout:
     observed: tuple[Observation, ...]
     findings: tuple[Cause, ...]
     recommendations: tuple[RecommendationView, ...]
+    no_causes: str
+    no_advice: str
     savings: str
     lessons: tuple[tuple[str, str], ...]
     not_measured: tuple[str, ...]
@@ -80,11 +86,22 @@ def layout(report: JobReport, zone: tzinfo = UTC) -> Layout:
         observed=report.observed,
         findings=tuple(_causes(report)),
         recommendations=report.recommendations,
+        no_causes=UNMEASURED_CAUSES if judged.efficiency_class == "UNKNOWN" else NO_CAUSES,
+        no_advice=_no_advice(report),
         savings=_savings(report),
         lessons=tuple((title, url) for url, title in lessons.items()),
         not_measured=tuple(in_words(printable(text)) for text in report.not_measured),
         figures=tuple((name, report.figure_texts[name]) for name in report.figures),
     )
+
+
+def _no_advice(report: JobReport) -> str:
+    """What stands where there is no recommendation; only a job that used its GPUs is told that its request fits."""
+    if report.efficiency.efficiency_class == "UNKNOWN":
+        return UNMEASURED_ADVICE
+    if report.efficiency.efficiency_class in ("EFFICIENT", "ACCEPTABLE"):
+        return FITS
+    return NOT_THE_REQUEST if report.findings else NO_BETTER_REQUEST
 
 
 def _causes(report: JobReport) -> Iterator[Cause]:

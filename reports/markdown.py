@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from reports.job_report import JobReport, Observation
-from reports.layout import ADVISORY, NO_ADVICE, NO_CAUSES, Layout, layout
+from reports.layout import ADVISORY, Layout, layout
 
 # What CommonMark 0.31 and GitHub's extensions act on inside a line: emphasis, code, links, HTML, entities, cells,
 # and addresses that would become links by themselves.
@@ -60,14 +60,14 @@ def _table(rows: Iterable[Observation]) -> Iterator[str]:
 
 def _findings(page: Layout) -> Iterator[str]:
     if not page.findings:
-        yield NO_CAUSES
+        yield page.no_causes
     for number, finding in enumerate(page.findings, 1):
         yield f"{number}. **{escaped(finding.title)}** ({finding.sure}). {escaped(finding.text)}"
 
 
 def _advice(page: Layout) -> Iterator[str]:
     if not page.recommendations:
-        yield NO_ADVICE
+        yield page.no_advice
     for advice in page.recommendations:
         yield f"{escaped(advice.reason)}\n\n{FENCE}"
         yield from (change.replace("`", "'") for change in advice.diff)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from jobs.records import printable
 from reports.job_report import JobReport, Observation
-from reports.layout import ADVISORY, NO_ADVICE, NO_CAUSES, Layout, layout
+from reports.layout import ADVISORY, Layout, layout
 
 WIDTH = 78
 LABEL_WIDTH = 28
@@ -37,7 +37,7 @@ def _lines(page: Layout) -> Iterator[str]:
 
 def _findings(page: Layout) -> Iterator[str]:
     if not page.findings:
-        yield NO_CAUSES
+        yield page.no_causes
     for number, finding in enumerate(page.findings, 1):
         yield from _wrapped(f"{number}. {finding.title} ({finding.sure})")
         yield from _wrapped(finding.text, "   ")
@@ -45,7 +45,7 @@ def _findings(page: Layout) -> Iterator[str]:
 
 def _advice(page: Layout) -> Iterator[str]:
     if not page.recommendations:
-        yield NO_ADVICE
+        yield page.no_advice
     for advice in page.recommendations:
         yield from _wrapped(advice.reason)
         yield from (f"    {change}" for change in advice.diff)

@@ -12,12 +12,15 @@ from django.views.decorators.http import require_GET
 
 from analysis.history.periods import last_days, month, month_before
 from analysis.history.selectors import best_advice, costly_causes_in, followed_in, runs_and_trend
-from analysis.history.sums import overview_of, trend_of
+from analysis.history.sums import overview_of, steps_of, trend_of, trend_period
 from jobs.selectors import Reach, jobs_within, reach_of
 from portal.advice_list import advice_list
+from portal.history_charts import charts
 from portal.links import job_url
 
 LATEST, ADVICE_MAX, ADVICE_DAYS = 5, 3, 30
+CHARTS = 2
+"""Classes and median use; the history has the rest."""
 
 
 @require_GET
@@ -38,6 +41,7 @@ def dashboard(request: HttpRequest) -> HttpResponse:
 def _figures(reach: Reach) -> dict[str, Any]:
     """This month and the last, the trend, and what to do about it."""
     now = timezone.localtime()
+    weeks = trend_period(now)
     months, lately = (month(now), month_before(now)), last_days(now, ADVICE_DAYS)
     runs = runs_and_trend([reach.own], months[1].start, now)
     return {
@@ -46,6 +50,7 @@ def _figures(reach: Reach) -> dict[str, Any]:
         ],
         "followed": followed_in(reach.own, months),
         "trend": trend_of(runs, now),
+        "charts": charts(steps_of(runs, weeks), weeks.step)[:CHARTS],
         "advice": advice_list(
             best_advice(reach.own, lately, ADVICE_MAX), costly_causes_in(reach.own, lately, ADVICE_MAX), ADVICE_MAX
         ),

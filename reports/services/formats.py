@@ -10,7 +10,7 @@ from metrics.selectors import run_metrics
 from metrics.series import RunMetrics
 from reports.as_json import report_json
 from reports.figure_data import figure_data, has_numbers
-from reports.figure_readings import Reading, Table, reading, table
+from reports.figure_readings import Reading, Table, readout
 from reports.figures import draw, draw_png
 from reports.job_report import JobReport
 from reports.markdown import report_markdown
@@ -86,8 +86,6 @@ def figure_views(job: Job, report: JobReport) -> tuple[FigureView, ...]:
         return ()
     data = figure_data(_metrics(job))
     return tuple(
-        FigureView(name, text, reading(name, data), table(name, data))
-        if has_numbers(name, data)
-        else FigureView(name, text)
+        FigureView(name, text, *readout(name, data)) if has_numbers(name, data) else FigureView(name, text)
         for name, text in report.figure_texts.items()
     )

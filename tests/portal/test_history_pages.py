@@ -62,6 +62,15 @@ def test_the_dashboard_names_the_cause_to_mend_where_the_request_fits(cast, repo
     assert 'href="/learn/idle_gpus/"' in answer.content.decode()
 
 
+def test_the_dashboard_draws_the_weeks_of_the_trend(cast, recent) -> None:
+    answer = cast("alice").get("/")
+    classes, median = answer.context["charts"]
+    # Twelve weeks and the one that has begun.
+    assert len(classes.rows) == len(median.rows) == 13
+    assert classes.columns[-1].text.endswith(": 2 jobs, 16.0 GPU-hours (Inefficient 16.0)")
+    assert answer.content.decode().count("data-plot") == 2
+
+
 def test_a_pi_finds_only_own_jobs_on_the_dashboard_and_may_look_at_all_in_the_history(cast, recent) -> None:
     carol = cast("carol")
     assert "No jobs yet" in text(carol, "/")

@@ -7,11 +7,19 @@ import pytest
 
 from metrics.series import JobSeries
 from reports.figure_data import CELLS_MAX, FigureData, figure_data, has_numbers, use_by_row
-from reports.figure_readings import TABLE_ROWS_MAX, packed, reading, table
+from reports.figure_readings import TABLE_ROWS_MAX, Reading, Table, packed, readout
 from reports.figures import FIGURES, axes_box
 from tests.analysis.runs import metrics_of
 from tests.payloads import gpu, node_payload
 from tests.reports.builders import figures_of
+
+
+def reading(name: str, data: FigureData) -> Reading:
+    return readout(name, data)[0]
+
+
+def table(name: str, data: FigureData) -> Table:
+    return readout(name, data)[1]
 
 
 def holed() -> FigureData:

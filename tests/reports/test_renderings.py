@@ -103,6 +103,15 @@ def test_an_unmeasured_job_is_unknown_in_words_and_has_no_figures() -> None:
     assert "<img" not in report_html(value, {})
 
 
+def test_only_a_job_that_used_its_gpus_is_told_that_its_request_fits() -> None:
+    fits, unmeasured = "The request fits what the job did", "there is nothing to advise"
+    assert fits in report_text(report([gpu(index, 90.0) for index in range(8)]))
+    for content in (report_text(report([])), report_html(report([]), {}), report_markdown(report([]))):
+        assert fits not in content
+        assert unmeasured in content
+        assert "no cause can be named" in content
+
+
 def test_text_fits_its_width_but_for_addresses() -> None:
     lines = report_text(report(job_name=HOSTILE * 3)).splitlines()
     assert [line for line in lines if len(line) > WIDTH and "https://" not in line] == []
