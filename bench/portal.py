@@ -17,6 +17,7 @@ from typing import Any
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
 os.environ.setdefault("DATABASE_URL", "postgres://postgres@127.0.0.1:5432/kaiku_bench")
+os.environ["API_CALLS_PER_MINUTE"] = os.environ["DOWNLOADS_PER_MINUTE"] = "1000000"
 
 import django
 

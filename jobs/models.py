@@ -170,7 +170,7 @@ class Job(models.Model):
             models.Index(fields=["user", "walltime_used_s", "id"], name="user_by_run_time"),
             models.Index(fields=["project", "walltime_used_s", "id"], name="project_by_run_time"),
             models.Index(
-                fields=["array_job_id", "ended_at", "id"],
+                fields=["array_job_id", "cluster", "user", "project", "ended_at", "id"],
                 name="job_by_array",
                 condition=models.Q(array_job_id__isnull=False),
             ),

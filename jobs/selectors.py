@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from jobs.models import ApiToken, Job, JobOpening, JobShare, Membership, Project, ProjectAllocation, User
 from jobs.records import JobRecord
 
+LATEST_MAX = 200
 RECORD_COLUMNS = tuple(
     name for name in JobRecord.__struct_fields__ if name not in {"schema", "user_id", "project_id", "nodes"}
 )
@@ -37,13 +38,18 @@ class Reach:
         """The jobs of this person alone."""
         return Q(user=self.user_id)
 
-    def parts(self) -> tuple[Q, ...]:
-        """Every visible job in parts that do not overlap, each of which one index finds."""
-        return (self.own & ~Q(project__in=self.led), Q(project__in=self.led)) if self.led else (self.own,)
+    def parts(self, table: str = "") -> tuple[Q, ...]:
+        """Every visible job in parts that do not overlap, each of which one index finds.
 
-    def of_project(self, project: int) -> Q:
+        `table` is the way from the rows that are asked for to the two columns, for example "efficiency__".
+        """
+        own, led = Q(**{f"{table}user": self.user_id}), Q(**{f"{table}project__in": self.led})
+        return (own & ~led, led) if self.led else (own,)
+
+    def of_project(self, project: int, table: str = "") -> Q:
         """What is visible of one project."""
-        return Q(project=project) if project in self.led else self.own & Q(project=project)
+        whole = Q(**{f"{table}project": project})
+        return whole if project in self.led else Q(**{f"{table}user": self.user_id}) & whole
 
 
 def reach_of(user: User) -> Reach:
@@ -59,6 +65,24 @@ def visible_jobs(user: User) -> QuerySet[Job]:
 def jobs_within(reach: Reach) -> QuerySet[Job]:
     """The same where the reach is known already."""
     return Job.objects.filter(reach.all).select_related("user", "project")
+
+
+def reached_projects(reach: Reach) -> QuerySet[Project]:
+    """The projects that have a visible job, and those that this person leads, by name."""
+    has_own = Exists(Job.objects.filter(user=reach.user_id, project=OuterRef("pk")))
+    return Project.objects.filter(Q(pk__in=reach.led) | has_own).order_by("name")
+
+
+def latest_partitions(reach: Reach) -> set[tuple[str, str]]:
+    """(Cluster, partition) of the latest visible jobs: one short query for each part, however many jobs there are."""
+    parts = (reach.own, *(Q(project=led) for led in reach.led))
+    return {
+        row
+        for part in parts
+        for row in Job.objects.filter(part)
+        .order_by("-ended_at", "-pk")
+        .values_list("cluster", "partition")[:LATEST_MAX]
+    }
 
 
 def shared_jobs(user: User, now: datetime) -> QuerySet[Job]:

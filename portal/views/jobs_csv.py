@@ -9,7 +9,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, StreamingHttpResponse
 from django.views.decorators.http import require_GET
 
-from jobs.selectors import visible_jobs
+from jobs.selectors import reach_of
 from portal.job_filter import JobFilter
 from portal.limits import DOWNLOADS, limited
 
@@ -47,7 +47,7 @@ class Line:
 @limited(DOWNLOADS)
 def jobs_csv(request: HttpRequest) -> StreamingHttpResponse:
     """Every run that the same address shows on the page, row by row."""
-    rows = JobFilter(visible_jobs(request.user), request.GET).chosen().values_list(*COLUMNS.values())
+    rows = JobFilter(reach_of(request.user), request.GET).runs().values_list(*COLUMNS.values())
     content = _lines(rows.iterator(chunk_size=CHUNK_ROWS))
     disposition = {"Content-Disposition": 'attachment; filename="kaiku-jobs.csv"'}
     return StreamingHttpResponse(content, content_type="text/csv; charset=utf-8", headers=disposition)

@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 from django.contrib.auth.decorators import login_required
-from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from jobs.selectors import led_projects, visible_jobs
+from jobs.selectors import reach_of
 from portal.job_filter import JobFilter
-from portal.links import job_url
-
-PAGE_SIZE = 25
+from portal.job_pages import chosen_address, job_page
 
 
 @require_GET
 @login_required
 def my_jobs(request: HttpRequest) -> HttpResponse:
-    """Own jobs and those of projects this person leads, a page at a time."""
-    form = JobFilter(visible_jobs(request.user), request.GET)
-    page = Paginator(form.chosen().select_related("efficiency"), PAGE_SIZE).get_page(request.GET.get("page"))
-    for run in page:
-        run.url = job_url(run)
-    address = request.GET.copy()
-    address.pop("page", None)
-    leads = led_projects(request.user).exists()
-    context = {"page": page, "form": form, "address": address.urlencode(), "leads": leads}
+    """Own jobs and those of projects this person leads, a page at a time; an array is one row."""
+    reach = reach_of(request.user)
+    form = JobFilter(reach, request.GET)
+    context = {
+        "page": job_page(form, request.GET),
+        "form": form,
+        "address": chosen_address(request.GET).urlencode(),
+        "leads": bool(reach.led),
+    }
     return render(request, "portal/my_jobs.html", context)

@@ -1,0 +1,84 @@
+"""Arrays as one row each: the task that stands for them, and what their tasks add up to."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
+from django.urls import reverse
+
+from analysis.efficiency import EfficiencyClass
+from jobs.models import Job
+from reports.layout import CLASS_NAMES
+
+SAME_ARRAY = ("cluster", "array_job_id", "user_id", "project_id")
+
+
+@dataclass(frozen=True)
+class Tasks:
+    """The tasks of an array that are asked for; `classes` are (style, name, number), `mean_util` is by GPU-hours."""
+
+    count: int
+    classes: tuple[tuple[str, str, int], ...]
+    unjudged: int
+    gpu_hours: float | None
+    mean_util: float | None
+    url: str
+
+
+def stands_for_its_array(asked_for: QuerySet[Job]) -> Q:
+    """Whether a run is no task of an array, or the one of it that ended last among those `asked_for`.
+
+    Two conditions, one for tasks that have ended and one for others, so that an index answers each with one look.
+    """
+    tasks = asked_for.filter(**{name: OuterRef(name) for name in SAME_ARRAY})
+    later = Q(ended_at__gt=OuterRef("ended_at")) | Q(pk__gt=OuterRef("pk"))
+    ended_later = tasks.filter(ended_at__gte=OuterRef("ended_at")).filter(later)
+    ended_or_newer = tasks.filter(Q(ended_at__isnull=False) | Q(pk__gt=OuterRef("pk")))
+    return (
+        Q(array_job_id__isnull=True)
+        | Q(ended_at__isnull=False) & ~Exists(ended_later)
+        | Q(ended_at__isnull=True) & ~Exists(ended_or_newer)
+    )
+
+
+def tasks_of(runs: Sequence[Job], asked_for: QuerySet[Job]) -> dict[int, Tasks]:
+    """The tasks that each of these runs stands for, by its key: one query. A lone task stands for itself only."""
+    arrays = {run.array_job_id for run in runs if run.array_job_id is not None}
+    summed = (
+        asked_for.filter(array_job_id__in=arrays)
+        .order_by()
+        .values_list(*SAME_ARRAY, "efficiency__efficiency_class")
+        .annotate(
+            Count("pk"),
+            hours=Sum("efficiency__gpu_hours"),
+            weighted=Sum(F("efficiency__gpu_hours") * F("efficiency__avg_gpu_util")),
+            weight=Sum("efficiency__gpu_hours", filter=Q(efficiency__avg_gpu_util__isnull=False)),
+        )
+    )
+    rows: dict[tuple[object, ...], list[tuple]] = defaultdict(list)
+    for row in summed if arrays else ():
+        rows[row[: len(SAME_ARRAY)]].append(row[len(SAME_ARRAY) :])
+    found = {run.pk: _tasks(run, rows[tuple(getattr(run, name) for name in SAME_ARRAY)]) for run in runs}
+    return {pk: tasks for pk, tasks in found.items() if tasks.count > 1}
+
+
+def _tasks(run: Job, rows: Sequence[tuple]) -> Tasks:
+    counts = {name: count for name, count, *_ in rows}
+    weight = sum(row[4] or 0.0 for row in rows)
+    hours = [row[2] for row in rows if row[2] is not None]
+    return Tasks(
+        count=sum(counts.values()),
+        classes=tuple(
+            (name.value.lower(), CLASS_NAMES[name.value], counts[name.value])
+            for name in EfficiencyClass
+            if name.value in counts
+        ),
+        unjudged=counts.get(None, 0),
+        gpu_hours=sum(hours) if hours else None,
+        mean_util=sum(row[3] or 0.0 for row in rows) / weight if weight else None,
+        url=f"{reverse('my-jobs')}?{urlencode({'array': f'{run.cluster}/{run.array_job_id}'})}",
+    )
