@@ -30,7 +30,10 @@ class Lesson(models.Model):
 
 
 class LessonLink(models.Model):
-    """One page to read on; `problem` is what the last check met there, empty while it was reached or not checked."""
+    """One page to read on; `problem` is what the last check met there, empty while it was reached or not checked.
+
+    `broken_since` is the first check in a row that did not reach it.
+    """
 
     lesson = models.ForeignKey(Lesson, on_delete=models.CASCADE, related_name="links")
     position = models.PositiveSmallIntegerField()
@@ -38,6 +41,7 @@ class LessonLink(models.Model):
     url = models.CharField(max_length=URL_CHARACTERS_MAX)
     checked_at = models.DateTimeField(null=True)
     problem = models.CharField(max_length=200, blank=True)
+    broken_since = models.DateTimeField(null=True)
 
     class Meta:
         ordering = ["position"]
@@ -66,3 +70,14 @@ class LessonVersion(models.Model):
 
     def __str__(self) -> str:
         return f"{self.lesson}, version {self.number}"
+
+
+class LinkCheck(models.Model):
+    """That somebody asked for all links to be checked: a row waits until a worker begins, and ends with it."""
+
+    asked_at = models.DateTimeField()
+    begun_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return f"asked for at {self.asked_at:%Y-%m-%d %H:%M}"

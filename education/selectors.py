@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import groupby
+
 import msgspec
 from django.db.models import Count, Q, QuerySet
 
 from education.lesson import DEFAULT_LANGUAGE, LessonContent, Lessons, Link
-from education.models import Lesson, LessonVersion
+from education.models import Lesson, LessonLink, LessonVersion, LinkCheck
 from education.seeds import seed_lessons
 
 
@@ -47,6 +51,40 @@ def lessons_for_staff() -> QuerySet[Lesson]:
     """Every lesson with its links; `dead_links` counts those that were not reached."""
     dead = Count("links", filter=~Q(links__problem=""))
     return Lesson.objects.annotate(dead_links=dead).prefetch_related("links").order_by("code", "language")
+
+
+@dataclass(frozen=True)
+class CheckedLink:
+    """One address that lessons name, and what the last check met there."""
+
+    url: str
+    lessons: tuple[Lesson, ...]
+    checked_at: datetime | None
+    problem: str
+    broken_since: datetime | None
+
+
+def checked_links() -> list[CheckedLink]:
+    """Every address of the lessons once, those that were not reached first and longest broken before."""
+    rows = LessonLink.objects.select_related("lesson").order_by("url", "lesson__code", "lesson__language")
+    found = []
+    for url, same in groupby(rows, key=lambda row: row.url):
+        links = list(same)
+        latest = max(links, key=lambda link: (link.checked_at is not None, link.checked_at))
+        lessons = tuple(link.lesson for link in links)
+        found.append(CheckedLink(url, lessons, latest.checked_at, latest.problem, latest.broken_since))
+    never = datetime.max.replace(tzinfo=UTC)
+    return sorted(found, key=lambda link: (not link.problem, link.broken_since or never, link.url))
+
+
+def open_check() -> LinkCheck | None:
+    """The check that somebody asked for and that has not ended."""
+    return LinkCheck.objects.filter(ended_at=None).order_by("asked_at").first()
+
+
+def broken_link_count() -> int:
+    """How many addresses the last check did not reach."""
+    return LessonLink.objects.exclude(problem="").values("url").distinct().count()
 
 
 def lesson_row(code: str, language: str) -> Lesson | None:

@@ -219,6 +219,7 @@ CELERY_BEAT_SCHEDULE = {
         ("publish", "reports.tasks.sweep", SWEEP_SECONDS),
         *([("import-directory", "jobs.tasks.import_directory", DIRECTORY_SECONDS)] if DIRECTORY_SOURCE else []),
         ("deliver", "reports.tasks.deliver", DELIVER_SECONDS),
+        ("check-links", "education.tasks.check_links", 60),
     )
 }
 

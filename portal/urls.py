@@ -19,6 +19,7 @@ from portal.views.jobs_csv import jobs_csv
 from portal.views.learn import learn
 from portal.views.lesson import lesson
 from portal.views.lesson_history import lesson_history, restore_lesson
+from portal.views.lesson_links import check_links, lesson_links
 from portal.views.lessons import lessons, start_lesson
 from portal.views.mail_settings import mail_settings
 from portal.views.my_jobs import my_jobs
@@ -31,6 +32,7 @@ from portal.views.shared_jobs import shared_jobs_page
 from portal.views.sign_in import no_account, sign_in
 from portal.views.sign_in_provider import FinishSignIn, StartSignIn
 from portal.views.sign_out import sign_out
+from portal.views.support import support
 
 CLUSTER = r"(?P<cluster>[A-Za-z0-9_][A-Za-z0-9._@+-]{0,63})"
 JOB = CLUSTER + r"/(?P<job_id>[0-9]{1,16})"
@@ -67,6 +69,9 @@ urlpatterns = [
     path("settings/appearance/", appearance, name="appearance"),
     path("settings/tokens/", api_tokens, name="api-tokens"),
     path("settings/tokens/<int:pk>/revoke/", revoke, name="revoke-api-token"),
+    path("support/", support, name="support"),
+    path("support/links/", lesson_links, name="lesson-links"),
+    path("support/links/check/", check_links, name="check-links"),
     path("support/shared/", shared_jobs_page, name="shared-jobs"),
     path("support/feedback/", feedback_page, name="feedback-sums"),
     path("support/outbox/", outbox_page, name="outbox"),

@@ -14,6 +14,9 @@ from education.lesson import DEFAULT_LANGUAGE, LessonContent
 from education.models import Lesson, LessonLink, LessonVersion
 from education.selectors import lesson_content, newest_version, version_content
 
+CHECKED = ("checked_at", "problem", "broken_since")
+"""What a check says of a link."""
+
 
 class EditConflict(Exception):
     """Someone saved the lesson since the editor opened it; nothing was stored. `newest` is what they saved."""
@@ -98,19 +101,9 @@ def _claimed(lesson_pk: int, based_on: int) -> Lesson:
 
 def _write_links(lesson: Lesson, content: LessonContent) -> None:
     """The links in order; an address that stays keeps what the last check said of it."""
-    known = {link.url: (link.checked_at, link.problem) for link in lesson.links.all()}
+    known = {link.url: {name: getattr(link, name) for name in CHECKED} for link in lesson.links.all()}
     lesson.links.all().delete()
-    rows = []
-    for position, link in enumerate(content.links):
-        checked_at, problem = known.get(link.url, (None, ""))
-        rows.append(
-            LessonLink(
-                lesson=lesson,
-                position=position,
-                title=link.title,
-                url=link.url,
-                checked_at=checked_at,
-                problem=problem,
-            )
-        )
-    LessonLink.objects.bulk_create(rows)
+    LessonLink.objects.bulk_create(
+        LessonLink(lesson=lesson, position=position, title=link.title, url=link.url, **known.get(link.url, {}))
+        for position, link in enumerate(content.links)
+    )

@@ -8,18 +8,22 @@ import urllib.request
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from http import HTTPStatus
 from urllib.parse import quote, urlsplit, urlunsplit
 
+from django.db.models import DateTimeField, Q, Value
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from education.models import LessonLink
+from education.models import LessonLink, LinkCheck
 
 SCHEMES = ("http", "https")
 TIMEOUT_S = 10.0
 AT_ONCE = 8
 PROBLEM_CHARACTERS_MAX = 200
+LEASE = timedelta(minutes=15)
+"""After so long a check that has not ended lost its worker, and another takes it."""
 USER_AGENT = "Kaiku link check"
 
 
@@ -35,9 +39,27 @@ def check_links(timeout_s: float = TIMEOUT_S, now: datetime | None = None) -> li
     """Ask each address once, mark every link that has it, and answer all of them in alphabetic order."""
     addresses = LessonLink.objects.order_by("url").values_list("url", flat=True).distinct()
     checked = ask_all(addresses, lambda url: link_problem(url, timeout_s))
+    now = now or timezone.now()
     for found in checked:
-        LessonLink.objects.filter(url=found.url).update(problem=found.problem, checked_at=now or timezone.now())
+        since = Coalesce("broken_since", Value(now), output_field=DateTimeField()) if found.problem else None
+        LessonLink.objects.filter(url=found.url).update(problem=found.problem, checked_at=now, broken_since=since)
     return checked
+
+
+def ask_for_check(now: datetime) -> None:
+    """Have a worker check all links; while one waits or goes on, asking again changes nothing."""
+    if not LinkCheck.objects.filter(ended_at=None).exists():
+        LinkCheck.objects.create(asked_at=now)
+
+
+def check_asked_links(now: datetime) -> bool:
+    """Do the check that somebody asked for; False when nobody did or another worker is at it."""
+    waiting = LinkCheck.objects.filter(ended_at=None)
+    if not waiting.filter(Q(begun_at=None) | Q(begun_at__lt=now - LEASE)).update(begun_at=now):
+        return False
+    check_links(now=now)
+    waiting.filter(begun_at=now).update(ended_at=timezone.now())
+    return True
 
 
 def ask_all(addresses: Iterable[str], ask: Callable[[str], str]) -> list[Checked]:

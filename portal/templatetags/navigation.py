@@ -28,10 +28,8 @@ PLACES = (
     Place("Settings", "settings", frozenset({"settings", "appearance", "api-tokens"})),
     Place("About", "about", frozenset({"about"})),
 )
-STAFF_PLACES = (
-    Place("Edit lessons", "lessons", frozenset({"lessons", "start-lesson", "edit-lesson", "lesson-history"})),
-    Place("Outbox", "outbox", frozenset({"outbox"})),
-)
+LESSON_PAGES = frozenset({"lessons", "start-lesson", "edit-lesson", "lesson-history", "lesson-links"})
+STAFF_PLACES = (Place("Support", "support", LESSON_PAGES | {"support", "shared-jobs", "feedback-sums", "outbox"}),)
 
 
 @register.inclusion_tag("portal/_navigation.html", takes_context=True)

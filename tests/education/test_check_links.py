@@ -6,6 +6,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import StringIO
 
@@ -13,9 +14,11 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from education.lesson import LessonContent, Link
-from education.models import Lesson, LessonLink
-from education.services.editing import create_lesson
-from education.services.links import check_links, link_problem
+from education.models import Lesson, LessonLink, LinkCheck
+from education.selectors import broken_link_count, checked_links, open_check
+from education.services.editing import create_lesson, save_lesson
+from education.services.links import LEASE, ask_for_check, check_asked_links, check_links, link_problem
+from education.tasks import check_links as check_links_task
 
 REDIRECTS = {
     "/moved": "/there",
@@ -157,3 +160,65 @@ def test_a_check_leaves_the_lessons_themselves_alone(linked: str) -> None:
     before = list(Lesson.objects.values())
     check_links()
     assert list(Lesson.objects.values()) == before
+
+
+def test_since_when_a_link_is_broken_is_kept_until_it_answers(linked: str, now) -> None:
+    def since() -> set[object]:
+        return set(LessonLink.objects.filter(title="Gone").values_list("broken_since", flat=True))
+
+    check_links(now=now)
+    check_links(now=now + timedelta(days=1))
+    assert since() == {now}
+    assert set(LessonLink.objects.filter(title="There").values_list("broken_since", flat=True)) == {None}
+    LessonLink.objects.filter(title="Gone").update(url=f"{linked}/there")
+    check_links(now=now + timedelta(days=2))
+    assert since() == {None}
+
+
+def test_an_edit_keeps_what_is_known_of_an_address_that_stays(linked: str, now, erin) -> None:
+    check_links(now=now)
+    lesson = Lesson.objects.get(code="overscaling")
+    save_lesson(
+        lesson.pk, lesson.version, LessonContent("New", "One. Two.", links=(Link("G", f"{linked}/gone"),)), erin
+    )
+    assert lesson.links.get().broken_since == now
+
+
+def test_a_check_that_was_asked_for_is_done_once(linked: str, now) -> None:
+    assert not check_asked_links(now)
+    ask_for_check(now)
+    ask_for_check(now)
+    assert LinkCheck.objects.count() == 1
+    assert check_asked_links(now)
+    assert not check_asked_links(now)
+    assert LessonLink.objects.filter(checked_at=now).count() == 3
+    ask_for_check(now)
+    assert check_asked_links(now + timedelta(minutes=1))
+
+
+def test_a_check_whose_worker_is_lost_is_taken_over_after_a_while(linked: str, now) -> None:
+    ask_for_check(now)
+    LinkCheck.objects.update(begun_at=now)
+    ask_for_check(now)
+    assert not check_asked_links(now + LEASE)
+    assert check_asked_links(now + LEASE + timedelta(seconds=1))
+    assert open_check() is None
+
+
+def test_broken_addresses_stand_first_and_each_once(linked: str, now) -> None:
+    assert [(link.url, link.checked_at) for link in checked_links()] == [
+        (f"{linked}/gone", None),
+        (f"{linked}/there", None),
+    ]
+    check_links(now=now)
+    gone, there = checked_links()
+    assert (gone.url, gone.problem, gone.broken_since) == (f"{linked}/gone", "404 Not Found", now)
+    assert [lesson.code for lesson in gone.lessons] == ["overscaling", "timeout"]
+    assert (there.problem, there.broken_since, there.checked_at) == ("", None, now)
+    assert broken_link_count() == 1
+
+
+def test_a_beat_does_what_was_asked_for(linked: str, now) -> None:
+    ask_for_check(now)
+    check_links_task()
+    assert LinkCheck.objects.get().ended_at is not None

@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from analysis.services import analyse_due
 from analysis.tasks import LOOK_BACK
+from education.services.links import check_asked_links
 from reports.services.publishing import publish_due
 from reports.services.sending import deliver_due
 
@@ -27,7 +28,7 @@ log = logging.getLogger(__name__)
 
 
 class Command(BaseCommand):
-    help = "Analyse, report and mail what is due, again and again until it is told to stop."
+    help = "Analyse, report and mail what is due, and check links when asked, until it is told to stop."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--seconds", type=float, default=settings.SWEEP_SECONDS, help="rest between sweeps")
@@ -41,6 +42,7 @@ class Command(BaseCommand):
             if time.monotonic() - delivered_at >= settings.DELIVER_SECONDS:
                 delivered_at = time.monotonic()
                 deliver()
+                check_links()
             is_full = time.monotonic() - swept_all_at >= FULL_SWEEP_SECONDS
             if not sweep(is_full):
                 swept_all_at = time.monotonic() if is_full else swept_all_at
@@ -69,3 +71,13 @@ def deliver() -> int:
     except OperationalError:
         log.exception("the database is away; the next round of mail tries again")
         return 0
+
+
+def check_links() -> bool:
+    """The check of links that staff asked for, if any."""
+    close_old_connections()
+    try:
+        return check_asked_links(timezone.now())
+    except OperationalError:
+        log.exception("the database is away; the check of links waits")
+        return False

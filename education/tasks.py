@@ -1,0 +1,17 @@
+"""Lessons as background work: the check of their links that staff asked for."""
+
+from __future__ import annotations
+
+from celery import shared_task
+from django.db import OperationalError
+from django.utils import timezone
+
+from education.services.links import check_asked_links
+
+
+@shared_task(
+    acks_late=True, ignore_result=True, soft_time_limit=900, autoretry_for=(OperationalError,), retry_backoff=True
+)
+def check_links() -> None:
+    """Ask every link, if somebody asked for that."""
+    check_asked_links(timezone.now())
