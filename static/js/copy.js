@@ -3,7 +3,7 @@
 
 const SHOWN_MS = 2000;
 
-for (const diff of document.querySelectorAll(".kr-diff")) {
+for (const diff of document.querySelectorAll(".kr-diff, .advice .diff")) {
   const button = document.createElement("button");
   button.type = "button";
   button.className = "quiet copy";
