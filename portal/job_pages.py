@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from django.db.models import Q, QuerySet
 from django.http import QueryDict
 
 from jobs.models import Job
-from jobs.selectors import jobs_within
+from jobs.selectors import jobs_within, keys_of_any
 from portal.job_arrays import stands_for_its_array, tasks_of
 from portal.job_filter import JobFilter
 from portal.job_sorts import JUDGED, Place
@@ -111,7 +110,7 @@ def _stretches(form: JobFilter, place: Place | None, *, is_backward: bool) -> It
 
 
 def _stretch(form: JobFilter, begins: Q, wanted: int, *, has_value: bool, is_backward: bool) -> list[Place]:
-    """The first places of a stretch: read from each part in its order, and put together."""
+    """The first places of a stretch: the first of each part in its order, and of these the first."""
     sort = form.chosen_sort
     # Runs without a value may have no row in the table that is sorted by.
     table = sort.table if has_value or form.is_judged else ""
@@ -120,12 +119,9 @@ def _stretch(form: JobFilter, begins: Q, wanted: int, *, has_value: bool, is_bac
     order = sort.order(is_backward=is_backward)
     if not has_value:
         order = (f"{'-' if is_descending else ''}{sort.key if table else 'pk'}",)
-    found: set[tuple[Any, int]] = set()
-    for part in form.sorted_parts(table):
-        found |= set(asked_for.filter(part).order_by(*order).values_list(sort.column, "pk")[:wanted])
-    if has_value:
-        return [Place(*row) for row in sorted(found, reverse=is_descending)[:wanted]]
-    return [Place(None, pk) for pk in sorted((pk for _, pk in found), reverse=is_descending)[:wanted]]
+    firsts = (asked_for.filter(part).order_by(*order)[:wanted] for part in form.sorted_parts(table))
+    found = Job.objects.filter(pk__in=keys_of_any(firsts)).order_by(*order)
+    return [Place(*row) for row in found.values_list(sort.column, "pk")[:wanted]]
 
 
 def _folded(form: JobFilter, table: str) -> QuerySet[Job]:
