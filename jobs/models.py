@@ -237,3 +237,26 @@ class ApiToken(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} of {self.user}"
+
+
+class DirectoryImport(models.Model):
+    """What came of asking a directory once; the counts are null where nothing was stored, and `error` says why."""
+
+    asked = models.CharField(max_length=255)
+    source = models.CharField(max_length=16, blank=True)
+    began_at = models.DateTimeField()
+    error = models.CharField(max_length=500, blank=True)
+    projects = models.PositiveIntegerField(null=True)
+    memberships = models.PositiveIntegerField(null=True)
+    began = models.PositiveIntegerField(null=True)
+    ended = models.PositiveIntegerField(null=True)
+    relinked = models.PositiveIntegerField(null=True)
+    skipped = models.PositiveIntegerField(null=True)
+    ended_names = models.JSONField(default=list)
+    skipped_rows = models.JSONField(default=list)
+
+    class Meta:
+        indexes = [models.Index(fields=["-began_at"], name="import_by_time")]
+
+    def __str__(self) -> str:
+        return f"{self.asked} at {self.began_at:%Y-%m-%d %H:%M}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 
 from django.contrib.auth.hashers import make_password
@@ -32,6 +32,7 @@ SAME_OPENING = timedelta(minutes=10)
 
 # A source that loses more than this share of its memberships at once, and at least so many, is taken for broken.
 SHRINK_FRACTION_MAX, SHRINK_LEAST = 0.5, 20
+ENDED_NAMED_MAX = 50
 
 
 class DirectoryShrunk(ValueError):
@@ -40,13 +41,24 @@ class DirectoryShrunk(ValueError):
 
 @dataclass(frozen=True)
 class DirectoryChange:
-    """What an import found and changed, in numbers of rows."""
+    """What an import found and changed, in numbers of rows; `ended_names` are the first memberships that ended."""
 
     projects: int
     memberships: int
     began: int
     ended: int
     relinked: int
+    ended_names: tuple[str, ...] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True)
+class Replaced:
+    """How many memberships of a source began and ended, the names of the first that did, and in which projects."""
+
+    began: int
+    ended: int
+    ended_names: tuple[str, ...]
+    projects: set[int]
 
 
 class RecordConflict(ValueError):
@@ -143,9 +155,9 @@ def record_directory(directory: Directory, *, is_forced: bool = False) -> Direct
         projects = _named(Project, "name", set(directory.roles))
         # A second import of the same projects waits here for the first.
         list(Project.objects.select_for_update().filter(name__in=directory.roles).order_by("pk").values_list("pk"))
-        began, ended, touched = _replace_listed(directory, users, projects, is_forced)
+        listed = _replace_listed(directory, users, projects, is_forced)
         Project.objects.filter(pk__in=[project.pk for project in projects.values()]).update(is_listed=True)
-        _follow_listed(touched | {project.pk for project in projects.values()})
+        _follow_listed(listed.projects | {project.pk for project in projects.values()})
         relinked = _link(directory, users) if directory.links_identities else 0
         readdressed = [users[name] for name, email in directory.emails.items() if users[name].email != email]
         for user in readdressed:
@@ -155,13 +167,14 @@ def record_directory(directory: Directory, *, is_forced: bool = False) -> Direct
             replace_grants(directory.source, {(users[name].pk, role) for name, role in directory.grants})
         if directory.tells_hours:
             _replace_allocations(directory, projects)
-    return DirectoryChange(len(projects), sum(map(len, directory.roles.values())), began, ended, relinked)
+    memberships = sum(map(len, directory.roles.values()))
+    return DirectoryChange(len(projects), memberships, listed.began, listed.ended, relinked, listed.ended_names)
 
 
 def _replace_listed(
     directory: Directory, users: dict[str, User], projects: dict[str, Project], is_forced: bool
-) -> tuple[int, int, set[int]]:
-    """Store the memberships of this source; how many began and ended, and in which projects."""
+) -> Replaced:
+    """Store the memberships of this source."""
     scope = ListedMembership.objects.filter(source=directory.source)
     known = scope if directory.is_complete else scope.filter(project__in=projects.values())
     rows = {(row.project_id, row.user_id): row for row in known}
@@ -176,8 +189,10 @@ def _replace_listed(
         raise DirectoryShrunk(
             f"{directory.source} lists {len(wanted)} memberships; {len(ended)} of {len(rows)} would end"
         )
+    first = ListedMembership.objects.filter(pk__in=[rows[key].pk for key in sorted(ended)[:ENDED_NAMED_MAX]])
+    ended_names = tuple(f"{row.user} in {row.project}" for row in first.select_related("user", "project"))
     _reconcile(ListedMembership, rows, wanted, source=directory.source)
-    return len(wanted.keys() - rows.keys()), len(ended), {project for project, _ in ended}
+    return Replaced(len(wanted.keys() - rows.keys()), len(ended), ended_names, {project for project, _ in ended})
 
 
 def _follow_listed(projects: set[int]) -> None:

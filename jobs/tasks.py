@@ -9,8 +9,9 @@ from django.conf import settings
 from django.db import OperationalError
 from django.utils import timezone
 
-from jobs.directory_client import DirectoryError, read_source
-from jobs.services import DirectoryShrunk, record_directory
+from jobs.directory_client import DirectoryError
+from jobs.imports.services import import_from
+from jobs.services import DirectoryShrunk
 
 log = logging.getLogger(__name__)
 
@@ -20,11 +21,8 @@ log = logging.getLogger(__name__)
 )
 def import_directory() -> None:
     """Store what DIRECTORY_SOURCE says; one that fails is asked again with the next beat."""
-    access = {"token": settings.WALDUR_TOKEN, "offering": settings.WALDUR_OFFERING}
     try:
-        directory = read_source(
-            settings.DIRECTORY_SOURCE, cluster=settings.DIRECTORY_CLUSTER, now=timezone.now(), **access
-        )
-        log.info("directory: %s", record_directory(directory))
+        _, change = import_from(settings.DIRECTORY_SOURCE, cluster=settings.DIRECTORY_CLUSTER, now=timezone.now())
+        log.info("directory: %s", change)
     except (DirectoryError, DirectoryShrunk) as error:
         log.error("the directory changed nothing: %s", error)

@@ -10,6 +10,7 @@ from portal.views.about import about
 from portal.views.api_tokens import api_tokens, revoke
 from portal.views.appearance import appearance
 from portal.views.dashboard import dashboard
+from portal.views.directory_state import directory_state
 from portal.views.edit_lesson import edit_lesson, preview_lesson
 from portal.views.feedback_sums import feedback_page
 from portal.views.history import history
@@ -70,6 +71,7 @@ urlpatterns = [
     path("settings/tokens/", api_tokens, name="api-tokens"),
     path("settings/tokens/<int:pk>/revoke/", revoke, name="revoke-api-token"),
     path("support/", support, name="support"),
+    path("support/directory/", directory_state, name="directory-state"),
     path("support/links/", lesson_links, name="lesson-links"),
     path("support/links/check/", check_links, name="check-links"),
     path("support/shared/", shared_jobs_page, name="shared-jobs"),

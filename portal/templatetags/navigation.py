@@ -29,7 +29,11 @@ PLACES = (
     Place("About", "about", frozenset({"about"})),
 )
 LESSON_PAGES = frozenset({"lessons", "start-lesson", "edit-lesson", "lesson-history", "lesson-links"})
-STAFF_PLACES = (Place("Support", "support", LESSON_PAGES | {"support", "shared-jobs", "feedback-sums", "outbox"}),)
+STAFF_PLACES = (
+    Place(
+        "Support", "support", LESSON_PAGES | {"support", "shared-jobs", "feedback-sums", "outbox", "directory-state"}
+    ),
+)
 
 
 @register.inclusion_tag("portal/_navigation.html", takes_context=True)

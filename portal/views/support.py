@@ -8,6 +8,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from education.selectors import broken_link_count
+from jobs.imports.selectors import directory_imports
 from jobs.selectors import open_shares
 from portal.access import staff_only
 from reports.models import Delivery
@@ -23,5 +24,6 @@ def support(request: HttpRequest) -> HttpResponse:
         "failed": outbox(Delivery.State.FAILED).count(),
         "pending": outbox(Delivery.State.PENDING).count(),
         "broken_links": broken_link_count(),
+        "last_import": directory_imports().first(),
     }
     return render(request, "portal/support.html", context)

@@ -83,6 +83,7 @@ TABLE: dict[str, tuple[dict[str, object], tuple[int, ...]]] = {
     "api-tokens": ({}, SIGNED_IN),
     "revoke-api-token": ({"pk": 1}, WRITE_ONLY),
     "support": ({}, STAFF),
+    "directory-state": ({}, STAFF),
     "lesson-links": ({}, STAFF),
     "check-links": ({}, WRITE_ONLY),
     "shared-jobs": ({}, STAFF),

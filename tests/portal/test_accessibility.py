@@ -24,7 +24,7 @@ PAGES = {
     "grace": "/admin/ /admin/jobs/user/ /admin/jobs/grant/ /admin/jobs/grant/add/ /admin/jobs/membership/add/ "
     "/admin/jobs/project/ /admin/jobs/apitoken/ /admin/metrics/collectortoken/ /admin/admin/logentry/",
     "erin": "/lessons/ /lessons/timeout/en/ /lessons/timeout/en/history/ /support/outbox/ "
-    "/support/ /support/links/ /support/shared/ /support/feedback/",
+    "/support/ /support/links/ /support/directory/ /support/shared/ /support/feedback/",
 }
 
 

@@ -81,6 +81,7 @@ def test_links_show_their_state_and_since_when_they_are_broken(erin, now) -> Non
     assert (first.url, first.broken_since) == (broken.url, now)
 
 
+@pytest.mark.django_db(transaction=True)
 def test_a_check_is_asked_for_and_a_worker_does_it(erin, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("education.services.links.link_problem", lambda url, timeout_s: "404 Not Found")
     assert not check_links()

@@ -8,8 +8,9 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from jobs.directory_client import DirectoryError, read_source
-from jobs.services import DirectoryShrunk, record_directory
+from jobs.directory_client import DirectoryError
+from jobs.imports.services import import_from
+from jobs.services import DirectoryShrunk
 
 
 class Command(BaseCommand):
@@ -36,14 +37,9 @@ class Command(BaseCommand):
         if options["waldur"] and not source.startswith(("https://", "http://")):
             raise CommandError(f"--waldur {source}: not an http(s) address")
         try:
-            directory = read_source(
-                source,
-                token=settings.WALDUR_TOKEN,
-                offering=settings.WALDUR_OFFERING,
-                cluster=options["cluster"],
-                now=timezone.now(),
+            directory, change = import_from(
+                source, cluster=options["cluster"], now=timezone.now(), is_forced=options["force"]
             )
-            change = record_directory(directory, is_forced=options["force"])
         except DirectoryError as error:
             raise CommandError(str(error)) from error
         except DirectoryShrunk as error:

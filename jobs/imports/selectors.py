@@ -1,0 +1,48 @@
+"""Reading what directories said: by source, import by import, and what none of them covers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.db.models import Count, Exists, F, OuterRef, QuerySet
+
+from jobs.models import DirectoryImport, Grant, Job, ListedMembership, Project, User
+
+
+@dataclass(frozen=True)
+class SourceState:
+    """What one source says at this moment, in numbers of rows."""
+
+    name: str
+    memberships: int = 0
+    projects: int = 0
+    identities: int = 0
+    roles: int = 0
+
+
+def directory_sources() -> list[SourceState]:
+    """Every source that says anything of memberships, identities or roles, by name."""
+    counts: dict[str, dict[str, int]] = {}
+    listed = ListedMembership.objects.values("source").annotate(
+        memberships=Count("pk"), projects=Count("project", distinct=True)
+    )
+    linked = User.objects.exclude(linked_by="").values(source=F("linked_by")).annotate(identities=Count("pk"))
+    granted = Grant.objects.values("source").annotate(roles=Count("pk"))
+    for row in (*listed, *linked, *granted):
+        counts.setdefault(row.pop("source"), {}).update(row)
+    return [SourceState(name, **said) for name, said in sorted(counts.items())]
+
+
+def directory_imports() -> QuerySet[DirectoryImport]:
+    """What came of asking directories, the latest first."""
+    return DirectoryImport.objects.order_by("-began_at", "-pk")
+
+
+def unlinked_accounts() -> QuerySet[User]:
+    """The open accounts that no identity may sign in as, by name."""
+    return User.objects.filter(is_active=True, oidc_subject=None).order_by("username")
+
+
+def unlisted_projects() -> QuerySet[Project]:
+    """The projects that have jobs and that no directory has listed, by name."""
+    return Project.objects.filter(Exists(Job.objects.filter(project=OuterRef("pk"))), is_listed=False).order_by("name")

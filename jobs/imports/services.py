@@ -1,0 +1,53 @@
+"""Asking a directory and storing what it says, with a record of what came of it for those who look after that."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import datetime, timedelta
+from urllib.parse import urlsplit
+
+from django.conf import settings
+
+from jobs.directory import Directory
+from jobs.directory_client import DirectoryError, read_source
+from jobs.models import DirectoryImport
+from jobs.services import DirectoryChange, DirectoryShrunk, record_directory
+
+KEPT = timedelta(days=90)
+SKIPPED_SHOWN_MAX = 50
+
+
+def import_from(
+    source: str, *, cluster: str, now: datetime, is_forced: bool = False
+) -> tuple[Directory, DirectoryChange]:
+    """Store what this source says now. Raises DirectoryError and DirectoryShrunk once it is written down."""
+    record = DirectoryImport(asked=without_secrets(source, source)[:255], began_at=now)
+    access = {"token": settings.WALDUR_TOKEN, "offering": settings.WALDUR_OFFERING}
+    try:
+        directory = read_source(source, cluster=cluster, now=now, **access)
+        change = record_directory(directory, is_forced=is_forced)
+    except (DirectoryError, DirectoryShrunk) as error:
+        record.error = without_secrets(str(error), source)[:500]
+        record.save()
+        raise
+    for name, value in asdict(change).items():
+        setattr(record, name, value)
+    record.source, record.skipped = directory.source, len(directory.skipped)
+    record.skipped_rows = list(directory.skipped[:SKIPPED_SHOWN_MAX])
+    record.save()
+    DirectoryImport.objects.filter(began_at__lt=now - KEPT).delete()
+    return directory, change
+
+
+def without_secrets(text: str, source: str) -> str:
+    """What may be shown of a text that names a source: of an address neither name nor password, and no query.
+
+    >>> address = "https://kaiku:hidden@puhuri.example/api?token=1"
+    >>> without_secrets(address, address), without_secrets("slurm", "slurm")
+    ('https://puhuri.example/api', 'slurm')
+    """
+    parts = urlsplit(source)
+    name, at, _ = parts.netloc.rpartition("@")
+    for secret in (f"{name}{at}", f"?{parts.query}"):
+        text = text.replace(secret, "") if len(secret) > 1 else text
+    return text

@@ -1,0 +1,122 @@
+"""The state of the directories: what each says, what the last imports did, and what none of them covers."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from jobs.imports.services import KEPT, import_from
+from jobs.models import DirectoryImport, Project, User
+from jobs.services import record_job
+from jobs.tasks import import_directory
+from tests.payloads import job_record
+
+pytestmark = pytest.mark.django_db
+
+PAGE = "/support/directory/"
+HEADER = "username,project,role,subject,email\n"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "people.csv"
+    path.write_text(f"{HEADER}alice,project_1,pi,alice@idp.example,\nbob,project_1,,,\nerin,,support,,\n")
+    return path
+
+
+@pytest.fixture
+def erin(cast) -> Client:
+    return cast("erin")
+
+
+def text(client: Client) -> str:
+    return " ".join(re.sub(r"<[^>]+>", " ", client.get(PAGE).content.decode()).split())
+
+
+def test_before_anything_is_imported_the_page_says_so(erin) -> None:
+    said = text(erin)
+    assert "No directory is asked by itself (DIRECTORY_SOURCE)" in said
+    assert "None is on record." in said
+    assert "No import is on record." in erin.get("/support/").content.decode()
+
+
+def test_a_source_is_shown_with_what_it_says_and_what_changed(erin, file: Path, now) -> None:
+    import_from(str(file), cluster="lumi", now=now)
+    row = DirectoryImport.objects.get()
+    assert (row.source, row.projects, row.memberships, row.began, row.ended, row.relinked, row.skipped) == (
+        *("csv", 1, 2),
+        *(2, 0, 1, 0),
+    )
+    (source,) = erin.get(PAGE).context["sources"]
+    assert (source.name, source.projects, source.memberships, source.identities, source.roles) == ("csv", 1, 2, 1, 1)
+    assert "2026-11-20 12:30 UTC" in text(erin)
+    assert "Last imported" in erin.get("/support/").content.decode()
+
+
+def test_ended_memberships_and_rows_left_out_are_named(erin, file: Path, now) -> None:
+    import_from(str(file), cluster="lumi", now=now)
+    file.write_text(f"{HEADER}alice,project_1,pi,alice@idp.example,\n<b>no name</b>,project_1,,,\nerin,,support,,\n")
+    call_command("import_projects", str(file), verbosity=0)
+    said = text(erin)
+    assert "bob in project_1" in said
+    assert "&lt;b&gt;no name" in said
+    assert "Show them" in said
+
+
+def test_an_import_that_changed_nothing_says_why_and_hides_what_is_secret(erin, settings) -> None:
+    settings.WALDUR_TOKEN, settings.WALDUR_OFFERING = "token", "offering"
+    settings.DIRECTORY_SOURCE = "http://kaiku:hidden@127.0.0.1:1/api?key=hidden"
+    import_directory()
+    said = text(erin)
+    assert "nothing changed http://127.0.0.1:1/api" in said
+    assert "no answer" in said
+    assert "http://127.0.0.1:1/api is asked every 15 minutes." in said
+    assert "hidden" not in said
+    assert "The last import failed" in erin.get("/support/").content.decode()
+
+
+def test_a_directory_that_shrank_is_on_record(erin, file: Path, tmp_path: Path) -> None:
+    people = "".join(f"person{number},project_1,,,\n" for number in range(30))
+    file.write_text(f"{HEADER}{people}erin,,support,,\n")
+    call_command("import_projects", str(file), verbosity=0)
+    file.write_text(f"{HEADER}alice,project_1,,,\nerin,,support,,\n")
+    with pytest.raises(CommandError):
+        call_command("import_projects", str(file), verbosity=0)
+    assert "30 of 30 would end" in text(erin)
+
+
+def test_people_and_projects_that_no_directory_covers_are_named(erin, file: Path, now) -> None:
+    record_job(job_record(project_id="project_unknown"))
+    Project.objects.create(name="project_without_jobs")
+    import_from(str(file), cluster="lumi", now=now)
+    context = erin.get(PAGE).context
+    assert list(context["unlisted"]) == ["project_unknown"]
+    assert "alice" not in context["unlinked"]
+    assert "bob" in context["unlinked"]
+    User.objects.filter(username="bob").update(is_active=False)
+    assert "bob" not in erin.get(PAGE).context["unlinked"]
+
+
+def test_old_imports_are_forgotten(file: Path, now) -> None:
+    for days in (0, 1):
+        import_from(str(file), cluster="lumi", now=now + days * timedelta(days=1))
+    import_from(str(file), cluster="lumi", now=now + KEPT + timedelta(hours=1))
+    assert DirectoryImport.objects.count() == 2
+
+
+def test_the_page_costs_the_same_queries_for_one_import_and_for_twenty(erin, file: Path, now) -> None:
+    counts = []
+    for number in (1, 30):
+        for minute in range(number):
+            import_from(str(file), cluster="lumi", now=now + timedelta(minutes=minute))
+        with CaptureQueriesContext(connection) as queries:
+            assert erin.get(PAGE).status_code == 200
+        counts.append(len(queries))
+    assert counts[0] == counts[1]
