@@ -167,7 +167,7 @@ def test_each_figure_has_the_same_numbers_as_a_table_and_for_the_pointer(cast, r
         assert f'<script id="{name}-numbers" type="application/json">' in page
     assert page.count("<summary>As a table") == 3
     # Two of eight GPUs at 88 %: 22.0 % in each of 24 rows.
-    assert page.count('<td class="number">22.0 %</td><td class="number">0.0 %</td>') == 24
+    assert page.count("<td>22.0 %</td><td>0.0 %</td>") == 24
     assert "0:01:00: 22.0 %, single GPUs 0.0 to 88.0 %" in page
 
 
@@ -178,7 +178,7 @@ def test_a_gap_is_told_and_not_filled(cast) -> None:
     call_command("analyse_job", "--due", verbosity=0)
     page = cast("alice").get(PAGE).content.decode()
     assert "1:00:00: not measured" in page
-    assert '<th scope="row">1:00:00</th><td class="number">not measured</td>' in page
+    assert '<th scope="row">1:00:00</th><td>not measured</td>' in page
 
 
 def test_figures_whose_measurements_are_gone_leave_the_page_standing(cast, reported) -> None:
