@@ -36,6 +36,7 @@ INSTALLED_APPS = [
     "django.contrib.humanize",
     "rest_framework",
     "csp",
+    "django_htmx",
     "jobs",
     "metrics",
     "analysis",
