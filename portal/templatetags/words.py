@@ -71,7 +71,7 @@ def bars(shares: Iterable[ClassShare]) -> list[Rect]:
 def points(change: float | None) -> str:
     """A change in percentage points with its sign; nothing where it is not known.
 
-    >>> points(1.25), points(-0.5), points(None)
-    ('+1.2 points', '-0.5 points', '')
+    >>> points(1.25), points(-0.5), points(-0.04), points(None)
+    ('+1.2 points', '-0.5 points', '+0.0 points', '')
     """
-    return "" if change is None else f"{change:+.1f} points"
+    return "" if change is None else f"{round(change, 1) + 0.0:+.1f} points"

@@ -37,6 +37,7 @@ from reports.services.publishing import publish
 SEED = 2026
 ADDRESS = "127.0.0.1:8000"
 MAIL_DOMAIN = "users.example"  # RFC 2606: a domain that cannot exist, and mail of the demo goes to files anyway
+ADVISED_SHOWN = 3
 SHOWN_FINDING = "parallelism_mismatch"
 SHARED_DAYS, SHARED_NOTE = 14, "Two GPUs do all the work. How do I start one rank on each?"
 ALLOCATION_DAYS, USED_SHARES = 360, (0.3, 0.48, 0.64, 0.85, 1.06)
@@ -82,6 +83,9 @@ class Command(BaseCommand):
         self.stdout.write(f"Sign in at http://{ADDRESS}/ with the password {password}")
         self.stdout.write(f"  as a PI, who sees a project:  {', '.join(user.username for user in leads)}")
         self.stdout.write(f"  as a member, who sees own jobs: {', '.join(user.username for user in others)}")
+        sums = JobEfficiency.objects.values_list("user__username").annotate(saved=Sum("saved_gpu_hours"))
+        with_advice = [name for name, _ in sums.filter(saved__gt=0).order_by("-saved")[:ADVISED_SHOWN]]
+        self.stdout.write(f"  with the most to save:        {', '.join(with_advice)}")
         for name, role in STAFF.items():
             self.stdout.write(f"  as {role.label.lower()}: {name}")
         self.stdout.write(
