@@ -46,12 +46,12 @@ class Dot:
 
 @dataclass(frozen=True)
 class Chart:
-    """A title, the drawing, its axis in words, and the same numbers as a table."""
+    """A title, the drawing, its axes (`scale` from the top down), and the same numbers as a table."""
 
     key: str
     title: str
     summary: str
-    top_label: str
+    scale: tuple[str, ...]
     first_label: str
     last_label: str
     head: tuple[str, ...]
@@ -77,6 +77,15 @@ def nice_top(value: float) -> float:
         return 1.0
     unit = 10.0 ** math.floor(math.log10(value))
     return next(step * unit for step in (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10) if value <= step * unit)
+
+
+def scale(top: float, unit: str = "") -> tuple[str, str, str]:
+    """The labels of an axis: its top, its middle and its foot.
+
+    >>> scale(2500.0), scale(1.5), scale(100.0, " %")
+    (('2,500', '1,250', '0'), ('1.5', '0.75', '0'), ('100 %', '50 %', '0 %'))
+    """
+    return f"{top:,.10g}{unit}", f"{top / 2:,.10g}{unit}", f"0{unit}"
 
 
 def columns(stacks: Sequence[Sequence[tuple[str, float]]], texts: Sequence[str], top: float) -> tuple[Column, ...]:

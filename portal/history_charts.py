@@ -8,7 +8,7 @@ from datetime import datetime
 from analysis.efficiency import EfficiencyClass
 from analysis.history.sums import Step
 from analysis.thresholds import LIMITS
-from portal.charts import HEIGHT, Chart, columns, line, nice_top
+from portal.charts import HEIGHT, Chart, columns, line, nice_top, scale
 from reports.layout import CLASS_NAMES
 from reports.numbers import counted, hours
 
@@ -42,7 +42,7 @@ def _classes(steps: Sequence[Step], names: Sequence[str]) -> Chart:
         key="classes",
         title="GPU-hours by class",
         summary=f"Stacked columns: {hours(sum(totals))} GPU-hours in all, by class of their jobs.",
-        top_label=f"{top:,.10g} GPU-hours",
+        scale=scale(top),
         head=("", "Jobs", *(f"{CLASS_NAMES[name]}, GPU-hours" for name in order)),
         rows=tuple(
             (label, f"{row.jobs:,}", *(hours(row.hours_by_class.get(name, 0.0)) for name in order))
@@ -78,7 +78,7 @@ def _median_use(steps: Sequence[Step], names: Sequence[str]) -> Chart:
         title="Median GPU use",
         summary="Line: the mean GPU use of the middle job, with the class boundaries at "
         + ", ".join(f"{bound:.0f} %" for bound in bounds),
-        top_label="100 %",
+        scale=scale(100.0, " %"),
         head=("", "Median GPU use", "Jobs"),
         rows=tuple((name, text, f"{row.jobs:,}") for name, text, row in zip(names, said, steps, strict=True)),
         columns=columns([[] for _ in steps], texts, 100.0),
@@ -101,7 +101,7 @@ def _waste(steps: Sequence[Step], names: Sequence[str]) -> Chart:
         key="waste",
         title="Wasted GPU-hours (estimate)",
         summary=f"Columns: {hours(sum(row.wasted_gpu_hours for row in steps))} GPU-hours wasted in all.",
-        top_label=f"{top:,.10g} GPU-hours",
+        scale=scale(top),
         head=("", "Wasted, GPU-hours", "Used, GPU-hours"),
         rows=tuple(
             (name, hours(row.wasted_gpu_hours), hours(total))

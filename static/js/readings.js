@@ -46,7 +46,7 @@ function bind(figure) {
   const mark = made("div", "mark", plot);
   const said = made("p", "reading", figure);
   const place = { column: 0, row: 0 };
-  (figure.querySelector(".axis.ends") ?? plot).after(said);
+  (figure.querySelector(".frame") ?? plot).after(said);
   mark.hidden = true;
   said.setAttribute("aria-live", "polite");
   const shown = plot.querySelector("[alt], [aria-label]");

@@ -215,3 +215,17 @@ def test_a_chart_of_the_history_is_read_step_by_step_and_without_scripts_by_its_
     page.goto("/history/?days=365")
     assert page.locator(".column > title").count() > 52
     plain.close()
+
+
+def test_a_figure_that_came_into_the_page_later_is_read_too(figures) -> None:
+    figures.evaluate("""() => {
+      const first = document.querySelector("[data-readings]"), later = first.cloneNode(true);
+      delete later.dataset.bound;
+      for (const made of later.querySelectorAll(".mark, .reading")) made.remove();
+      first.before(later);
+      later.dispatchEvent(new CustomEvent("htmx:load", {bubbles: true}));
+    }""")
+    figures.locator("[data-plot]").first.focus()
+    figures.keyboard.press("Home")
+    assert figures.locator(".reading").count() == 4
+    assert figures.locator(".reading").first.inner_text() == "0:00:00: 22.0 %, single GPUs 0.0 to 88.0 %"
