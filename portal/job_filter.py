@@ -9,7 +9,7 @@ from operator import or_
 from typing import Any
 
 from django import forms
-from django.core.validators import RegexValidator
+from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
@@ -25,6 +25,8 @@ from reports.wording import TITLES
 
 ANY = ("", "Any")
 DATE = {"type": "date"}
+# A day before or after these has no midnight in some zone.
+SENSIBLE = [MinValueValidator(date(1970, 1, 2)), MaxValueValidator(date(9999, 12, 29))]
 ARRAY = RegexValidator(r"^[^/]{1,64}/[0-9]{1,16}$")
 
 
@@ -43,8 +45,10 @@ class JobFilter(forms.Form):
         choices=[ANY, *((name.value, CLASS_NAMES[name.value]) for name in EfficiencyClass)],
     )
     finding = forms.ChoiceField(required=False, choices=[ANY, *((code.value, title) for code, title in TITLES.items())])
-    since = forms.DateField(required=False, label="Ended from", widget=forms.DateInput(attrs=DATE))
-    until = forms.DateField(required=False, label="Ended until", widget=forms.DateInput(attrs=DATE))
+    since = forms.DateField(required=False, label="Ended from", validators=SENSIBLE, widget=forms.DateInput(attrs=DATE))
+    until = forms.DateField(
+        required=False, label="Ended until", validators=SENSIBLE, widget=forms.DateInput(attrs=DATE)
+    )
     sort = forms.ChoiceField(required=False, choices=[(name, sort.label) for name, sort in SORTS.items()])
     array = forms.CharField(required=False, validators=[ARRAY], widget=forms.HiddenInput)
 

@@ -1,4 +1,4 @@
-"""Middleware: pages tell times in the reader's zone, the one chosen in the settings or else the browser's own."""
+"""Middleware: how a reader's pages look, as chosen in the settings or else as the browser says."""
 
 from __future__ import annotations
 
@@ -21,26 +21,30 @@ def zone_names() -> frozenset[str]:
     return frozenset({"UTC", *(name for name in available_timezones() if "/" in name)})
 
 
-class ReaderZone:
-    """Within a request the current zone of Django is the reader's; without one it is TIME_ZONE."""
+class Reader:
+    """Within a request Django's current zone is the reader's, TIME_ZONE without one; `request.theme` is the chosen one.
+
+    Error pages take it from there: the person cannot be asked for once the database is away.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
+        request.theme = _chosen(request, "theme")
         with timezone.override(reader_zone(request)):
             return self.get_response(request)
 
 
 def reader_zone(request: HttpRequest) -> tzinfo | None:
     """The chosen zone before the browser's; None where neither names one that exists."""
-    names = (_chosen(request), request.COOKIES.get(COOKIE, ""))
+    names = (_chosen(request, "time_zone"), request.COOKIES.get(COOKIE, ""))
     return next((ZoneInfo(name) for name in names if name in zone_names()), None)
 
 
-def _chosen(request: HttpRequest) -> str:
-    """The zone in the person's settings. With the database away there is none: the page itself says what is wrong."""
+def _chosen(request: HttpRequest, name: str) -> str:
+    """What the person chose. With the database away that is nothing: the page itself says what is wrong."""
     try:
-        return getattr(request.user, "time_zone", "")
+        return getattr(request.user, name, "")
     except OperationalError:
         return ""

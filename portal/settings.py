@@ -54,7 +54,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "portal.reader.ReaderZone",
+    "portal.reader.Reader",
     "portal.outages.OutagePage",
 ]
 ROOT_URLCONF = "portal.urls"

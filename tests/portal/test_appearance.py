@@ -22,7 +22,7 @@ def test_a_chosen_theme_is_on_every_page_and_each_device_decides_without_one(cas
     assert b"data-theme" not in client.get("/").content
     answer = client.post(PAGE, {"theme": "dark", "time_zone": ""}, follow=True)
     assert b"Saved." in answer.content
-    for path in ("/", PAGE, "/about/"):
+    for path in ("/", PAGE, "/about/", "/nothing/"):
         assert b'<html lang="en" data-theme="dark">' in client.get(path).content
     assert b"data-theme" not in cast("bob").get("/").content
     client.post(PAGE, {"theme": "", "time_zone": ""})

@@ -88,3 +88,38 @@ def test_mail_goes_to_files_until_a_server_is_named(tmp_path: Path) -> None:
         "reports.services.mail_files.FileBackend http://127.0.0.1:8000 Kaiku <kaiku@127.0.0.1> False\n",
         "reports.emails.SmtpBackend https://kaiku.example Kaiku <kaiku@kaiku.example> True\n",
     ]
+
+
+TRANSPORT = """
+import os
+os.environ["DJANGO_SETTINGS_MODULE"] = "portal.settings"
+import django; django.setup()
+from django.core.management import call_command
+from django.test import Client
+call_command("migrate", verbosity=0)
+call_command("check", deploy=True, fail_level="WARNING", verbosity=0)
+from jobs.models import User
+User.objects.create_user("alice", password="a password of hers")
+plain = Client().get("/about/", headers={"host": "kaiku.example"})
+print(plain.status_code, plain["Location"])
+client = Client(headers={"host": "kaiku.example"})
+answer = client.post("/sign-in/", {"username": "alice", "password": "a password of hers"}, secure=True)
+page = client.get("/settings/", secure=True)
+print(page.status_code, page["Strict-Transport-Security"], page["X-Content-Type-Options"], page["Referrer-Policy"])
+for name in ("sessionid", "csrftoken"):
+    cookie = client.cookies[name]
+    print(name, cookie["secure"], bool(cookie["httponly"]), cookie["samesite"])
+"""
+
+
+def test_a_server_speaks_https_alone_and_so_do_its_cookies(tmp_path: Path) -> None:
+    """Django's own check for deployments has nothing to say either."""
+    site = {"KAIKU_VAR_DIR": str(tmp_path), "HTTPS": "1", "ALLOWED_HOSTS": "kaiku.example", "SECRET_KEY": "Kq7-vb" * 10}
+    said = started(TRANSPORT, **site)
+    assert said.stdout.splitlines() == [
+        "System check identified no issues (0 silenced).",
+        "301 https://kaiku.example/about/",
+        "200 max-age=31536000; includeSubDomains; preload nosniff same-origin",
+        "sessionid True True Lax",
+        "csrftoken True False Lax",
+    ], said.stderr
