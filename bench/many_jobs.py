@@ -80,6 +80,9 @@ def load(jobs: int, now: datetime) -> None:
             for definition in indexes:
                 cursor.execute(definition)
     with connection.cursor() as cursor:
+        name = connection.ops.quote_name(connection.settings_dict["NAME"])
+        for setting in ("jit = off", "random_page_cost = 1.1"):  # as README says
+            cursor.execute(f"ALTER DATABASE {name} SET {setting}")
         cursor.execute(f"VACUUM ANALYZE {', '.join(TABLES)}, jobs_user, jobs_project, jobs_membership")
 
 

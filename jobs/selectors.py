@@ -47,6 +47,11 @@ class Reach:
         own, led = Q(**{f"{table}user": self.user_id}), Q(**{f"{table}project__in": self.led})
         return (own & ~led, led) if self.led else (own,)
 
+    def sorted_parts(self, table: str = "") -> tuple[Q, ...]:
+        """Every visible job in parts that an index has in their order; own ones in led projects stand in two."""
+        led = (Q(**{f"{table}project": project}) for project in self.led)
+        return (Q(**{f"{table}user": self.user_id}), *led)
+
     def of_project(self, project: int, table: str = "") -> Q:
         """What is visible of one project."""
         whole = Q(**{f"{table}project": project})
@@ -68,6 +73,21 @@ def jobs_within(reach: Reach) -> QuerySet[Job]:
     return Job.objects.filter(reach.all).select_related("user", "project")
 
 
+@dataclass(frozen=True)
+class LatestFirst:
+    """The visible jobs as a paginator asks for them: how many there are, and a stretch of them, the latest first."""
+
+    reach: Reach
+    ordered = True
+
+    def count(self) -> int:
+        return sum(Job.objects.filter(part).count() for part in self.reach.parts())
+
+    def __getitem__(self, stretch: slice) -> QuerySet[Job]:
+        jobs = jobs_within(self.reach).filter(pk__in=_latest_keys(self.reach, max(stretch.stop, 1)))
+        return jobs.select_related("efficiency").order_by("-ended_at", "-pk")[stretch]
+
+
 def reached_projects(reach: Reach) -> QuerySet[Project]:
     """The projects that have a visible job, and those that this person leads, by name."""
     has_own = Exists(Job.objects.filter(user=reach.user_id, project=OuterRef("pk")))
@@ -76,10 +96,14 @@ def reached_projects(reach: Reach) -> QuerySet[Project]:
 
 def latest_partitions(reach: Reach) -> set[tuple[str, str]]:
     """(Cluster, partition) of the latest visible jobs, of each led project and one's own."""
-    newest = Job.objects.order_by("-ended_at", "-pk")
-    parts = (reach.own, *(Q(project=led) for led in reach.led))
-    latest = Job.objects.filter(pk__in=keys_of_any(newest.filter(part)[:LATEST_MAX] for part in parts))
+    latest = Job.objects.filter(pk__in=_latest_keys(reach, LATEST_MAX))
     return set(latest.values_list("cluster", "partition").distinct())
+
+
+def _latest_keys(reach: Reach, limit: int) -> RawSQL:
+    """The latest so many jobs of each led project, and of one's own."""
+    newest = Job.objects.order_by("-ended_at", "-pk")
+    return keys_of_any(newest.filter(part)[:limit] for part in reach.sorted_parts())
 
 
 def keys_of_any(jobs: Iterable[QuerySet[Job]]) -> RawSQL:

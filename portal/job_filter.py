@@ -92,11 +92,8 @@ class JobFilter(forms.Form):
         return (self.reach.of_project(self._project, table),) if self._project else self.reach.parts(table)
 
     def sorted_parts(self, table: str) -> Sequence[Q]:
-        """The same in parts that an index of `table` has in their order; those of a PI's own projects may overlap."""
-        if self._project:
-            return (self.reach.of_project(self._project, table),)
-        led = (Q(**{f"{table}project": project}) for project in self.reach.led)
-        return (Q(**{f"{table}user": self.reach.user_id}), *led)
+        """The same in parts that an index of `table` has in their order; they may overlap."""
+        return (self.reach.of_project(self._project, table),) if self._project else self.reach.sorted_parts(table)
 
     @property
     def _project(self) -> int | None:

@@ -57,11 +57,12 @@ def job_page(form: JobFilter, address: QueryDict) -> JobPage:
         shown.reverse()
     chosen = chosen_address(address)
     has_previous, has_next = (has_more, True) if is_backward else (after is not None, has_more)
+    runs = _runs(form, [place.pk for place in shown])
     return JobPage(
-        runs=_runs(form, [place.pk for place in shown]),
+        runs=runs,
         previous=_turned(chosen, before=shown[0]) if shown and has_previous else "",
         next=_turned(chosen, after=shown[-1]) if shown and has_next else "",
-        count=_count(form),
+        count=_count(form) if has_previous or has_next else sum(run.tasks.count if run.tasks else 1 for run in runs),
     )
 
 

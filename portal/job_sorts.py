@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from django.db.models import F, Q
@@ -70,7 +70,7 @@ class Sort:
             return Place(None, int(key))
         try:
             return Place(_instant(written) if self.is_time else _number(written), int(key))
-        except ValueError:
+        except (ValueError, OverflowError):
             return None
 
 
@@ -95,7 +95,7 @@ def _instant(text: str) -> datetime:
     instant = datetime.fromisoformat(text)
     if instant.tzinfo is None:
         raise ValueError("a time without a zone")
-    return instant
+    return instant.astimezone(UTC)
 
 
 def _number(text: str) -> float:

@@ -13,7 +13,7 @@ from rest_framework.throttling import BaseThrottle
 from rest_framework.views import APIView
 
 from jobs.models import Job
-from jobs.selectors import record_of, visible_jobs
+from jobs.selectors import LatestFirst, reach_of, record_of
 from metrics.selectors import gpu_rows
 from portal.access import open_report, open_run
 from portal.api.throttles import Downloads
@@ -26,11 +26,8 @@ EFFICIENCY_IN_LISTS = ("efficiency_class", "avg_gpu_util", "coverage_fraction", 
 class Jobs(ListAPIView):
     """`GET /api/v1/jobs/`: the record and the class of each run, newest first."""
 
-    def get_queryset(self):
-        return visible_jobs(self.request.user).select_related("efficiency").order_by("-ended_at", "-pk")
-
     def list(self, request: Request) -> Response:
-        page = self.paginate_queryset(self.get_queryset())
+        page = self.paginate_queryset(LatestFirst(reach_of(request.user)))
         return self.get_paginated_response([_listed(run) for run in page])
 
 

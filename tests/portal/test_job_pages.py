@@ -123,7 +123,20 @@ def test_a_pi_sees_own_runs_and_those_of_several_projects_merged_into_one_order(
     assert sorted(only) == [job_id for job_id in visible if job_id % 3 == 2]
 
 
-@pytest.mark.parametrize("place", ["after=x", "after=~", "after=1~2~3", "before=nan~3", "after=2026-01-01~3", "page=9"])
+@pytest.mark.parametrize(
+    "place",
+    [
+        "after=x",
+        "after=~",
+        "after=1~2~3",
+        "before=nan~3",
+        "after=0001-01-01T00:00:00%2B14:00~3",
+        "since=0001-01-01&until=9999-12-31",
+        "array=x",
+        "after=2026-01-01~3",
+        "page=9",
+    ],
+)
 def test_a_place_that_makes_no_sense_is_the_first_page(many, place: str) -> None:
     assert ids([many.get(f"/jobs/?{place}").context["page"].runs]) == ids(walk(many, ""))[:25]
 
