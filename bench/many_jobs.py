@@ -8,6 +8,7 @@ two fifths of them, `pi` leads one of 4,000 without a job of their own, `member`
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -37,6 +38,13 @@ CODES_BY_CLASS = {
     "UNKNOWN": ((), ("walltime_overrequest",)),
 }
 ADVISED = {"overscaling": "overscaling", "idle_gpus": "active_gpus", "no_gpu_use": "no_gpu_use"}
+# The numbers that any of those codes is ranked by.
+EVIDENCE = json.dumps(
+    {
+        **{"gpus": GPUS, "idle_gpus": 6, "active_gpus": 2, "idle_fraction": 0.4, "busy_percent": 60.0},
+        **{"avg_util_percent": 30.0, "gpu_util_percent": 30.0, "mean_util_percent": 50.0, "highest_util_percent": 90.0},
+    }
+)
 TABLES = {
     "jobs_job": (
         "id cluster job_id attempt array_job_id array_task_id user_id project_id job_name partition qos state exit_code"
@@ -201,6 +209,6 @@ def _rows(work: Work, place: int, dice: np.random.Generator) -> tuple[list[Any],
         *(owner, project, started, ended, saved, code_list(codes), "short" if run_s < 300 else "", "bench"),
         *(1, 1, 1, ended),
     )
-    found = [(pk, position, code, 0.8, "{}") for position, code in enumerate(codes)]
+    found = [(pk, position, code, 0.8, EVIDENCE) for position, code in enumerate(codes)]
     advised = [(pk, 0, "gpus", basis, 2, "{}", "{}", "[]") for basis in advice[:1]]
     return [job], [judgement], found, advised
