@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 
@@ -55,11 +56,15 @@ def worker(environment: dict[str, str], name: str, *more: str) -> Iterator[subpr
     command = [sys.executable, "-m", "celery", "-A", "portal", "worker", "--concurrency", "1", "-n", name, *more]
     log = Path(environment["KAIKU_VAR_DIR"]) / f"{name}.log"
     with log.open("w") as output:
-        process = subprocess.Popen(command, env=environment, stdout=output, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(
+            command, env=environment, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+        )
         try:
             yield process
         finally:
-            process.kill()
+            # Its beat is a process of its own, which would go on for ever.
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
             process.wait()
 
 
