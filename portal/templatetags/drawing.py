@@ -1,0 +1,48 @@
+"""Columns and tables of charts as markup: a year has thousands of numbers, and a template takes ten times as long."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from django import template
+from django.utils.html import escape
+from django.utils.safestring import SafeString, mark_safe
+
+from portal.charts import HEIGHT, Column
+
+register = template.Library()
+
+
+@register.filter
+def drawn(columns: Iterable[Column]) -> SafeString:
+    """Each column as a group: what is read there, the place that is pointed at, and its parts.
+
+    >>> drawn([Column(0.0, 10.0, (), "a < b")])
+    '<g class="column"><title>a &lt; b</title><rect class="hit" x="0.0" y="0" width="10.0" height="200"/></g>'
+    """
+    return mark_safe("".join(map(_column, columns)))  # noqa: S308 (numbers of ours; every text is escaped)
+
+
+def _column(column: Column) -> str:
+    parts = "".join(
+        f'<rect class="c-{escape(part.css_class)}" x="{part.x}" y="{part.y}"'
+        f' width="{part.width}" height="{part.height}"/>'
+        for part in column.parts
+    )
+    place = f'<rect class="hit" x="{column.x}" y="0" width="{column.width}" height="{HEIGHT:.0f}"/>'
+    return f'<g class="column"><title>{escape(column.text)}</title>{place}{parts}</g>'
+
+
+@register.filter
+def table_rows(rows: Iterable[Sequence[object]]) -> SafeString:
+    """The rows of a table whose first cell names the row and whose others are numbers.
+
+    >>> table_rows([("Mon", 1, "<2")])
+    '<tr><th scope="row">Mon</th><td class="number">1</td><td class="number">&lt;2</td></tr>'
+    """
+    return mark_safe("".join(map(_row, rows)))  # noqa: S308 (every cell is escaped)
+
+
+def _row(cells: Sequence[object]) -> str:
+    numbers = "".join(f'<td class="number">{escape(cell)}</td>' for cell in cells[1:])
+    return f'<tr><th scope="row">{escape(cells[0])}</th>{numbers}</tr>'
