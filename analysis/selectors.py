@@ -109,7 +109,7 @@ def comparable_runs(job: Job) -> tuple[ComparableRun, ...]:
         ended_at__lt=job.ended_at,
         gpus_allocated__gt=0,
         walltime_used_s__gt=0,
-    ).order_by("-ended_at")
+    ).order_by("-ended_at", "-pk")
     last = runs.values_list("gpus_allocated", "walltime_used_s")[:COMPARABLE_MAX]
     return tuple(ComparableRun(gpus, elapsed_s) for gpus, elapsed_s in last)
 

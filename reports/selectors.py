@@ -25,7 +25,7 @@ OPEN_STATES = (Delivery.State.PENDING.value, Delivery.State.SENDING.value)
 def due_efficiencies() -> QuerySet[JobEfficiency]:
     """Judgements newer than the report that was made of them."""
     is_current = Q(job__report__efficiency_revision=F("revision"))
-    return JobEfficiency.objects.filter(Q(job__report__isnull=True) | ~is_current).order_by("analysed_at")
+    return JobEfficiency.objects.filter(Q(job__report__isnull=True) | ~is_current).order_by("analysed_at", "pk")
 
 
 def report_row(job: Job) -> Report | None:
@@ -97,7 +97,7 @@ def earlier_run(column: str) -> Subquery:
         .exclude(efficiency_class=EfficiencyClass.UNKNOWN.value)
         .annotate(array=Coalesce("job__array_job_id", 0))
         .exclude(array=Coalesce(OuterRef("job__array_job_id"), -1))
-        .order_by("-job__ended_at")
+        .order_by("-job__ended_at", "-pk")
         .values(column)[:1]
     )
 

@@ -5,7 +5,8 @@ import os
 import shutil
 import tempfile
 
-if "KAIKU_VAR_DIR" not in os.environ:
+# Each process of a suite that is spread over several has its own; it would else inherit the first one's.
+if "KAIKU_VAR_DIR" not in os.environ or "PYTEST_XDIST_WORKER" in os.environ:
     os.environ["KAIKU_VAR_DIR"] = tempfile.mkdtemp(prefix="kaiku-tests-")
     atexit.register(shutil.rmtree, os.environ["KAIKU_VAR_DIR"], ignore_errors=True)
 os.environ.setdefault("SECRET_KEY", "only for tests")

@@ -171,7 +171,7 @@ def costly_causes_in(part: Q, period: Period, limit: int) -> list[CostlyCause]:
     """What cost most in the counted runs of a period whose request fits: one query. The others have advice."""
     runs = judged(part, period.start, period.end)
     fitting = runs.filter(uncounted_reason="", saved_gpu_hours__isnull=True, gpu_hours__isnull=False)
-    rows = FindingRow.objects.filter(position=0, efficiency__in=fitting).order_by("-efficiency__ended_at")
+    rows = FindingRow.objects.filter(position=0, efficiency__in=fitting).order_by("-efficiency__ended_at", "-pk")
     latest = rows.values("code", "confidence", "evidence", "efficiency__gpu_hours", "efficiency__job_id")
     return costly_causes(
         (
@@ -197,7 +197,7 @@ def followed_in(part: Q, periods: Sequence[Period]) -> list[Followed]:
     gpus_advice = RecommendationRow.objects.filter(efficiency__job=OuterRef("pk"), kind="gpus")
     advised = Subquery(gpus_advice.values("recommended_gpus")[:1])
     columns = ("user_id", "project_id", "cluster", "script_key", "ended_at", "gpus_allocated")
-    rows = keyed.annotate(hours=F("efficiency__gpu_hours"), advised=advised).order_by("-ended_at")
+    rows = keyed.annotate(hours=F("efficiency__gpu_hours"), advised=advised).order_by("-ended_at", "-pk")
     latest = [WorkRun(row[:4], *row[4:]) for row in rows.values_list(*columns, "hours", "advised")[:FOLLOW_RUNS_MAX]]
     return [followed([run for run in latest if run.ended_at < period.end], period.start) for period in periods]
 

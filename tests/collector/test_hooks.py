@@ -164,6 +164,8 @@ def test_a_job_is_sampled_from_its_prolog_to_its_epilog(node: Node) -> None:
 
 def test_the_sampling_process_is_nobodys_child_and_last_in_line(node: Node) -> None:
     node.hook("prolog")
+    # The process that starts it ends at once.
+    wait_until(lambda: len(node.samplers()) == 1, "not one sampling process")
     (pid,) = node.samplers()
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     nice, session, parent = int(fields[16]), int(fields[3]), int(fields[1])

@@ -25,7 +25,7 @@ from reports.models import Delivery, Report
 from tests.parts import missing
 from tests.payloads import job_record, node_payload
 
-pytestmark = [pytest.mark.celery, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.celery, pytest.mark.xdist_group("redis"), pytest.mark.django_db(transaction=True)]
 
 PATIENCE_S = 90
 REDIS_URL = os.environ.get("TEST_REDIS_URL", "redis://127.0.0.1:6379/15")

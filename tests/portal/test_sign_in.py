@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 
+import pytest
 import redis
 from django.core.cache import cache
 from django.test import Client
@@ -79,6 +80,7 @@ def test_behind_a_proxy_the_address_it_adds_counts_and_not_one_that_a_browser_ma
     assert post("192.0.2.1, 192.0.2.2") == 200
 
 
+@pytest.mark.xdist_group("redis")
 def test_attempts_are_counted_in_a_real_redis_for_all_processes(cast, settings) -> None:
     url = os.environ.get("TEST_REDIS_URL", "redis://127.0.0.1:6379/15")
     try:
