@@ -75,7 +75,7 @@ def kind_of(label: str) -> Kind:
 
 def run_columns(labels: Sequence[str], **numbers: Floats) -> RunColumns:
     """Columns from the label of each run and its numbers."""
-    places: dict[str, int] = {}
-    kind = np.fromiter((places.setdefault(label, len(places)) for label in labels), np.int64, len(labels))
+    places = {label: place for place, label in enumerate(dict.fromkeys(labels))}
+    kind = np.fromiter(map(places.__getitem__, labels), np.int64, len(labels))
     user = numbers.pop("user").astype(np.int64)
     return RunColumns(tuple(map(kind_of, places)), kind, user, **numbers)
