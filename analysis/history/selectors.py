@@ -37,6 +37,7 @@ from analysis.history.overview import Followed, WorkRun, followed
 from analysis.history.periods import Period
 from analysis.history.sums import UserSums, sums_by_user, trend_period
 from analysis.models import FindingRow, JobEfficiency, RecommendationRow
+from analysis.thresholds import RULES_VERSION
 from jobs.models import Job, Project, User
 
 FOLLOW_DAYS = 180
@@ -168,8 +169,11 @@ def best_advice(part: Q, period: Period, limit: int) -> list[BestAdvice]:
 
 
 def costly_causes_in(part: Q, period: Period, limit: int) -> list[CostlyCause]:
-    """What cost most in the counted runs of a period whose request fits: one query. The others have advice."""
-    runs = judged(part, period.start, period.end)
+    """What cost most in the counted runs of a period whose request fits: one query. The others have advice.
+
+    Only what the present rules found is ranked: the evidence of earlier ones may hold other numbers.
+    """
+    runs = judged(part, period.start, period.end).filter(rules_version=RULES_VERSION)
     fitting = runs.filter(uncounted_reason="", saved_gpu_hours__isnull=True, gpu_hours__isnull=False)
     rows = FindingRow.objects.filter(position=0, efficiency__in=fitting).order_by("-efficiency__ended_at", "-pk")
     latest = rows.values("code", "confidence", "evidence", "efficiency__gpu_hours", "efficiency__job_id")

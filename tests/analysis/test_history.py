@@ -22,7 +22,7 @@ from analysis.history.periods import Period, last_days, month, month_before
 from analysis.history.selectors import best_advice, costly_causes_in, followed_in, runs_and_trend, runs_of
 from analysis.history.sums import frequent_findings, overview_of, steps_of, trend_of, use_by_weekday
 from analysis.history.trend import median_of_counts
-from analysis.models import JobEfficiency
+from analysis.models import FindingRow, JobEfficiency
 from jobs.models import Job
 from jobs.services import record_job
 from metrics.services import record_node_summary
@@ -130,6 +130,9 @@ def test_causes_cost_most_where_no_request_is_to_change(runs) -> None:
     assert (cause.code, cause.jobs, cause.lost_gpu_hours) == (FindingCode.NO_GPU_USE, 1, pytest.approx(8.0))
     assert cause.latest_pk == Job.objects.get(job_id=4).pk
     assert costly_causes_in(Q(), last_days(NOW, 30), 3) == []
+    FindingRow.objects.update(evidence={})
+    JobEfficiency.objects.update(rules_version="0.1")
+    assert costly_causes_in(Q(), last_days(NOW, 90), 3) == [], "what earlier rules found waits to be judged again"
 
 
 def test_a_run_counts_under_its_first_cause_and_what_costs_nothing_is_left_out() -> None:

@@ -321,7 +321,7 @@ def test_a_prolog_that_runs_twice_starts_one_sampling_process(node: Node) -> Non
     node.hook("prolog")
     checkpoint(node)
     node.hook("prolog", SLURM_JOB_ID="9", SLURM_JOB_GPUS="4")
-    assert len(node.samplers()) == 2
+    wait_until(lambda: len(node.samplers()) == 2, "not two sampling processes")
     assert node.jobs() == ["7.0", "9.0"]
 
 

@@ -89,6 +89,7 @@ def test_a_counter_that_is_away_stops_nobody(cast, settings) -> None:
     assert statuses(client, JOBS, 3) + statuses(client, "/jobs.csv", 3) == [200] * 6
 
 
+@pytest.mark.xdist_group("redis")
 def test_calls_are_counted_in_a_real_redis_for_all_processes_and_forgotten(cast, settings) -> None:
     url = os.environ.get("TEST_REDIS_URL", "redis://127.0.0.1:6379/15")
     try:
