@@ -1,4 +1,4 @@
-"""Reading jobs; `visible_jobs` is the only door to anyone's job data."""
+"""Reading jobs; a `Reach` and the `visible_jobs` within it are the only door to anyone's job data."""
 
 from __future__ import annotations
 

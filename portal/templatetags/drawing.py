@@ -8,7 +8,7 @@ from django import template
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
-from portal.charts import HEIGHT, Column
+from portal.charts.columns import HEIGHT, Column
 
 register = template.Library()
 

@@ -8,7 +8,7 @@ from django import template
 
 from analysis.history.overview import ClassShare
 from analysis.models import Feedback
-from portal.charts import Rect
+from portal.charts.columns import Rect
 from reports import numbers
 
 register = template.Library()

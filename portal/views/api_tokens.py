@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from jobs.accounts.services import revoke_api_token
 from jobs.selectors import own_api_tokens
 from portal.api_tokens import issue_token
-from portal.settings_forms import TokenForm
+from portal.forms.settings import TokenForm
 
 
 @never_cache

@@ -9,7 +9,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from jobs.accounts.services import save_appearance
-from portal.settings_forms import AppearanceForm
+from portal.forms.settings import AppearanceForm
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

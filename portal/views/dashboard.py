@@ -14,9 +14,9 @@ from analysis.history.periods import last_days, month, month_before
 from analysis.history.selectors import best_advice, costly_causes_in, followed_in, runs_and_trend
 from analysis.history.sums import overview_of, steps_of, trend_of, trend_period
 from jobs.selectors import Reach, jobs_within, reach_of
-from portal.advice_list import advice_list
-from portal.history_charts import charts
+from portal.charts.history import charts
 from portal.links import job_url
+from portal.parts.advice_list import advice_list
 
 LATEST, ADVICE_MAX, ADVICE_DAYS = 5, 3, 30
 CHARTS = 2

@@ -16,7 +16,7 @@ from education.models import Lesson
 from education.selectors import lesson_content, newest_version, version_content
 from education.services.editing import EditConflict, save_lesson
 from portal.access import lesson_of, staff_only
-from portal.lesson_forms import LessonForm, LinkForms, LinkFormSet, filled_forms, sent_content
+from portal.forms.lesson import LessonForm, LinkForms, LinkFormSet, filled_forms, sent_content
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

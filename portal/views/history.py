@@ -11,8 +11,8 @@ from django.views.decorators.http import require_GET
 from analysis.history.selectors import runs_and_trend
 from analysis.history.sums import use_by_weekday
 from jobs.selectors import reach_of
-from portal.over_time import asked_period, over_time
-from portal.week_grid import week_grid
+from portal.charts.week_grid import week_grid
+from portal.parts.over_time import asked_period, over_time
 
 
 @require_GET

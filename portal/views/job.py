@@ -19,10 +19,10 @@ from jobs.models import Job, User
 from jobs.selectors import led_projects, openings_of, shares_of, visible_jobs
 from metrics.selectors import gpu_rows, host_rows
 from portal.access import open_report, open_run, openable_jobs
-from portal.job_forms import ShareForm
+from portal.charts.pictures import drawn_as, sources
+from portal.forms.job import ShareForm
 from portal.links import figure_url, report_url
-from portal.pictures import drawn_as, sources
-from portal.same_work import same_work
+from portal.parts.same_work import same_work
 from reports.layout import layout
 from reports.lessons import with_lessons
 from reports.selectors import report_row, report_value

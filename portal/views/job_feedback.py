@@ -13,7 +13,7 @@ from analysis.models import Feedback
 from analysis.selectors import judgement_of
 from analysis.services import give_feedback, withdraw_feedback
 from portal.access import visible_run
-from portal.job_forms import RIGHT, WITHDRAW, FeedbackForm
+from portal.forms.job import RIGHT, WITHDRAW, FeedbackForm
 from portal.links import job_url
 
 

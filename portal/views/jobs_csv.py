@@ -10,7 +10,7 @@ from django.http import HttpRequest, StreamingHttpResponse
 from django.views.decorators.http import require_GET
 
 from jobs.selectors import reach_of
-from portal.job_filter import JobFilter
+from portal.job_list.filter import JobFilter
 from portal.limits import DOWNLOADS, limited
 
 COLUMNS = {

@@ -11,7 +11,7 @@ from education.lesson import DEFAULT_LANGUAGE
 from education.selectors import lessons_for_staff
 from education.services.editing import start_translation
 from portal.access import lesson_of, staff_only
-from portal.lesson_forms import TranslationForm
+from portal.forms.lesson import TranslationForm
 
 
 @require_GET

@@ -9,7 +9,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from jobs.selectors import own_projects
-from portal.forms import MailForm
+from portal.forms.mail import MailForm
 from reports.selectors import delivery_choices
 from reports.services.preferences import save_choices
 

@@ -8,8 +8,8 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from jobs.selectors import reach_of
-from portal.job_filter import JobFilter
-from portal.job_pages import chosen_address, job_page
+from portal.job_list.filter import JobFilter
+from portal.job_list.pages import chosen_address, job_page
 
 
 @require_GET

@@ -11,8 +11,8 @@ from django.views.decorators.http import require_GET
 from analysis.history.selectors import members_of, runs_and_trend
 from jobs.selectors import allocations_of, reach_of
 from portal.access import membership_of
-from portal.allocation_line import allocation_line
-from portal.over_time import asked_period, over_time
+from portal.parts.allocation_line import allocation_line
+from portal.parts.over_time import asked_period, over_time
 
 
 @require_GET

@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from jobs.selectors import allocations_of, own_memberships
-from portal.allocation_line import allocation_line
+from portal.parts.allocation_line import allocation_line
 
 
 @require_GET

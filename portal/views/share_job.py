@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST
 
 from jobs.services import end_shares, share_job
 from portal.access import own_run
-from portal.job_forms import ShareForm
+from portal.forms.job import ShareForm
 from portal.links import job_url
 
 

@@ -9,8 +9,8 @@ import pytest
 from django.test import Client
 
 from jobs.models import User
+from portal.forms.settings import zone_choices
 from portal.reader import zone_names
-from portal.settings_forms import zone_choices
 
 PAGE = "/settings/appearance/"
 TOKENS = Path(__file__).resolve().parents[2] / "static/css/tokens.css"

@@ -209,7 +209,7 @@ def test_a_database_that_is_away_is_a_page_that_says_so(cast, monkeypatch: pytes
     def away(*_: object) -> None:
         raise OperationalError("connection refused")
 
-    monkeypatch.setattr("portal.over_time.overview_of", away)
+    monkeypatch.setattr("portal.parts.over_time.overview_of", away)
     answer = cast("alice").get("/history/")
     assert (answer.status_code, answer["Retry-After"]) == (503, "30")
     assert "connection refused" not in answer.content.decode()

@@ -12,8 +12,8 @@ from django.test.utils import CaptureQueriesContext
 from analysis.efficiency import EfficiencyClass
 from analysis.models import JobEfficiency
 from jobs.models import Job, Membership, Project, User
-from portal import job_pages
-from portal.job_sorts import SORTS, Place
+from portal.job_list import pages as job_pages
+from portal.job_list.sorts import SORTS, Place
 from tests.roles import set_role
 
 NOW = datetime(2026, 11, 20, 12, 30, tzinfo=UTC)

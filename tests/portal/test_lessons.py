@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from education.models import Lesson, LessonLink
 from education.selectors import lesson_content, lesson_row
 from education.services.seeding import store_seeds
-from portal.lesson_forms import filled_forms
+from portal.forms.lesson import filled_forms
 from reports.models import Report
 
 EDIT = "/lessons/parallelism_mismatch/en/"

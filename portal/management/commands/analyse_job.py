@@ -11,7 +11,7 @@ from analysis.models import JobEfficiency
 from analysis.selectors import would_change
 from analysis.services import analyse_due, analyse_job
 from jobs.models import Job
-from portal.runs import named_run
+from portal.parts.runs import named_run
 from reports.services.publishing import publish_due
 
 BATCH_SIZE = 500

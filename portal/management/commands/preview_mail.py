@@ -11,7 +11,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from jobs.records import printable
-from portal.runs import named_run
+from portal.parts.runs import named_run
 from reports.emails import Letter
 from reports.models import Report
 from reports.selectors import delivery_choices, told_reports

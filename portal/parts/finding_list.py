@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from analysis.findings import FindingCode
 from analysis.history.periods import Period
 from analysis.history.sums import FrequentFinding
-from portal.charts import Column, columns
-from portal.history_charts import step_name
+from portal.charts.columns import Column, columns
+from portal.charts.history import step_name
 from reports.numbers import counted
 from reports.wording import TITLES
 

@@ -19,7 +19,7 @@ from jobs.hardware import CLUSTERS
 from jobs.models import Job
 from jobs.records import ENDED_STATES
 from jobs.selectors import Reach, jobs_within, latest_partitions, reached_projects
-from portal.job_sorts import JUDGED, LATEST, LATEST_JUDGED, SORTS, Sort
+from portal.job_list.sorts import JUDGED, LATEST, LATEST_JUDGED, SORTS, Sort
 from reports.layout import CLASS_NAMES
 from reports.wording import TITLES
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from analysis.efficiency import EfficiencyClass
 from analysis.history.sums import Step
 from analysis.thresholds import LIMITS
-from portal.charts import HEIGHT, Chart, columns, line, nice_top, scale
+from portal.charts.columns import HEIGHT, Chart, columns, line, nice_top, scale
 from reports.layout import CLASS_NAMES
 from reports.numbers import counted, hours
 

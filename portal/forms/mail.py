@@ -1,4 +1,4 @@
-"""The forms of the portal's pages."""
+"""What people choose about mail."""
 
 from __future__ import annotations
 

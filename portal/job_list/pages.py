@@ -10,9 +10,9 @@ from django.http import QueryDict
 
 from jobs.models import Job
 from jobs.selectors import jobs_within, keys_of_any
-from portal.job_arrays import stands_for_its_array, tasks_of
-from portal.job_filter import JobFilter
-from portal.job_sorts import JUDGED, Place
+from portal.job_list.arrays import stands_for_its_array, tasks_of
+from portal.job_list.filter import JobFilter
+from portal.job_list.sorts import JUDGED, Place
 from portal.links import job_url
 
 PAGE_SIZE = 25

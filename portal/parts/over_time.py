@@ -8,8 +8,8 @@ from typing import Any
 from analysis.history.columns import RunColumns
 from analysis.history.periods import DAYS_OFFERED, Period, last_days
 from analysis.history.sums import frequent_findings, overview_of, steps_of, trend_of
-from portal.finding_list import finding_list
-from portal.history_charts import charts
+from portal.charts.history import charts
+from portal.parts.finding_list import finding_list
 
 DAYS_DEFAULT = 90
 
