@@ -38,6 +38,8 @@ from portal.views.support import support
 CLUSTER = r"(?P<cluster>[A-Za-z0-9_][A-Za-z0-9._@+-]{0,63})"
 JOB = CLUSTER + r"/(?P<job_id>[0-9]{1,16})"
 
+handler404 = "portal.api.nothing.not_found"
+
 urlpatterns = [
     path("", dashboard, name="dashboard"),
     path("sign-in/", sign_in, name="sign-in"),

@@ -1,0 +1,18 @@
+"""Addresses that are none: a page for people, a problem for programs."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.views.defaults import page_not_found
+
+from portal.api.problems import ProblemRenderer, problem
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """What Django answers where nothing is; below /api/ it is problem JSON."""
+    if not request.path.startswith("/api/"):
+        return page_not_found(request, exception)
+    said = problem(HTTPStatus.NOT_FOUND, "There is no such call; /api/docs/ lists all.").data
+    return JsonResponse(said, status=HTTPStatus.NOT_FOUND, content_type=ProblemRenderer.media_type)
