@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable, Iterator
 
 import pytest
+import redis
 from django.contrib.auth import get_user_model
 from django.core.cache import cache
 from django.core.management import call_command
@@ -26,6 +28,23 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-backgroun
 @pytest.fixture(autouse=True)
 def no_attempts_yet() -> None:
     """Every test comes from the same address; none pays for the attempts of another."""
+    cache.clear()
+
+
+@pytest.fixture
+def shared_cache(settings) -> Iterator[redis.Redis]:
+    """The cache in a real Redis that is empty, as all processes of a portal share it."""
+    url = os.environ.get("TEST_REDIS_URL", "redis://127.0.0.1:6379/15")
+    try:
+        store = redis.from_url(url)
+        store.flushdb()
+    except redis.ConnectionError:
+        missing("Redis")
+    options = {"serializer": "portal.cache_format.JsonFormat", "socket_timeout": 2}
+    settings.CACHES = {
+        "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": url, "OPTIONS": options}
+    }
+    yield store
     cache.clear()
 
 
@@ -61,6 +80,12 @@ def reported(cast: Callable[[str], Client]) -> Callable[..., None]:
         call_command("analyse_job", "--due", verbosity=0)
 
     return report
+
+
+def carry_session(context: object, live_server: object, client: Client) -> None:
+    """Let a browser go on where a test client is signed in."""
+    session = client.cookies["sessionid"].value
+    context.add_cookies([{"name": "sessionid", "value": session, "url": live_server.url}])
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from django.core.management import call_command
 
 from jobs.models import User
 from reports.services.links import opt_out_address
+from tests.portal.conftest import carry_session
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -50,8 +51,7 @@ def test_no_page_has_a_barrier(name: str, page, live_server, cast, reported) -> 
     reported()
     call_command("seed_lessons", verbosity=0)
     if name:
-        session = cast(name).cookies["sessionid"].value
-        page.context.add_cookies([{"name": "sessionid", "value": session, "url": live_server.url}])
+        carry_session(page.context, live_server, cast(name))
     for path in PAGES[name].split():
         assert_sound(page, path)
 

@@ -16,6 +16,7 @@ from metrics.models import CollectorToken
 from metrics.selectors import collector_token
 from metrics.services import create_collector_token
 from portal.api_tokens import issue_token
+from tests.portal.conftest import carry_session
 from tests.roles import has_role
 
 pytestmark = pytest.mark.django_db
@@ -204,8 +205,7 @@ def test_it_is_under_the_strict_policy(grace) -> None:
 @pytest.mark.django_db(transaction=True)
 def test_an_administrator_gives_a_role_in_a_browser_that_complains_of_nothing(browser, live_server, cast) -> None:
     context = browser.new_context(base_url=live_server.url)
-    session = cast("grace").cookies["sessionid"].value
-    context.add_cookies([{"name": "sessionid", "value": session, "url": live_server.url}])
+    carry_session(context, live_server, cast("grace"))
     page = context.new_page()
     said: list[str] = []
     page.on("console", lambda message: said.append(message.text))

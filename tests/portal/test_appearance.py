@@ -11,6 +11,7 @@ from django.test import Client
 from jobs.models import User
 from portal.forms.settings import zone_choices
 from portal.reader import zone_names
+from tests.portal.conftest import carry_session
 
 PAGE = "/settings/appearance/"
 TOKENS = Path(__file__).resolve().parents[2] / "static/css/tokens.css"
@@ -57,8 +58,7 @@ def test_dark_is_the_same_whether_the_device_or_the_reader_says_so() -> None:
 def test_the_browser_tells_its_zone_and_shows_the_chosen_colours(browser, live_server, cast, reported) -> None:
     reported()
     context = browser.new_context(base_url=live_server.url, timezone_id="Asia/Tokyo", color_scheme="light")
-    session = cast("alice").cookies["sessionid"].value
-    context.add_cookies([{"name": "sessionid", "value": session, "url": live_server.url}])
+    carry_session(context, live_server, cast("alice"))
     page = context.new_page()
     page.goto("/jobs/")
     page.goto("/jobs/")

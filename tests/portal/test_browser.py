@@ -13,7 +13,7 @@ from django.utils import timezone
 from education.services.seeding import store_seeds
 from jobs.models import User
 from reports.services.links import opt_out_address
-from tests.portal.conftest import PASSWORD
+from tests.portal.conftest import PASSWORD, carry_session
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -139,8 +139,7 @@ def test_mail_choices_are_saved_and_ended_without_javascript(browser, live_serve
 def test_the_advised_options_are_copied_as_lines_for_the_batch_script(browser, live_server, reported, cast) -> None:
     reported()
     context = browser.new_context(base_url=live_server.url, permissions=["clipboard-read", "clipboard-write"])
-    session = cast("alice").cookies["sessionid"].value
-    context.add_cookies([{"name": "sessionid", "value": session, "url": live_server.url}])
+    carry_session(context, live_server, cast("alice"))
     page = context.new_page()
     page.goto("/jobs/lumi/123456/")
     page.click("text=Copy the new options")
@@ -155,8 +154,7 @@ def figures(browser, live_server, reported, cast) -> Iterator[object]:
     """alice's report in a browser that can be touched."""
     reported()
     context = browser.new_context(base_url=live_server.url, has_touch=True, viewport={"width": 390, "height": 900})
-    session = cast("alice").cookies["sessionid"].value
-    context.add_cookies([{"name": "sessionid", "value": session, "url": live_server.url}])
+    carry_session(context, live_server, cast("alice"))
     page = context.new_page()
     page.goto("/jobs/lumi/123456/")
     page.wait_for_load_state("networkidle")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from django.core.management import call_command
 
-from tests.portal.conftest import PASSWORD
+from tests.portal.conftest import PASSWORD, carry_session
 from tests.portal.test_accessibility import PAGES
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -59,8 +59,7 @@ def test_tab_reaches_everything_and_shows_where_it_is(name: str, page, live_serv
     reported()
     call_command("seed_lessons", verbosity=0)
     if name:
-        session = cast(name).cookies["sessionid"].value
-        page.context.add_cookies([{"name": "sessionid", "value": session, "url": live_server.url}])
+        carry_session(page.context, live_server, cast(name))
     for path in PAGES[name].split():
         assert_usable_by_keys(page, path)
 

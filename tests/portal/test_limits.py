@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
-import redis
-from django.core.cache import cache
 from django.test import Client
 from django.utils import timezone
 
 from jobs.models import User
 from metrics.services import create_collector_token
 from portal.api_tokens import issue_token
-from tests.parts import missing
 from tests.payloads import record
 
 pytestmark = pytest.mark.django_db
@@ -90,18 +85,7 @@ def test_a_counter_that_is_away_stops_nobody(cast, settings) -> None:
 
 
 @pytest.mark.xdist_group("redis")
-def test_calls_are_counted_in_a_real_redis_for_all_processes_and_forgotten(cast, settings) -> None:
-    url = os.environ.get("TEST_REDIS_URL", "redis://127.0.0.1:6379/15")
-    try:
-        store = redis.from_url(url)
-        store.flushdb()
-    except redis.ConnectionError:
-        missing("Redis")
-    options = {"serializer": "portal.cache_format.JsonFormat", "socket_timeout": 2}
-    settings.CACHES = {
-        "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": url, "OPTIONS": options}
-    }
+def test_calls_are_counted_in_a_real_redis_for_all_processes_and_forgotten(cast, settings, shared_cache) -> None:
     settings.API_CALLS_PER_MINUTE = 2
     assert statuses(cast("alice"), JOBS, 3) == [200, 200, 429]
-    assert {0 < store.ttl(key) <= 120 for key in store.scan_iter()} == {True}
-    cache.clear()
+    assert {0 < shared_cache.ttl(key) <= 120 for key in shared_cache.scan_iter()} == {True}

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
 
 import pytest
-import redis
-from django.core.cache import cache
 from django.test import Client
 
 from jobs.services import record_job
-from tests.parts import missing
 from tests.payloads import job_record
 from tests.portal.conftest import PASSWORD
 
@@ -81,21 +77,10 @@ def test_behind_a_proxy_the_address_it_adds_counts_and_not_one_that_a_browser_ma
 
 
 @pytest.mark.xdist_group("redis")
-def test_attempts_are_counted_in_a_real_redis_for_all_processes(cast, settings) -> None:
-    url = os.environ.get("TEST_REDIS_URL", "redis://127.0.0.1:6379/15")
-    try:
-        store = redis.from_url(url)
-        store.flushdb()
-    except redis.ConnectionError:
-        missing("Redis")
-    options = {"serializer": "portal.cache_format.JsonFormat", "socket_timeout": 2}
-    settings.CACHES = {
-        "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": url, "OPTIONS": options}
-    }
+def test_attempts_are_counted_in_a_real_redis_for_all_processes(cast, shared_cache) -> None:
     answers = [Client().post("/sign-in/", {"username": "alice", "password": "wrong"}).status_code for _ in range(9)]
     assert answers == [200] * 8 + [429]
-    assert {0 < store.ttl(key) <= 300 for key in store.scan_iter()} == {True}
-    cache.clear()
+    assert {0 < shared_cache.ttl(key) <= 300 for key in shared_cache.scan_iter()} == {True}
 
 
 def test_a_cache_that_is_away_keeps_nobody_out(cast, settings) -> None:

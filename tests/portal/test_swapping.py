@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
+from tests.portal.conftest import carry_session
 from tests.portal.test_job_pages import run
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -25,11 +26,11 @@ def opened(browser, live_server, cast) -> Iterator[Callable[..., object]]:
         run(job_id, job_name="even" if job_id % 2 == 0 else "odd")
     for task in range(3):
         run(100 + task, array_job_id=100, array_task_id=task)
-    session, contexts, said = cast("alice").cookies["sessionid"].value, [], []
+    alice, contexts, said = cast("alice"), [], []
 
     def open_page(**options: object) -> object:
         context = browser.new_context(base_url=live_server.url, **options)
-        context.add_cookies([{"name": "sessionid", "value": session, "url": live_server.url}])
+        carry_session(context, live_server, alice)
         contexts.append(context)
         page = context.new_page()
         page.on("console", lambda message: said.append(message.text))
