@@ -16,8 +16,10 @@ document.body.addEventListener("htmx:beforeSwap", (event) => {
   location.assign(pathInfo.finalRequestPath);
 });
 
-// The link to another page is gone with the list that it stood under: go on at the head of the new one.
+// The link to another page is gone with the list that it stood under: go on at the head of the new one, or, where the
+// list was sorted by a column, at the head of that column.
 document.body.addEventListener("htmx:afterSettle", (event) => {
   const link = event.detail.requestConfig?.elt;
   if (link?.rel) document.getElementById("shown").focus();
+  if (link && "sort" in link.dataset) document.querySelector("#shown [aria-sort] a").focus();
 });

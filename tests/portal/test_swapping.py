@@ -66,6 +66,27 @@ def test_a_choice_changes_the_list_in_place_and_the_address_and_says_how_many(op
     assert page.evaluate(STAYED)
 
 
+def test_a_head_of_a_column_sorts_by_it_and_the_form_and_the_focus_follow(opened) -> None:
+    page = opened()
+    page.evaluate(STAYS)
+    assert page.get_attribute("th[aria-sort]", "aria-sort") == "descending"
+    page.focus("th >> text=Run time")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/jobs/?sort=runtime")
+    page.wait_for_function("document.querySelector('#shown td a').textContent === '27'")
+    assert page.evaluate("document.activeElement.textContent").startswith("Run time")
+    assert page.input_value("#id_sort") == "runtime"
+    page.click("text=Filter and sort")
+    page.fill("#id_q", "odd")
+    page.wait_for_url("**/jobs/?q=odd&sort=runtime")
+    page.wait_for_function("document.getElementById('count').textContent.startsWith('15 jobs')")
+    page.click("th >> text=Mean GPU use")
+    page.wait_for_url("**/jobs/?q=odd&sort=use")
+    page.wait_for_selector("th[aria-sort=ascending]")
+    assert len(shown(page)) == 15
+    assert page.evaluate(STAYED)
+
+
 def test_the_next_page_comes_in_place_with_the_focus_at_its_head_and_back_leads_back(opened) -> None:
     page = opened()
     first = shown(page)
@@ -124,6 +145,10 @@ def test_all_of_it_works_without_scripts(opened, width: int) -> None:
     assert len(shown(page)) == 6
     page.click("a[rel=prev]")
     assert len(shown(page)) == 25
+    if width > 1000:
+        page.click("th >> text=Run time")
+        assert page.url.endswith("/jobs/?sort=runtime")
+        assert shown(page)[0] == "27"
 
 
 @pytest.mark.parametrize("width", [1280, 390])

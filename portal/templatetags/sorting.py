@@ -1,0 +1,31 @@
+"""The heads of the columns that a list of jobs can be sorted by."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import template
+from django.template import Context
+
+from portal.job_list.pages import chosen_address
+from portal.job_list.sorts import SORTS
+
+register = template.Library()
+
+
+@register.inclusion_tag("portal/_sort_head.html", takes_context=True)
+def sort_head(context: Context, name: str, label: str, css_class: str = "") -> dict[str, Any]:
+    """A head that leads to the same jobs in the order of its column; plain where the list has no form to sort it."""
+    form = context.get("form")
+    if form is None:
+        return {"label": label, "css_class": css_class}
+    address = chosen_address(context["request"].GET)
+    address["sort"] = name
+    is_chosen = (form.wanted.get("sort") or "ended") == name
+    direction = "descending" if SORTS[name].is_descending else "ascending"
+    return {
+        "label": label,
+        "css_class": css_class,
+        "href": f"?{address.urlencode()}",
+        "direction": direction if is_chosen else "",
+    }
