@@ -63,6 +63,8 @@ def test_a_choice_changes_the_list_in_place_and_the_address_and_says_how_many(op
     assert len(shown(page)) == 15
     assert page.evaluate("document.activeElement.id") == "id_q"
     assert page.get_attribute("text=These jobs as CSV", "href") == "/jobs.csv?q=odd&sort=runtime"
+    page.fill("#id_since", "2020-01-01")
+    page.wait_for_url("**/jobs/?*since=2020-01-01*")
     assert page.evaluate(STAYED)
 
 
