@@ -126,7 +126,6 @@ class _CsvRows:
                 self.allocations[project] = of_csv_cells(cells)
             except AllocationFormatError as error:
                 return str(error)
-            self.roles.setdefault(project, {})
             return ""
         if project:
             _add(self.roles, project, user, role or "member")

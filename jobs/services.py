@@ -166,7 +166,7 @@ def record_directory(directory: Directory, *, is_forced: bool = False) -> Direct
         if directory.grants_roles:
             replace_grants(directory.source, {(users[name].pk, role) for name, role in directory.grants})
         if directory.tells_hours:
-            _replace_allocations(directory, projects)
+            _replace_allocations(directory)
     memberships = sum(map(len, directory.roles.values()))
     return DirectoryChange(len(projects), memberships, listed.began, listed.ended, relinked, listed.ended_names)
 
@@ -185,7 +185,9 @@ def _replace_listed(
     }
     ended = rows.keys() - wanted.keys()
     is_collapse = len(ended) >= SHRINK_LEAST and len(ended) > SHRINK_FRACTION_MAX * len(rows)
-    if not is_forced and directory.is_complete and (is_collapse or not wanted):
+    # Hours alone are enough from a source that has never listed a member.
+    is_empty = not wanted and bool(rows or not directory.allocations)
+    if not is_forced and directory.is_complete and (is_collapse or is_empty):
         raise DirectoryShrunk(
             f"{directory.source} lists {len(wanted)} memberships; {len(ended)} of {len(rows)} would end"
         )
@@ -225,8 +227,12 @@ def _reconcile(model, rows, wanted, **columns: str) -> None:
     )
 
 
-def _replace_allocations(directory: Directory, projects: dict[str, Project]) -> None:
-    """Make the GPU-hours of this source what it says now; those it no longer names end."""
+def _replace_allocations(directory: Directory) -> None:
+    """Make the GPU-hours of this source what it says now; those it no longer names end.
+
+    Hours alone say nothing of who belongs to a project.
+    """
+    projects = _named(Project, "name", {*directory.roles, *directory.allocations})
     scope = ProjectAllocation.objects.filter(source=directory.source)
     known = scope if directory.is_complete else scope.filter(project__in=projects.values())
     known.exclude(project__in=[projects[name] for name in directory.allocations]).delete()

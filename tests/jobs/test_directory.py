@@ -146,7 +146,7 @@ def test_a_row_of_a_csv_without_a_username_gives_a_project_its_hours() -> None:
         "p1": AllocatedHours(1000.0, 250.0, date(2026, 1, 1), date(2026, 12, 31)),
         "p2": AllocatedHours(500.0),
     }
-    assert (found.roles, found.tells_hours) == ({"p1": {"alice": "member"}, "p2": {}}, True)
+    assert (found.roles, found.tells_hours) == ({"p1": {"alice": "member"}}, True)
     assert found.skipped == (
         "line 5: GPU-hours stand in a row of their project, without a username",
         "line 6: GPU-hours stand in a row of their project, without a username",

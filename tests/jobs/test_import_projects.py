@@ -206,6 +206,16 @@ def test_allocations_change_and_end_with_the_directory_that_names_them(tmp_path:
     assert hours() == {PROJECT: (1200.0, 20.0)}, "a list without the column says nothing of hours"
 
 
+def test_hours_alone_end_no_membership(tmp_path: Path) -> None:
+    record_job(job_record())
+    imported(tmp_path, f",{PROJECT},1000,10", header=HOURS_HEADER)
+    assert hours() == {PROJECT: (1000.0, 10.0)}
+    assert (members(), Project.objects.get().is_listed) == ({"alice": "member"}, False)
+    imported(tmp_path, f"bob,{PROJECT},,", f",{PROJECT},1000,10", header=HOURS_HEADER)
+    with pytest.raises(CommandError, match="lists 0 memberships; 1 of 1 would end"):
+        imported(tmp_path, f",{PROJECT},1000,10", header=HOURS_HEADER)
+
+
 def test_of_two_directories_the_one_that_counts_the_use_is_shown(tmp_path: Path) -> None:
     roles = {PROJECT: {"alice": "member"}}
     lumi = Directory("lumi", roles, allocations={PROJECT: AllocatedHours(900.0, 30.0)}, tells_hours=True)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from django.core.management import call_command
 
-from tests.portal.conftest import PASSWORD, carry_session
-from tests.portal.test_accessibility import PAGES
+from tests.portal.conftest import PASSWORD
+from tests.portal.test_accessibility import PAGES, paths_for
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -57,10 +56,7 @@ def assert_usable_by_keys(page, path: str) -> None:
 @pytest.mark.parametrize("name", PAGES)
 def test_tab_reaches_everything_and_shows_where_it_is(name: str, page, live_server, cast, reported) -> None:
     reported()
-    call_command("seed_lessons", verbosity=0)
-    if name:
-        carry_session(page.context, live_server, cast(name))
-    for path in PAGES[name].split():
+    for path in paths_for(name, page, live_server, cast):
         assert_usable_by_keys(page, path)
 
 
