@@ -19,8 +19,8 @@ CORE_OPTIONS = frozenset({"--cpus-per-task", "--cpus-per-gpu"})
 class FittingHost:
     """The smallest change that lowers the bill; `cores` or `memory_gb` is None where it may stay as it is."""
 
-    slices_now: int
-    slices: int
+    slices_now: float
+    slices: float
     cores: int | None
     memory_gb: float | None
     busy_cores: float
@@ -32,16 +32,17 @@ def fitting_host(facts: JobFacts, limits: Limits = LIMITS) -> FittingHost | None
 
     What was not measured on every node, what the site gave by default, and memory that ran out is left as it is.
     """
-    if facts.partition is None or facts.is_exclusive or not facts.allocated_gpus:
+    price = facts.partition.price if facts.partition else None
+    if price is None or facts.is_exclusive or not facts.allocated_gpus:
         return None
-    held, now = facts.held, billed_slices(facts.held)
+    held, now = facts.held, billed_slices(facts.held, price)
     cores, memory_gb = _cores(facts, limits), _memory_gb(facts, limits)
-    best: tuple[int, int | None, float | None] = (now, None, None)
+    best: tuple[float, int | None, float | None] = (now, None, None)
     for fewer, less_gb in ((None, memory_gb), (cores, None), (cores, memory_gb)):
         changed = replace(
             held, cores=held.cores if fewer is None else fewer, memory_gb=held.memory_gb if less_gb is None else less_gb
         )
-        if (slices := billed_slices(changed)) < best[0]:
+        if (slices := billed_slices(changed, price)) < best[0]:
             best = (slices, fewer, less_gb)
     if best[0] >= now:
         return None

@@ -1,19 +1,14 @@
-"""GPU-hours as LUMI bills them: one GPU-hour is one whole MI250X module for one hour.
+"""GPU-hours as the site bills them: the allocation times the run time, at the price of its partition.
 
-Slurm's own `billing` TRES is not LUMI's bill. Source of both formulas: LUMI user guide, "Billing policy",
-section GPU billing (2024-10); "64 GB" is read as GiB because the default of 65536 MiB must be one slice.
+Slurm's own `billing` TRES is not LUMI's bill; a site's formula stands in its profile (`jobs/sites`), with its source.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from jobs.hardware import Partition
-
-CORES_PER_SLICE = 8
-MEMORY_GB_PER_SLICE = 64.0
-SLICES_PER_GPU_HOUR = 2
+from jobs.hardware import Partition, Price
 
 
 @dataclass(frozen=True)
@@ -28,7 +23,7 @@ class Allocation:
 
 
 def gpu_hours(partition: Partition | None, held: Allocation, elapsed_s: float) -> float | None:
-    """Billed GPU-hours for holding `held` for `elapsed_s`; None where the partition's price is unknown.
+    """Billed hours, in the price's unit, for holding `held` for `elapsed_s`; None where the price is unknown.
 
     >>> from jobs.hardware import partition_of
     >>> gpu_hours(partition_of("lumi", "standard-g"), Allocation(4, 32, 224, 1920.0), 24 * 3600)
@@ -36,20 +31,35 @@ def gpu_hours(partition: Partition | None, held: Allocation, elapsed_s: float) -
     >>> gpu_hours(partition_of("lumi", "small-g"), Allocation(1, 1, 16, 256.0), 3600)
     2.0
     """
-    if partition is None:
+    if partition is None or partition.price is None:
         return None
-    hours = elapsed_s / 3600
-    modules_per_node = partition.node.gpus / partition.node.gpus_per_module
+    price, hours = partition.price, elapsed_s / 3600
     if partition.is_exclusive or held.is_exclusive:
-        return modules_per_node * held.nodes * hours
-    return billed_slices(held) / SLICES_PER_GPU_HOUR * hours
+        if price.per_node_hour is not None:
+            return price.per_node_hour * held.nodes * hours
+        held = whole_nodes(partition, held)
+    return price.per_slice_hour * billed_slices(held, price) * hours
 
 
-def billed_slices(held: Allocation) -> int:
-    """How many GPUs a job on a shared partition is billed for: by cores, host memory or GPUs, whichever is most.
+def billed_slices(held: Allocation, price: Price) -> float:
+    """How many slices a job on a shared partition is billed for: by GPUs, cores and host memory, most of them or sum.
 
-    >>> billed_slices(Allocation(1, 1, 16, 256.0))
+    >>> from jobs.hardware import partition_of
+    >>> billed_slices(Allocation(1, 1, 16, 256.0), partition_of("lumi", "small-g").price)
     4
     """
-    by_memory = math.ceil(held.memory_gb / MEMORY_GB_PER_SLICE)
-    return max(math.ceil(held.cores / CORES_PER_SLICE), by_memory, held.gpus)
+    amounts = (
+        (held.gpus, price.gpus_per_slice),
+        (held.cores, price.cores_per_slice),
+        (held.memory_gb, price.memory_gb_per_slice),
+    )
+    slices = [amount / per_slice for amount, per_slice in amounts if per_slice is not None]
+    if price.whole_slices:
+        slices = [math.ceil(part) for part in slices]
+    return max(slices) if price.combine == "max" else sum(slices)
+
+
+def whole_nodes(partition: Partition, held: Allocation) -> Allocation:
+    """All that the nodes of an allocation have, used or not: nobody else can be given any of it."""
+    node, nodes = partition.node, held.nodes
+    return replace(held, gpus=nodes * node.gpus, cores=nodes * node.cores, memory_gb=nodes * node.host_memory_gb)

@@ -9,12 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from jobs.hardware import LUMI_G, partition_of
 from jobs.records import SCHEMA
 from jobs.sbatch import walltime_text
+from jobs.site_profile import bundled_site
 from portal.demo.archetypes import GRES, GRES_TYPED, PER_NODE, PER_TASK, TOTAL, Archetype
 
 CLUSTER = "lumi"
+# The sample jobs are LUMI's whichever site is chosen.
+PARTITIONS = bundled_site("lumi").clusters[CLUSTER].partitions
+LUMI_G = PARTITIONS["standard-g"].node
 
 # First node and number of nodes of each partition (sinfo on LUMI, early 2026).
 NODES = {"dev-g": (5001, 25), "small-g": (5026, 98), "standard-g": (5124, 2728)}
@@ -124,7 +127,7 @@ def instant(moment: datetime) -> str:
 
 
 def _is_exclusive(shape: Archetype) -> bool:
-    partition = partition_of(CLUSTER, shape.partition)
+    partition = PARTITIONS.get(shape.partition)
     return partition is not None and partition.is_exclusive
 
 

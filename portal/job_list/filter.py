@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from analysis.efficiency import EfficiencyClass
 from analysis.findings import code_list
-from jobs.hardware import CLUSTERS
+from jobs.hardware import clusters
 from jobs.models import Job
 from jobs.records import ENDED_STATES
 from jobs.selectors import Reach, jobs_within, latest_partitions, reached_projects
@@ -64,7 +64,8 @@ class JobFilter(forms.Form):
     def _partitions(self, data: Any) -> list[str]:
         """Those of the latest runs and of their clusters; another one that stands in the address, if it has runs."""
         latest = latest_partitions(self.reach)
-        known = {name for cluster, _ in latest if cluster in CLUSTERS for name in CLUSTERS[cluster].partitions}
+        described = clusters()
+        known = {name for cluster, _ in latest if cluster in described for name in described[cluster].partitions}
         names = known | {name for _, name in latest if name}
         asked = data.get("partition")
         if asked and asked not in names and jobs_within(self.reach).filter(partition=asked).exists():
