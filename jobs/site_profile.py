@@ -190,7 +190,7 @@ def _cluster(table: Mapping[str, Any], key: str, nodes: Mapping[str, NodeType], 
         named = {
             "shared_twin": partition.shared_twin,
             "exclusive_twin": partition.exclusive_twin,
-            "smaller_gpu": smaller,
+            "smaller_gpu.partition": smaller,
         }
         for field_name, other in named.items():
             if other is not None and other not in partitions:
@@ -250,6 +250,8 @@ def _typed(value: object, kind: type[T], key: str) -> T:
 
 def _text(value: object, kind: Any, key: str) -> str:
     """The value decoded as one of the annotated kinds of text above. Raises BadKeyError."""
+    if value is None:
+        raise BadKeyError(f"{key}: is required")
     try:
         return str(msgspec.convert(value, kind))
     except msgspec.ValidationError as error:

@@ -127,6 +127,9 @@ DIRECTORY_CLUSTER = text("DIRECTORY_CLUSTER", "lumi")
 DIRECTORY_SECONDS = number("DIRECTORY_SECONDS", 900)
 WALDUR_TOKEN, WALDUR_OFFERING = text("WALDUR_TOKEN"), text("WALDUR_OFFERING")
 
+# The site's GPUs, partitions and prices, a TOML file; empty is LUMI. `manage.py check_site` compares it with Slurm.
+SITE_PROFILE = text("SITE_PROFILE")
+
 LANGUAGE_CODE = "en-gb"
 TIME_ZONE = text("TIME_ZONE", "UTC")
 USE_TZ = True

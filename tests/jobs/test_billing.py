@@ -1,11 +1,16 @@
-"""LUMI's bill: the worked examples of its user guide, and what changes them."""
+"""The bills of sites: the worked examples of LUMI's user guide, other formulas, and what changes them."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from jobs.billing import Allocation, gpu_hours
-from jobs.hardware import partition_of, threads_per_core
+from jobs.billing import Allocation, billed_slices, gpu_hours
+from jobs.hardware import partition_of
+from jobs.site_profile import Price, bundled_site
+
+CAMPUS = bundled_site("example_a100").clusters["campus"].partitions
 
 
 @pytest.mark.parametrize(
@@ -32,13 +37,45 @@ def test_gpu_hours_are_lumis(partition: str, held: Allocation, hours: float, bil
     assert gpu_hours(partition_of("lumi", partition), held, hours * 3600) == pytest.approx(billed)
 
 
-def test_an_unknown_partition_has_no_price() -> None:
+@pytest.mark.parametrize(
+    ("partition", "held", "hours", "billed"),
+    [
+        # A slice is 1 GPU, 16 cores, 125 GB: max(1, 16/16, 125/125) = 1.
+        ("gpu", Allocation(nodes=1, gpus=1, cores=16, memory_gb=125.0), 10, 10.0),
+        # Parts of a slice count as parts: max(1, 24/16 = 1.5, 50/125 = 0.4) x 2 h.
+        ("gpu", Allocation(nodes=1, gpus=1, cores=24, memory_gb=50.0), 2, 3.0),
+        # max(1, 8/16, 200/125 = 1.6) x 1 h.
+        ("gpu", Allocation(nodes=1, gpus=1, cores=8, memory_gb=200.0), 1, 1.6),
+        # Whole nodes have four GPUs: 4 x 2 nodes x 3 h, also by --exclusive.
+        ("gpu-whole", Allocation(nodes=2, gpus=1, cores=1, memory_gb=1.0), 3, 24.0),
+        ("gpu", Allocation(nodes=2, gpus=2, cores=2, memory_gb=2.0, is_exclusive=True), 3, 24.0),
+        # One of seven instances: max(1/7, 2/16 = 0.125, 10/125 = 0.08) x 7 h; with 8 cores 8/16.
+        ("mig", Allocation(nodes=1, gpus=1, cores=2, memory_gb=10.0), 7, 1.0),
+        ("mig", Allocation(nodes=1, gpus=1, cores=8, memory_gb=10.0), 1, 0.5),
+        # No price of a whole node: all 28 instances, 64 cores, 500 GB of it are max(28/7, 64/16, 500/125) = 4 slices.
+        ("mig", Allocation(nodes=1, gpus=1, cores=2, memory_gb=10.0, is_exclusive=True), 1, 4.0),
+    ],
+)
+def test_gpu_hours_of_another_site_are_its_own(partition: str, held: Allocation, hours: float, billed: float) -> None:
+    assert gpu_hours(CAMPUS[partition], held, hours * 3600) == pytest.approx(billed)
+
+
+def test_a_price_may_count_gpus_alone() -> None:
+    plain = Price(per_slice_hour=1.0, gpus_per_slice=1.0)
+    assert billed_slices(Allocation(nodes=1, gpus=2, cores=64, memory_gb=500.0), plain) == 2
+
+
+def test_a_price_may_add_weighted_shares_up() -> None:
+    weights = {"per_slice_hour": 2.0, "gpus_per_slice": 1.0, "cores_per_slice": 32.0, "memory_gb_per_slice": 256.0}
+    held = Allocation(nodes=1, gpus=1, cores=16, memory_gb=128.0)
+    # 1 + 16/32 + 128/256 = 2 slices at 2 an hour for 3 h; each share rounded up: 1 + 1 + 1 = 3.
+    parts, whole = (Price(**weights, combine="sum", whole_slices=is_whole) for is_whole in (False, True))
+    assert gpu_hours(replace(CAMPUS["gpu"], price=parts), held, 3 * 3600) == pytest.approx(12.0)
+    assert gpu_hours(replace(CAMPUS["gpu"], price=whole), held, 3 * 3600) == pytest.approx(18.0)
+
+
+def test_without_a_price_there_is_no_bill() -> None:
     held = Allocation(nodes=1, gpus=1, cores=7, memory_gb=8.0)
     assert gpu_hours(partition_of("lumi", "lumid"), held, 3600) is None
     assert gpu_hours(partition_of("elsewhere", "small-g"), held, 3600) is None
-
-
-def test_a_lumi_gpu_is_one_die_with_seven_cores_and_sixty_gigabytes_of_host_memory() -> None:
-    node = partition_of("lumi", "standard-g").node
-    assert (node.gpus, node.cores_per_gpu, node.host_memory_share_gb, node.gpu_memory_gb) == (8, 7, 60.0, 64.0)
-    assert (threads_per_core("lumi"), threads_per_core("elsewhere")) == (2, 1)
+    assert gpu_hours(replace(CAMPUS["gpu"], price=None), held, 3600) is None
