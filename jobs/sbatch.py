@@ -1,32 +1,48 @@
-"""sbatch options: from a wanted shape to the changed options, in the spelling the user wrote.
+"""sbatch options: what a request amounts to, and which of its lines must change for another shape.
 
-Source of the option names and value forms: sbatch(1), Slurm 24.05.
+Every function is pure. A request maps long option names to values, `{"--gpus-per-node": "mi250:8"}`; a flag's value is
+"". Source of the option names and value forms: sbatch(1), Slurm 24.05.
 """
 
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from jobs.hardware import Partition
+from jobs.sbatch_edits import Edit, edited, edits_towards
+from jobs.sbatch_shape import Shape, explains, has_whole_nodes, is_same_memory, shape_of
+from jobs.sbatch_values import (
+    memory_text,
+    recounted,
+    refusal,
+    typed,
+    walltime_s,
+    walltime_text,
+)
+
+__all__ = [
+    "OptionChange",
+    "Shape",
+    "apply",
+    "changes_to",
+    "explains",
+    "option_changes",
+    "parse_block",
+    "refusal",
+    "request_block",
+    "rounded",
+    "shape_of",
+    "walltime_s",
+    "walltime_text",
+]
 
 GPU_OPTIONS = ("--gpus", "--gpus-per-node", "--gres", "--gpus-per-task")
-GRES_GPU = re.compile(r"(?P<name>(?:gres[:/])?gpu(?::[A-Za-z][\w-]*)?)(?::\d+)?\Z")
-COUNT = re.compile(r"(?P<type>(?:[A-Za-z][\w-]*:)?)\d+\Z")
-
-
-@dataclass(frozen=True)
-class Shape:
-    """A request: `cores` and `memory_gb` (2^30 bytes) over all nodes; None is not known or not asked for."""
-
-    nodes: int
-    gpus: int
-    ntasks: int | None = None
-    cores: int | None = None
-    memory_gb: float | None = None
-    walltime_s: float | None = None
-    partition: str = ""
-    is_exclusive: bool = False
+READING_ORDER = (
+    "--partition --nodes --gpus --gpus-per-node --gres --gpus-per-task --gpus-per-socket --ntasks --ntasks-per-node"
+    " --ntasks-per-gpu --cpus-per-task --cpus-per-gpu --mem --mem-per-gpu --mem-per-cpu --time --exclusive"
+).split()
 
 
 @dataclass(frozen=True)
@@ -53,6 +69,161 @@ class OptionChange:
         return f"{before} -> {self.option}={self.recommended}" if self.recommended else f"{before} -> (leave out)"
 
 
+def apply(request: Mapping[str, str], changes: Iterable[OptionChange]) -> dict[str, str]:
+    """The request with the changes made.
+
+    >>> apply({"--gpus": "8", "--nodes": "2"}, [OptionChange("--gpus", "8", "2"), OptionChange("--nodes", "2", "")])
+    {'--gpus': '2'}
+    """
+    return edited(request, {change.option: change.recommended or None for change in changes})
+
+
+def changes_to(
+    request: Mapping[str, str],
+    now: Shape,
+    wanted: Shape,
+    partition_now: Partition | None,
+    partition_wanted: Partition | None,
+    threads_per_core: int = 1,
+) -> tuple[OptionChange, ...] | None:
+    """The fewest lines to change so that `request`, which gave `now`, gives `wanted`; None where none reach it.
+
+    Each keeps the user's own option and GPU type where it can express the shape; only else another option takes its
+    place. What `wanted` has as None stays open. Whole nodes come with all their cores, and with at least
+    `wanted.memory_gb`; GPUs there and tasks anywhere that `wanted` leaves as `now` has them keep their lines.
+
+    >>> from jobs.hardware import partition_of
+    >>> small = partition_of("lumi", "small-g")
+    >>> now = Shape(nodes=1, gpus=8, ntasks=8, cores=56, memory_gb=480.0)
+    >>> wanted = Shape(nodes=1, gpus=2, ntasks=2, cores=14, memory_gb=120.0)
+    >>> request = {"--gpus": "8", "--ntasks": "8", "--cpus-per-task": "7", "--mem-per-gpu": "60G"}
+    >>> [str(change) for change in changes_to(request, now, wanted, small, small)]
+    ['--gpus=8 -> --gpus=2', '--ntasks=8 -> --ntasks=2']
+    """
+    given = shape_of(request, partition_now, now, threads_per_core)
+    if given is None:
+        return None
+    target = _target(given, now, wanted, partition_wanted)
+    stated = _stated(given, target, partition_wanted)
+    edits = (stated | edit for edit in edits_towards(request, now, target, partition_wanted, threads_per_core))
+    for changes in sorted((_changes(request, edit) for edit in edits), key=len):
+        reached = shape_of(apply(request, changes), partition_wanted, now, threads_per_core)
+        if reached is not None and _meets(reached, target, partition_wanted):
+            return changes
+    return None
+
+
+def request_block(wanted: Shape, gpu_type: str = "") -> tuple[str, ...]:
+    """The complete request for `wanted` in the plainest options; what is not known is left out.
+
+    It gives `rounded(wanted)`.
+
+    >>> wanted = Shape(nodes=1, gpus=2, ntasks=2, cores=14, memory_gb=120.0, walltime_s=14400.0, partition="small-g")
+    >>> " ".join(request_block(wanted))
+    '--partition=small-g --nodes=1 --gpus-per-node=2 --ntasks-per-node=2 --cpus-per-task=7 --mem=120G --time=04:00:00'
+    """
+    shape = rounded(wanted)
+    per_node = not shape.gpus % shape.nodes
+    gpus = typed(gpu_type, shape.gpus // shape.nodes if per_node else shape.gpus)
+    block = {
+        "--partition": shape.partition,
+        "--nodes": str(shape.nodes),
+        "--gpus-per-node" if per_node else "--gpus": gpus if shape.gpus else "",
+    }
+    if shape.ntasks:
+        even = not shape.ntasks % shape.nodes
+        block["--ntasks-per-node" if even else "--ntasks"] = str(shape.ntasks // shape.nodes if even else shape.ntasks)
+    if shape.cores:
+        block["--cpus-per-task"] = str(shape.cores // (shape.ntasks or shape.nodes))
+    if shape.memory_gb:
+        block["--mem"] = memory_text(shape.memory_gb / shape.nodes) or ""
+    if shape.walltime_s:
+        block["--time"] = walltime_text(shape.walltime_s)
+    lines = tuple(f"{option}={value}" for option, value in block.items() if value)
+    return (*lines, "--exclusive") if shape.is_exclusive else lines
+
+
+def parse_block(block: Iterable[str]) -> dict[str, str]:
+    """The request that option strings make.
+
+    >>> parse_block(("--nodes=1", "--exclusive"))
+    {'--nodes': '1', '--exclusive': ''}
+    """
+    return {option: value for option, _, value in (line.partition("=") for line in block)}
+
+
+def rounded(wanted: Shape) -> Shape:
+    """The shape that `request_block(wanted)` gives on shared nodes: never less than `wanted` in anything.
+
+    Tasks are at least one a node, and so are GPUs where there are any; cores are a multiple of the tasks (of the nodes
+    where tasks are not known), memory is whole GB on each node, the time limit whole minutes.
+
+    >>> rounded(Shape(nodes=1, gpus=3, ntasks=4, cores=21, memory_gb=100.5))
+    Shape(nodes=1, gpus=3, ntasks=4, cores=24, memory_gb=101.0, walltime_s=None, partition='', is_exclusive=False)
+    """
+    nodes = wanted.nodes
+    ntasks = max(wanted.ntasks, nodes) if wanted.ntasks else None
+    share = ntasks or nodes
+    return replace(
+        wanted,
+        gpus=max(wanted.gpus, nodes) if wanted.gpus else 0,
+        ntasks=ntasks,
+        cores=math.ceil(wanted.cores / share) * share if wanted.cores else None,
+        memory_gb=float(math.ceil(wanted.memory_gb / nodes) * nodes) if wanted.memory_gb else None,
+        walltime_s=math.ceil(wanted.walltime_s / 60) * 60.0 if wanted.walltime_s else None,
+    )
+
+
+def _target(given: Shape, now: Shape, wanted: Shape, partition: Partition | None) -> Shape:
+    """What the changed request has to give: `wanted`, less what stays and the request never said.
+
+    Steps may have started other tasks than the request names, and whole nodes hold more GPUs than it names.
+    """
+    if has_whole_nodes(given, partition) and wanted.partition == now.partition and wanted.nodes == now.nodes:
+        wanted = replace(wanted, gpus=given.gpus if wanted.gpus == now.gpus else wanted.gpus)
+    if wanted.memory_gb == now.memory_gb and wanted.nodes == given.nodes and is_same_memory(given, now):
+        wanted = replace(wanted, memory_gb=given.memory_gb)
+    return replace(wanted, ntasks=None) if wanted.ntasks == now.ntasks != given.ntasks else wanted
+
+
+def _meets(reached: Shape, target: Shape, partition: Partition | None) -> bool:
+    """Whether a request's shape is the target, in all that the target names."""
+    exact = (
+        (reached.nodes, reached.gpus) == (target.nodes, target.gpus)
+        and target.ntasks in (None, reached.ntasks)
+        and target.walltime_s in (None, reached.walltime_s)
+        and target.partition in ("", reached.partition)
+    )
+    if has_whole_nodes(reached, partition):
+        enough = target.memory_gb is None or (reached.memory_gb or 0.0) >= target.memory_gb
+        return exact and enough and has_whole_nodes(target, partition)
+    return (
+        exact
+        and not target.is_exclusive
+        and target.cores in (None, reached.cores)
+        and (target.memory_gb is None or reached.memory_gb == target.memory_gb)
+    )
+
+
+def _changes(request: Mapping[str, str], edit: Edit) -> tuple[OptionChange, ...]:
+    """The options whose value an edit alters, in the order in which a request reads best."""
+    changed = (option for option, value in edit.items() if request.get(option) != value)
+    order = sorted(changed, key=READING_ORDER.index)
+    return tuple(OptionChange(option, request.get(option, ""), edit[option] or "") for option in order)
+
+
+def _stated(given: Shape, target: Shape, partition: Partition | None) -> dict[str, str | None]:
+    """Partition, time limit and --exclusive: each has one spelling."""
+    stated: dict[str, str | None] = {}
+    if target.partition not in ("", given.partition):
+        stated["--partition"] = target.partition
+    if target.walltime_s and target.walltime_s != given.walltime_s:
+        stated["--time"] = walltime_text(target.walltime_s)
+    if given.is_exclusive and not has_whole_nodes(target, partition):
+        stated["--exclusive"] = None
+    return stated
+
+
 def option_changes(request: Mapping[str, str], now: Shape, wanted: Shape) -> tuple[OptionChange, ...]:
     """The options to change so that a job like `now` asks for `wanted`, each in the form the user wrote it.
 
@@ -62,33 +233,13 @@ def option_changes(request: Mapping[str, str], now: Shape, wanted: Shape) -> tup
     spelled = {**_spelled_out(request, now), **request}
     advised = (
         (option, spelled[option], _advised(option, spelled[option], now, wanted))
-        for option in sorted(spelled, key=_reading_order)
+        for option in READING_ORDER
+        if option in spelled
     )
     changes = [OptionChange(option, old, new) for option, old, new in advised if new is not None and new != old]
     if "--exclusive" in request and now.is_exclusive and not wanted.is_exclusive:
         changes.append(OptionChange("--exclusive", request["--exclusive"], ""))
     return tuple(changes)
-
-
-def walltime_text(seconds: float) -> str:
-    """Seconds in Slurm's spelling.
-
-    >>> walltime_text(5400), walltime_text(30 * 3600)
-    ('01:30:00', '1-06:00:00')
-    """
-    days, rest = divmod(round(seconds), 86_400)
-    clock = f"{rest // 3600:02d}:{rest % 3600 // 60:02d}:{rest % 60:02d}"
-    return f"{days}-{clock}" if days else clock
-
-
-READING_ORDER = (
-    "--partition --nodes --gpus --gpus-per-node --gres --gpus-per-task --ntasks --ntasks-per-node"
-    " --cpus-per-task --cpus-per-gpu --mem --mem-per-gpu --time"
-).split()
-
-
-def _reading_order(option: str) -> tuple[int, str]:
-    return (READING_ORDER.index(option) if option in READING_ORDER else len(READING_ORDER)), option
 
 
 def _spelled_out(request: Mapping[str, str], now: Shape) -> dict[str, str]:
@@ -112,11 +263,11 @@ def _advised(option: str, written: str, now: Shape, wanted: Shape) -> str | None
 
 def _values(written: str, now: Shape, wanted: Shape) -> Iterator[tuple[str, str]]:
     gpus_per_node = math.ceil(wanted.gpus / wanted.nodes)
-    yield "--gres", _gres(written, gpus_per_node)
-    yield "--gpus", _counted(written, wanted.gpus)
-    yield "--gpus-per-node", _counted(written, gpus_per_node)
+    yield "--gres", _counted("--gres", written, gpus_per_node)
+    yield "--gpus", _counted("--gpus", written, wanted.gpus)
+    yield "--gpus-per-node", _counted("--gpus-per-node", written, gpus_per_node)
     if wanted.ntasks:
-        yield "--gpus-per-task", _counted(written, math.ceil(wanted.gpus / wanted.ntasks))
+        yield "--gpus-per-task", _counted("--gpus-per-task", written, math.ceil(wanted.gpus / wanted.ntasks))
     if wanted.partition:
         yield "--partition", wanted.partition
     if wanted.nodes != now.nodes:
@@ -134,17 +285,5 @@ def _values(written: str, now: Shape, wanted: Shape) -> Iterator[tuple[str, str]
         yield "--time", walltime_text(wanted.walltime_s)
 
 
-def _counted(written: str, count: int) -> str:
-    """A GPU count with the type the user wrote: `mi250:8` keeps `mi250:`."""
-    spelled = COUNT.match(written)
-    return f"{spelled['type'] if spelled else ''}{count}"
-
-
-def _gres(written: str, count: int) -> str:
-    """A --gres list with its GPU element recounted and all others kept.
-
-    >>> _gres("gpu:mi250:8,nvme:1", 2)
-    'gpu:mi250:2,nvme:1'
-    """
-    elements = (GRES_GPU.match(element) or element for element in written.split(","))
-    return ",".join(e if isinstance(e, str) else f"{e['name']}:{count}" for e in elements)
+def _counted(option: str, written: str, count: int) -> str:
+    return recounted(option, written, count) or str(count)
