@@ -1,6 +1,7 @@
 """What the user's own comparable runs say: how long they took, and what more GPUs brought.
 
-Comparable is the same user, project, cluster and script key, run to its end; measured time overrides a guess.
+Comparable is the same work of the same user in the same project and cluster (`jobs.works`), run to its end in five
+minutes or more; measured time overrides a guess.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from analysis.thresholds import LIMITS, Limits
 
 @dataclass(frozen=True)
 class ComparableRun:
-    """One earlier completed run of the same script."""
+    """One earlier completed run of the same work."""
 
     gpus: int
     elapsed_s: float

@@ -20,6 +20,7 @@ from analysis.findings import Finding
 from analysis.models import Feedback, JobEfficiency
 from analysis.rightsizing import Recommendation
 from analysis.savings import Savings
+from analysis.thresholds import LIMITS
 from jobs.models import Job
 from jobs.records import ENDED_STATES
 from jobs.selectors import record_of
@@ -28,7 +29,7 @@ from metrics.selectors import changed_keys, revisions, run_metrics
 SCAN_SIZE = 500
 NEVER_MEASURED = (0, 0)
 COMPARABLE_MAX = 20
-"""The last runs of a script tell how it runs now; older ones may have been another program."""
+"""The last runs of some work tell how it runs now; older ones may have been another program."""
 EFFICIENCY_COLUMNS = tuple(field.name for field in fields(Efficiency))
 
 
@@ -97,18 +98,20 @@ def would_change(efficiency: JobEfficiency) -> tuple[str, bool]:
 
 
 def comparable_runs(job: Job) -> tuple[ComparableRun, ...]:
-    """The last completed runs of the same script by the same person in the same project that ended before this one."""
-    if not job.script_key or job.ended_at is None:
+    """The last completed, counted runs of the same work that ended before this one, the latest first.
+
+    A key of work is of one person, project and cluster. `jobs.services.record_job` makes a run due again when one of
+    these arrives after it was judged.
+    """
+    if not job.work_key or job.ended_at is None:
         return ()
     runs = Job.objects.filter(
+        work_key=job.work_key,
         user=job.user_id,
-        project=job.project_id,
-        cluster=job.cluster,
-        script_key=job.script_key,
         state="COMPLETED",
         ended_at__lt=job.ended_at,
         gpus_allocated__gt=0,
-        walltime_used_s__gt=0,
+        walltime_used_s__gte=LIMITS.short_job_s,
     ).order_by("-ended_at", "-pk")
     last = runs.values_list("gpus_allocated", "walltime_used_s")[:COMPARABLE_MAX]
     return tuple(ComparableRun(gpus, elapsed_s) for gpus, elapsed_s in last)

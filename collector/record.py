@@ -6,6 +6,7 @@ does not answer, what the epilog knew goes out alone: accounting completes it.
 
 from __future__ import annotations
 
+import re
 import time
 from datetime import datetime, timezone
 
@@ -23,12 +24,18 @@ ASK_TIMEOUT_S = 10.0
 PAUSES_S = (0.5, 1, 2, 4, 8, 15, 30)
 UNFINISHED = frozenset("COMPLETING RUNNING CONFIGURING PENDING STAGE_OUT SUSPENDED".split())
 # scontrol's name of a request -> sbatch's, where the value is a GPU count: scontrol(1), sbatch(1), Slurm 22.05-24.11.
+# --gres=gpu:N is shown as TresPerNode too, and means the same as --gpus-per-node.
 GPU_REQUESTS = {
     "TresPerJob": "--gpus",
     "TresPerNode": "--gpus-per-node",
     "TresPerTask": "--gpus-per-task",
     "TresPerSocket": "--gpus-per-socket",
 }
+# What --exclusive, or a partition of whole nodes, makes of OverSubscribe; "OK" is no wish, "YES" is --oversubscribe.
+# "USER" and "MCS" share a node with some and are billed by what they hold: neither yes nor no. scontrol(1), 22.05.
+WHOLE_NODES = {"NO": True, "OK": False, "YES": False}
+RANGE = re.compile(r"([0-9]{1,7})(?:-([0-9]{1,7}))?")
+MEMORY = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,6})?[KMGTP]?")
 GB_OF_UNIT = {"K": 2.0**-20, "M": 2.0**-10, "G": 1.0, "T": 2.0**10, "P": 2.0**20}
 
 
@@ -43,12 +50,18 @@ def job_record(job: Mapping[str, Any], scontrol: str, pauses_s: tuple[float, ...
         if shown.get("Restarts", str(job["attempt"])) != str(job["attempt"]):
             return {**known, "state": "REQUEUED"}
         if shown.get("JobState") not in UNFINISHED:
-            return {**known, **by_slurm(shown, job, _hostnames(scontrol, shown.get("NodeList", "")))}
+            nodes = _hostnames(scontrol, shown.get("NodeList", ""))
+            return {**known, **by_slurm(shown, job, nodes, _defaults(scontrol, job["partition"]))}
     return known
 
 
-def by_slurm(shown: Mapping[str, str], job: Mapping[str, Any], nodes: list[str]) -> dict[str, Any]:
-    """What the fields of `scontrol show job -o` say; a field that is not there says nothing."""
+def by_slurm(
+    shown: Mapping[str, str], job: Mapping[str, Any], nodes: list[str], defaults: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """What the fields of `scontrol show job` say; a field that is not there says nothing.
+
+    `defaults` are the fields of its partition, as far as Slurm told them.
+    """
     held = _tres(shown.get("AllocTRES") or shown.get("TRES") or "")
     asked = _tres(shown.get("ReqTRES") or "") if "AllocTRES" in shown else {}
     threads = _whole(held.get("cpu") or shown.get("NumCPUs"))
@@ -60,11 +73,15 @@ def by_slurm(shown: Mapping[str, str], job: Mapping[str, Any], nodes: list[str])
         "qos": shown.get("QOS"),
         "nodes": nodes or None,
         "node_count": _whole(held.get("node") or shown.get("NumNodes")),
+        # Up to Slurm 22.05 nothing tells what was asked for once the job has begun: then what it was given.
+        "nodes_requested": _whole(asked.get("node")) or _least(shown.get("NumNodes", "")),
+        "is_exclusive": WHOLE_NODES.get(shown.get("OverSubscribe", "")),
         "gpus_allocated": gpu_count(held),
         "gpus_requested": gpu_count(asked),
         "array_job_id": _whole(shown.get("ArrayJobId")),
         "array_task_id": _whole(shown.get("ArrayTaskId")),
         "ntasks": _whole(shown.get("NumTasks")),
+        "ntasks_per_node": _tasks_per_node(shown),
         "cpus_per_task": _whole(shown.get("CPUs/Task")),
         "cpus_allocated": None if threads is None else -(-threads // job["threads_per_core"]),
         "memory_requested_gb": _memory_gb(held.get("mem", "")),
@@ -73,28 +90,112 @@ def by_slurm(shown: Mapping[str, str], job: Mapping[str, Any], nodes: list[str])
         "submitted_at": _instant(shown.get("SubmitTime", "")),
         "started_at": _instant(shown.get("StartTime", "")),
         "ended_at": _instant(shown.get("EndTime", "")),
-        "request": request(shown) or None,
+        "request": request(shown, defaults) or None,
     }
     return {name: value for name, value in found.items() if value is not None}
 
 
-def request(shown: Mapping[str, str]) -> dict[str, str]:
+def request(shown: Mapping[str, str], defaults: Mapping[str, str] | None = None) -> dict[str, str]:
     """The resource options as far as Slurm still shows how they were written.
+
+    Slurm shows one task, one core a task and one node, and one task a node, where nobody asked for any; memory and
+    cores a GPU where the partition has a default (one that slurm.conf sets for all partitions cannot be told from a
+    wish). Such values are left out. --time and --partition are always said: nearly everybody writes them.
 
     >>> request({"TresPerNode": "gres:gpu:mi250:8", "TimeLimit": "04:00:00", "Partition": "small-g"})
     {'--gpus-per-node': 'mi250:8', '--time': '04:00:00', '--partition': 'small-g'}
     """
-    options = {}
+    options = _shape_request(shown)
     for field, option in GPU_REQUESTS.items():
-        for part in shown.get(field, "").split(","):
-            kind, separator, count = part.replace("gres/", "gres:").replace("=", ":").partition("gpu:")
-            if separator and kind in ("gres:", ""):
-                options[option] = count
+        count = _gpu_value(shown.get(field, ""))
+        if count:
+            options[option] = count
+    options.update(_share_request(shown, defaults or {}))
+    # Whole nodes of a partition that gives no others were not asked for.
+    if shown.get("OverSubscribe") == "NO" and defaults and defaults.get("OverSubscribe") != "EXCLUSIVE":
+        options["--exclusive"] = ""
     if seconds(shown.get("TimeLimit", "")) is not None:
         options["--time"] = shown["TimeLimit"]
     if shown.get("Partition"):
         options["--partition"] = shown["Partition"]
     return options
+
+
+def _shape_request(shown: Mapping[str, str]) -> dict[str, str]:
+    """Nodes, tasks and cores a task, where they are not what Slurm takes without being asked."""
+    options = {}
+    nodes = RANGE.fullmatch(shown.get("NumNodes", ""))
+    least = int(nodes[1]) if nodes else 1
+    most = int(nodes[2] or nodes[1]) if nodes else 1
+    if most > 1:
+        options["--nodes"] = str(least) if least == most else f"{least}-{most}"
+    tasks, per_node = _whole(shown.get("NumTasks")), _tasks_per_node(shown)
+    # sbatch refuses GPUs per task without a number of tasks.
+    if tasks and (tasks != least * (per_node or 1) or (_gpu_value(shown.get("TresPerTask", "")) and not per_node)):
+        options["--ntasks"] = str(tasks)
+    if per_node:
+        options["--ntasks-per-node"] = str(per_node)
+    cores = _whole(shown.get("CPUs/Task"))
+    if cores and cores > 1:
+        options["--cpus-per-task"] = str(cores)
+    return options
+
+
+def _share_request(shown: Mapping[str, str], defaults: Mapping[str, str]) -> dict[str, str]:
+    """Memory, and cores a GPU, where they are not the partition's defaults; memory 0 is all of a node."""
+    by_gpu = _tres(defaults.get("JobDefaults", ""))
+    options = {}
+    cores = _gpu_value(shown.get("CpusPerTres", ""))
+    if cores.isdigit() and cores != by_gpu.get("DefCpuPerGPU"):
+        options["--cpus-per-gpu"] = cores
+    per_gpu = _gpu_value(shown.get("MemPerTres", ""))
+    if MEMORY.fullmatch(per_gpu) and _memory_gb(per_gpu) != _memory_gb(by_gpu.get("DefMemPerGPU", "")):
+        options["--mem-per-gpu"] = _spelled(per_gpu)
+    for field, option, default in (
+        ("MinMemoryNode", "--mem", defaults.get("DefMemPerNode")),
+        ("MinMemoryCPU", "--mem-per-cpu", defaults.get("DefMemPerCPU")),
+    ):
+        written = shown.get(field, "")
+        if not MEMORY.fullmatch(written) or per_gpu:
+            continue
+        # Without a default, or with an unknown one, all of a node's memory is what everybody gets.
+        usual_gb = _memory_gb(default or "") or 0.0
+        if _memory_gb(written) != usual_gb:
+            options[option] = _spelled(written)
+    return options
+
+
+def _gpu_value(written: str) -> str:
+    """What stands behind `gres:gpu:`, `gres/gpu:` or `gres/gpu=` of a list; empty where there are no GPUs in it."""
+    found = ""
+    for part in written.split(","):
+        kind, separator, value = part.replace("gres/", "gres:").replace("=", ":").partition("gpu:")
+        if separator and kind in ("gres:", ""):
+            found = value
+    return found
+
+
+def _spelled(memory: str) -> str:
+    """An amount of memory in whole GiB where it is one; a bare number is MiB.
+
+    >>> _spelled("61440"), _spelled("29000M"), _spelled("60G")
+    ('60G', '29000M', '60G')
+    """
+    gigabytes = _memory_gb(memory) or 0.0
+    if gigabytes and gigabytes.is_integer():
+        return f"{gigabytes:.0f}G"
+    return f"{memory}M" if memory.isdigit() and memory != "0" else memory
+
+
+def _tasks_per_node(shown: Mapping[str, str]) -> int | None:
+    """The first of `NtasksPerN:B:S:C=8:0:*:*`; 0 and * are no wish."""
+    return _whole(shown.get("NtasksPerN:B:S:C", "").partition(":")[0]) or None
+
+
+def _least(nodes: str) -> int | None:
+    """The smaller number of a range of nodes such as `2-4`."""
+    found = RANGE.fullmatch(nodes)
+    return int(found[1]) if found else None
 
 
 def seconds(clock: str) -> float | None:
@@ -163,6 +264,14 @@ def fields_of(text: str, job_id: int) -> dict[str, str] | None:
         del said["TRES"], said["AllocTRES"]
     known = {field: next(iter(values)) for field, values in said.items() if len(values) == 1}
     return {**known, "JobName": name}
+
+
+def _defaults(scontrol: str, partition: str | None) -> dict[str, str]:
+    """The fields of a partition, which its administrators wrote; empty where Slurm does not tell."""
+    shown = _run([scontrol, "show", "partition", partition]) if partition else ""
+    if not shown.startswith(f"PartitionName={partition}\n"):
+        return {}
+    return {field: value for field, _, value in (word.partition("=") for word in shown.split())}
 
 
 def _hostnames(scontrol: str, nodes: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Slurm's compact node lists, `nid[005002-005003,005007]`, spelled out as node names."""
+"""Slurm's compact node lists, `nid[005002-005003,005007]`, spelled out as node names; and one name for each node."""
 
 from __future__ import annotations
 
@@ -33,6 +33,18 @@ def node_names(hostlist: str) -> tuple[str, ...]:
     for element in _elements(hostlist):
         names += _expanded(element, NODES_MAX - len(names))
     return tuple(names)
+
+
+def short_name(node: str) -> str:
+    """The name without its domain: Slurm may know a node as `nid005002` and its own kernel as `nid005002.lumi.csc.fi`.
+
+    An address stays whole, or all nodes of a network would be one.
+
+    >>> short_name("nid005002.lumi.csc.fi"), short_name("nid005002"), short_name("10.0.5.2")
+    ('nid005002', 'nid005002', '10.0.5.2')
+    """
+    name = node.partition(".")[0]
+    return node if name.isdigit() else name
 
 
 def _elements(hostlist: str) -> list[list[re.Match[str]]]:

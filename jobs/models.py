@@ -126,7 +126,9 @@ class ProjectAllocation(models.Model):
 class Job(models.Model):
     """One attempt of one Slurm job; columns as in `jobs.records.JobRecord`, null where Slurm did not say.
 
-    `revision` grows with every change, so that a reader can tell whether it has seen the newest.
+    `revision` grows with every change, so that a reader can tell whether it has seen the newest; also with one of an
+    earlier run of the same work that this run is compared with. `work_key` names the work that the run belongs to
+    (`jobs.works`), empty where nothing does.
     """
 
     cluster = models.CharField(max_length=64)
@@ -143,10 +145,13 @@ class Job(models.Model):
     exit_code = models.CharField(max_length=64, blank=True)
     nodes = models.JSONField(default=list)
     node_count = models.PositiveIntegerField(null=True)
+    nodes_requested = models.PositiveIntegerField(null=True)
+    is_exclusive = models.BooleanField(null=True)
     gpus_requested = models.PositiveIntegerField(null=True)
     gpus_per_node = models.PositiveIntegerField(null=True)
     gpus_allocated = models.PositiveIntegerField(null=True)
     ntasks = models.PositiveIntegerField(null=True)
+    ntasks_per_node = models.PositiveIntegerField(null=True)
     cpus_allocated = models.PositiveIntegerField(null=True)
     cpus_per_task = models.PositiveIntegerField(null=True)
     memory_requested_gb = models.FloatField(null=True)
@@ -157,6 +162,7 @@ class Job(models.Model):
     ended_at = models.DateTimeField(null=True)
     request = models.JSONField(default=dict)
     script_key = models.CharField(max_length=128, blank=True)
+    work_key = models.CharField(max_length=32, blank=True, default="", db_default="")
     revision = models.PositiveIntegerField(default=1)
     changed_at = models.DateTimeField()
 
@@ -167,6 +173,8 @@ class Job(models.Model):
             models.Index(fields=["project", "ended_at", "id"], name="job_by_project"),
             models.Index(fields=["changed_at"], name="job_by_change"),
             models.Index(fields=["user", "project"], name="job_by_user_and_project"),
+            # A key is of one cluster, user and project already.
+            models.Index(fields=["work_key", "ended_at", "id"], name="job_by_work"),
             models.Index(fields=["user", "walltime_used_s", "id"], name="user_by_run_time"),
             models.Index(fields=["project", "walltime_used_s", "id"], name="project_by_run_time"),
             models.Index(

@@ -12,6 +12,8 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from jobs.hostlist import short_name
+
 SCHEMA = "job-record/1"
 JOB_NAME_LENGTH_MAX = 256
 OPTION_LENGTH_MAX = 64
@@ -27,7 +29,9 @@ RESOURCE_OPTIONS = frozenset(
 ENDED_STATES = frozenset(
     "BOOT_FAIL CANCELLED COMPLETED DEADLINE FAILED NODE_FAIL OUT_OF_MEMORY PREEMPTED REQUEUED REVOKED TIMEOUT".split()
 )
-SYSTEM_FAILURES = frozenset({"BOOT_FAIL", "NODE_FAIL", "PREEMPTED"})
+# Of these the system ended the run, whatever the user did: a requeued run goes on as the next attempt, a revoked one on
+# another cluster of the federation.
+SYSTEM_FAILURES = frozenset({"BOOT_FAIL", "NODE_FAIL", "PREEMPTED", "REQUEUED", "REVOKED"})
 
 # What a terminal or a page could act on: controls, line ends, direction overrides, lone surrogates.
 UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -45,7 +49,9 @@ Instant = Annotated[datetime, Meta(tz=True)]
 class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One attempt of one job; `cpus_*` are physical cores, `memory_requested_gb` is over all nodes (2^30 bytes).
 
-    `request` holds the resource options in the user's own spelling, for example `{"--gpus": "8"}`.
+    `request` holds the resource options in the user's own spelling, for example `{"--gpus": "8"}`; an option without a
+    value, `--exclusive`, has an empty one. `is_exclusive` says that the run asked for whole nodes or was given them.
+    `nodes_requested` is the least number of a range such as `--nodes=2-4`.
     """
 
     cluster: Slug
@@ -63,10 +69,13 @@ class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
     exit_code: Word = ""
     nodes: Annotated[tuple[NodeName, ...], Meta(max_length=20_000)] = ()
     node_count: Count | None = None
+    nodes_requested: Count | None = None
+    is_exclusive: bool | None = None
     gpus_requested: Count | None = None
     gpus_per_node: Count | None = None
     gpus_allocated: Count | None = None
     ntasks: Count | None = None
+    ntasks_per_node: Count | None = None
     cpus_allocated: Count | None = None
     cpus_per_task: Count | None = None
     memory_requested_gb: Gigabytes | None = None
@@ -115,6 +124,6 @@ def problems(record: JobRecord) -> list[tuple[str, str]]:
     found = []
     if record.started_at and record.ended_at and record.ended_at < record.started_at:
         found.append(("ended_at", "lies before started_at"))
-    if len(set(record.nodes)) != len(record.nodes):
+    if len({short_name(node) for node in record.nodes}) != len(record.nodes):
         found.append(("nodes", "names the same node twice"))
     return found

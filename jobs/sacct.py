@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import msgspec
 
-from jobs.hardware import threads_per_core
+from jobs.hardware import partition_of, threads_per_core
 from jobs.hostlist import node_names
 from jobs.records import ENDED_STATES, JobRecord, printable, problems
 from jobs.sacct_table import FORMS, BrokenRow, Row, SacctFormatError, table
@@ -24,6 +24,7 @@ from jobs.sacct_values import (
     instant,
     limit_s,
     memory_gb,
+    tres_count,
     tres_memory_gb,
     whole,
 )
@@ -225,7 +226,9 @@ def _resources(row: Row, cluster: str, zone: tzinfo) -> dict[str, object]:
     threads = _read(row, whole, "AllocCPUS") if row.cells.get("AllocCPUS") else _read(row, whole, "NCPUS")
     node_count = _read(row, whole, "NNodes")
     asked: dict[str, object] = {
+        # Slurm may fill ReqTRES some seconds after the end of a short run: empty it tells nothing.
         "gpus_requested": _read(row, gpu_count, "ReqTRES"),
+        "nodes_requested": _read(row, lambda cell: tres_count(cell, "node"), "ReqTRES"),
         "memory_requested_gb": _memory_gb(row, node_count, threads),
         "ntasks": _read(row, whole, "NTasks"),
         "nodes": nodes,
@@ -238,7 +241,45 @@ def _resources(row: Row, cluster: str, zone: tzinfo) -> dict[str, object]:
         "node_count": node_count if node_count is not None else len(nodes) or None,
         "cpus_allocated": None if threads is None else math.ceil(threads / threads_per_core(cluster)),
         "gpus_allocated": _read(row, gpu_count, "AllocTRES"),
+        "is_exclusive": _is_exclusive(row, cluster),
     }
+
+
+def _is_exclusive(row: Row, cluster: str) -> bool | None:
+    """True where a run asked for whole nodes or was given them; None where accounting cannot tell.
+
+    It has no word for that. On a partition of whole nodes every run does; elsewhere a run does that holds more GPUs a
+    node than it asked for, or every core of its nodes and more of them than it asked for.
+    """
+    partition = partition_of(cluster, row.cells.get("Partition", ""))
+    if partition is not None and partition.is_exclusive:
+        return True
+    asked, held = _per_node(row, "ReqTRES"), _per_node(row, "AllocTRES")
+    if asked is None or held is None:
+        return None
+    if held.gpus > asked.gpus:
+        return True
+    threads = threads_per_core(cluster)
+    # Slurm rounds a request up to whole cores, so only beyond that it is more than was asked for.
+    whole_cores = math.ceil(asked.cpus / threads) * threads
+    is_whole = partition is not None and held.cpus >= partition.node.cores * threads
+    return True if is_whole and held.cpus > whole_cores else None
+
+
+@dataclass(frozen=True)
+class _PerNode:
+    """What a TRES list names for each of its nodes; `cpus` are Slurm's, hardware threads on LUMI."""
+
+    gpus: float
+    cpus: float
+
+
+def _per_node(row: Row, column: str) -> _PerNode | None:
+    """By node, since of a range of nodes (`--nodes=2-4`) the request names the fewest."""
+    gpus = _read(row, gpu_count, column)
+    nodes = _read(row, lambda cell: tres_count(cell, "node"), column)
+    cpus = _read(row, lambda cell: tres_count(cell, "cpu"), column)
+    return None if not nodes or gpus is None or cpus is None else _PerNode(gpus / nodes, cpus / nodes)
 
 
 def _never_started(row: Row) -> bool:

@@ -86,6 +86,16 @@ def gpu_count(tres: str) -> int | None:
     return untyped[0] if untyped else sum(count for _, count in counts)
 
 
+def tres_count(tres: str, name: str) -> int | None:
+    """How many of a countable resource, such as `cpu` or `node`, a TRES list names; None where it names none.
+
+    >>> tres_count("cpu=8,mem=300M,node=1", "node"), tres_count("", "cpu")
+    (1, None)
+    """
+    named = [element.removeprefix(f"{name}=") for element in tres.split(",") if element.startswith(f"{name}=")]
+    return whole(named[0]) if named else None
+
+
 def tres_memory_gb(tres: str) -> float | None:
     """Host memory of a TRES list, over all nodes (2^30 bytes); None where it names none.
 

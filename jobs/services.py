@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 
+from django.conf import settings
 from django.contrib.auth.hashers import make_password
 from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
@@ -25,10 +26,14 @@ from jobs.models import (
 )
 from jobs.records import JobRecord
 from jobs.selectors import RECORD_COLUMNS, open_shares
+from jobs.works import work_key
 
 SIGN_IN = "sign-in"
 SAME_OPENING = timedelta(minutes=10)
 """A page with its figures and downloads is opened once."""
+
+LATER_RUNS_MAX = 20
+"""As many earlier runs as a run is compared with (`analysis.selectors.COMPARABLE_MAX`), and so as many later ones."""
 
 # A source that loses more than this share of its memberships at once, and at least so many, is taken for broken.
 SHRINK_FRACTION_MAX, SHRINK_LEAST = 0.5, 20
@@ -74,8 +79,10 @@ def record_job(record: JobRecord, now: datetime | None = None) -> bool:
 
     A later record of the same run fills and corrects columns, and never empties one: the epilog knows the request's
     spelling, sacct the final state, in whichever order they come. Owner and project of a run never change, or a
-    record could show one person's job to another: RecordConflict.
+    record could show one person's job to another: RecordConflict. The work that the run belongs to is found anew each
+    time, and later runs of it that are compared with this one count as changed too.
     """
+    now = now or timezone.now()
     with transaction.atomic():
         user = _account(User.objects, username=record.user_id)
         project = _account(Project.objects, name=record.project_id)
@@ -83,13 +90,29 @@ def record_job(record: JobRecord, now: datetime | None = None) -> bool:
             Membership.objects.get_or_create(user=user, project=project)
         columns = {name: getattr(record, name) for name in RECORD_COLUMNS} | {"nodes": list(record.nodes)}
         key = {name: columns.pop(name) for name in ("cluster", "job_id", "attempt")}
+        work = {"work_key": _work_key(record.cluster, user, project, record.job_name, record.script_key)}
         stored, is_new = Job.objects.select_for_update().get_or_create(
-            **key, defaults=columns | {"user": user, "project": project, "changed_at": now or timezone.now()}
+            **key, defaults=columns | work | {"user": user, "project": project, "changed_at": now}
         )
-        if is_new:
-            return True
-        _refuse_other_owner(stored, user, project)
-        return _update(stored, columns, now or timezone.now())
+        before = None if is_new else _seen_by_later_runs(stored)
+        if not is_new:
+            _refuse_other_owner(stored, user, project)
+            if not _update(stored, columns, now):
+                return False
+        _touch_later_runs(stored, before, now)
+        return True
+
+
+def fill_work_keys(rows: Sequence[Job]) -> int:
+    """Give these runs the key of their work as it is now; how many had another. Judgements are left as they are."""
+    changed = []
+    for job in rows:
+        key = _work_key(job.cluster, job.user, job.project, job.job_name, job.script_key)
+        if key != job.work_key:
+            job.work_key = key
+            changed.append(job)
+    Job.objects.bulk_update(changed, ["work_key"], batch_size=500)
+    return len(changed)
 
 
 def end_sessions(user: User) -> None:
@@ -298,14 +321,47 @@ def _refuse_other_owner(stored: Job, user: User, project: Project) -> None:
 
 
 def _update(stored: Job, columns: dict[str, object], now: datetime) -> bool:
-    """Take over every column that says something else; an empty value says nothing."""
+    """Take over every column that says something else, and what follows from them; an empty value says nothing."""
     says_nothing = (None, "", [], {})
-    changed = [name for name, value in columns.items() if value not in says_nothing and value != getattr(stored, name)]
+    told = {name: value for name, value in columns.items() if value not in says_nothing}
+    name, script_key = (told.get(column, getattr(stored, column)) for column in ("job_name", "script_key"))
+    told["work_key"] = _work_key(stored.cluster, stored.user, stored.project, name, script_key)
+    changed = [name for name, value in told.items() if value != getattr(stored, name)]
     if not changed:
         return False
     for name in changed:
-        setattr(stored, name, columns[name])
+        setattr(stored, name, told[name])
     stored.revision += 1
     stored.changed_at = now
     stored.save(update_fields=[*changed, "revision", "changed_at"])
     return True
+
+
+def _work_key(cluster: str, user: User, project: Project, job_name: str, script_key: str) -> str:
+    secret = settings.WORK_KEY_SECRET.encode()
+    return work_key(secret, cluster, user.username, project.name, job_name, script_key)
+
+
+def _seen_by_later_runs(job: Job) -> tuple[str, datetime, int | None, float | None] | None:
+    """What a comparison with this run reads of it; None while nothing is compared with it."""
+    if job.state != "COMPLETED" or not job.work_key or job.ended_at is None:
+        return None
+    return job.work_key, job.ended_at, job.gpus_allocated, job.walltime_used_s
+
+
+def _touch_later_runs(job: Job, before: tuple | None, now: datetime) -> None:
+    """Raise the revision of the next runs of the same work, so that whoever judged them without this run does so again.
+
+    Only a record that comes from outside leads here, never a judgement: one run touches `LATER_RUNS_MAX` others (twice
+    that when it moves in time or to another work), and those touch none. Rows are locked in the order of their ends,
+    so that two records of one work never wait for each other.
+    """
+    after = _seen_by_later_runs(job)
+    if before == after:
+        return
+    touched: set[int] = set()
+    for key, ended_at in sorted({seen[:2] for seen in (before, after) if seen}):
+        later = Job.objects.filter(work_key=key, ended_at__gt=ended_at).exclude(pk=job.pk).order_by("ended_at", "pk")
+        touched.update(later.select_for_update().values_list("pk", flat=True)[:LATER_RUNS_MAX])
+    if touched:
+        Job.objects.filter(pk__in=touched).update(revision=F("revision") + 1, changed_at=now)

@@ -22,6 +22,9 @@ IS_EMBEDDED = not DATABASE_URL
 
 DEBUG = False
 SECRET_KEY = secret_key(VAR_DIR / "secret_key", IS_EMBEDDED)
+# Keys the names of work. With another secret new runs no longer meet older ones of their work until
+# `manage.py backfill_work_keys` has gone over all of them; so too with another SECRET_KEY where this is not set.
+WORK_KEY_SECRET = text("WORK_KEY_SECRET") or f"work-key:{SECRET_KEY}"
 ALLOWED_HOSTS = words("ALLOWED_HOSTS", "127.0.0.1,localhost" if IS_EMBEDDED else "")
 CSRF_TRUSTED_ORIGINS = words("CSRF_TRUSTED_ORIGINS", "")
 IS_HTTPS = flag("HTTPS", not IS_EMBEDDED)

@@ -80,20 +80,19 @@ def waiting_reports(user_pk: int | None = None) -> dict[int, list[Waiting]]:
 
 
 def earlier_run(column: str) -> Subquery:
-    """A column of the judgement of the last comparable run before a report's own: same script, owner and project.
+    """A column of the judgement of the last comparable run before a report's own: the same work, run to its end.
 
     Runs that were not measured or do not count are passed over, and so are the other tasks of the same array.
     """
     return Subquery(
         JobEfficiency.objects.filter(
+            job__work_key=OuterRef("job__work_key"),
             job__user=OuterRef("job__user"),
-            job__project=OuterRef("job__project"),
-            job__cluster=OuterRef("job__cluster"),
-            job__script_key=OuterRef("job__script_key"),
+            job__state="COMPLETED",
             job__ended_at__lt=OuterRef("job__ended_at"),
             uncounted_reason="",
         )
-        .exclude(job__script_key="")
+        .exclude(job__work_key="")
         .exclude(efficiency_class=EfficiencyClass.UNKNOWN.value)
         .annotate(array=Coalesce("job__array_job_id", 0))
         .exclude(array=Coalesce(OuterRef("job__array_job_id"), -1))

@@ -197,10 +197,10 @@ def followed_in(part: Q, periods: Sequence[Period]) -> list[Followed]:
         state="COMPLETED",
         efficiency__uncounted_reason="",
         efficiency__gpu_hours__isnull=False,
-    ).exclude(script_key="")
+    ).exclude(work_key="")
     gpus_advice = RecommendationRow.objects.filter(efficiency__job=OuterRef("pk"), kind="gpus")
     advised = Subquery(gpus_advice.values("recommended_gpus")[:1])
-    columns = ("user_id", "project_id", "cluster", "script_key", "ended_at", "gpus_allocated")
+    columns = ("user_id", "project_id", "cluster", "work_key", "ended_at", "gpus_allocated")
     rows = keyed.annotate(hours=F("efficiency__gpu_hours"), advised=advised).order_by("-ended_at", "-pk")
     latest = [WorkRun(row[:4], *row[4:]) for row in rows.values_list(*columns, "hours", "advised")[:FOLLOW_RUNS_MAX]]
     return [followed([run for run in latest if run.ended_at < period.end], period.start) for period in periods]

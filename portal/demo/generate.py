@@ -14,7 +14,7 @@ from portal.demo.archetypes import Archetype, Expected
 from portal.demo.library import LIBRARY
 from portal.demo.payloads import clock_of, cpu_summary, node_summary, readings_of
 from portal.demo.people import sample_people
-from portal.demo.records import cores_per_node, job_record, memory_per_node_gb, script_key
+from portal.demo.records import cores_per_node, job_record, memory_per_node_gb
 from portal.demo.schedule import ARRAY_TASK, REQUEUED, REQUEUED_AGAIN, Bundle, bundles
 
 FIRST_JOB_ID = 17_300_000  # LUMI's job ids have eight digits in 2026
@@ -71,7 +71,6 @@ def make_job(
     if unknown := overrides.keys() - record.keys():
         raise KeyError(f"not in a job record: {', '.join(sorted(unknown))}")
     record |= overrides
-    record["script_key"] = record["script_key"] or script_key(record)
     return SampleJob(kind, shape.expected, record, _summaries(shape, record, rng))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -48,7 +47,7 @@ def drawn_run(shape: Archetype, ended_at: datetime, rng: np.random.Generator) ->
 def job_record(
     shape: Archetype, *, job_id: int, user: str, project: str, ended_at: datetime, rng: np.random.Generator
 ) -> dict[str, Any]:
-    """The `job-record/1` payload of one run, its `script_key` still empty."""
+    """The `job-record/1` payload of one run."""
     run = drawn_run(shape, ended_at, rng)
     waited_s = 60 + round(float(rng.exponential(QUEUE_WAIT_MEAN_S)))
     nodes = _node_names(shape, rng) if shape.has_started else []
@@ -81,7 +80,6 @@ def job_record(
         "started_at": instant(run.started_at) if shape.has_started else None,
         "ended_at": instant(run.started_at + timedelta(seconds=run.elapsed_s)),
         "request": options(shape, run.walltime_s, rng),
-        "script_key": "",
     }
 
 
@@ -109,12 +107,6 @@ def cores_per_node(shape: Archetype) -> int:
 
 def memory_per_node_gb(shape: Archetype) -> float:
     return LUMI_G.host_memory_gb if _is_exclusive(shape) else shape.gpus * shape.memory_per_gpu_gb
-
-
-def script_key(record: dict[str, Any]) -> str:
-    """The same for the same person's runs of the same script, whatever number of GPUs they asked for."""
-    named = f"{record['user_id']} {record['job_name']} {record['cpus_per_task']}"
-    return f"hmac:{hashlib.blake2s(named.encode(), digest_size=16).hexdigest()}"
 
 
 def instant(moment: datetime) -> str:

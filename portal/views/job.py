@@ -85,10 +85,10 @@ def _details(run: Job) -> dict[str, object]:
 
 
 def _other_runs(run: Job, visible: QuerySet[Job]) -> list[Job]:
-    """The latest other runs of the same work, by the fingerprint of name and shape."""
-    if not run.script_key:
+    """The latest other runs of the same work."""
+    if not run.work_key:
         return []
-    same = visible.filter(user=run.user, project=run.project, cluster=run.cluster, script_key=run.script_key)
+    same = visible.filter(user=run.user, work_key=run.work_key)
     return list(same.exclude(pk=run.pk).select_related("efficiency").order_by("-ended_at", "-pk")[:RUNS_SHOWN_MAX])
 
 

@@ -47,8 +47,20 @@ def job(job_id: int, **changed: object) -> dict:
     return {**from_environment(environment, ""), **ended, **changed}
 
 
+def partition(name: str) -> str:
+    """What `scontrol show partition` printed of one of the sample's partitions."""
+    sections = (SAMPLES / "scontrol-show-partition.txt").read_text().split("\n\n")
+    return next(section for section in sections if section.startswith(f"PartitionName={name}\n"))
+
+
+def defaults(name: str, **changed: str) -> dict[str, str]:
+    """The fields of a partition of the sample."""
+    return {**dict(word.split("=", 1) for word in partition(name).split()), **changed}
+
+
 def scontrol(tmp_path: Path, *shows: str) -> str:
     """A command that shows these one after the other, the last again and again, and knows host names."""
+    (tmp_path / "partition").write_text(partition("small-g"))
     for number, text in enumerate(shows):
         (tmp_path / f"show{number}").write_text(text)
     asked = tmp_path / "asked"
@@ -56,6 +68,7 @@ def scontrol(tmp_path: Path, *shows: str) -> str:
     script.write_text(
         "#!/bin/sh\n"
         f"if [ \"$2\" = hostnames ]; then printf 'nid005002\\nnid005003\\n'; exit; fi\n"
+        f'if [ "$2" = partition ]; then cat {tmp_path}/partition; exit; fi\n'
         f"count=$(cat {asked} 2>/dev/null || echo 0)\n"
         f"echo $((count + 1)) > {asked}\n"
         f'[ "$count" -lt {len(shows)} ] || count={len(shows) - 1}\n'
@@ -80,7 +93,12 @@ def test_an_ended_job_is_told_by_slurm_and_its_owner_by_the_hooks(tmp_path: Path
     assert (found.nodes, found.node_count) == (("nid005002", "nid005003"), 2)
     assert (found.gpus_allocated, found.cpus_allocated, found.ntasks, found.cpus_per_task) == (16, 16, 16, 1)
     assert (found.memory_requested_gb, found.walltime_requested_s, found.walltime_used_s) == (16.0, 300.0, 8.0)
-    assert found.request == {"--gpus-per-node": "mi250:8", "--time": "00:05:00", "--partition": "small-g"}
+    assert found.request == {
+        **{"--nodes": "2", "--ntasks-per-node": "8", "--gpus-per-node": "mi250:8"},
+        # slurm.conf gives every job 1 GB a core, which no partition tells.
+        **{"--mem-per-cpu": "1G", "--time": "00:05:00", "--partition": "small-g"},
+    }
+    assert (found.nodes_requested, found.ntasks_per_node, found.is_exclusive) == (2, 8, False)
     assert found.started_at.isoformat() == "2026-11-20T22:03:28+00:00"
     # Slurm 22.05 does not show what was asked for, so nothing is said of it.
     assert found.gpus_requested is None
@@ -265,6 +283,101 @@ def test_memory_has_a_unit_or_is_in_megabytes(written: str, gigabytes: float | N
 def test_times_that_slurm_does_not_know_are_not_said() -> None:
     found = by_slurm({"StartTime": "Unknown", "EndTime": "N/A", "SubmitTime": "2026-11-20T22:03:21"}, job(2), [])
     assert found == {"submitted_at": "2026-11-20T22:03:21Z"}
+
+
+CAPTURED = {"--time": "00:05:00", "--partition": "small-g", "--mem-per-cpu": "1G"}
+
+
+@pytest.mark.parametrize(
+    ("name", "job_id", "typed"),
+    [
+        # As `sbatch` was called; one node, one task and one core a task are what a job gets without asking.
+        ("gpn8", 2, {"--gpus-per-node": "8", "--cpus-per-task": "8"}),
+        ("gres2", 3, {"--gpus-per-node": "2", "--ntasks": "2"}),
+        ("gresT2", 4, {"--gpus-per-node": "mi250:2"}),
+        ("gpus4", 5, {"--gpus": "4", "--ntasks": "4"}),
+        ("gpt1", 6, {"--gpus-per-task": "1", "--ntasks": "4"}),
+        ("gpusock", 7, {"--gpus-per-socket": "2"}),
+        ("multi", 20, {"--gpus-per-node": "mi250:8", "--nodes": "2", "--ntasks-per-node": "8"}),
+    ],
+)
+def test_a_real_request_has_every_option_that_was_typed(name: str, job_id: int, typed: dict[str, str]) -> None:
+    assert request(fields(name, job_id), defaults("small-g")) == typed | CAPTURED
+
+
+def test_memory_is_asked_for_by_node_by_core_or_by_gpu() -> None:
+    assert request(fields("nogpu", 8), defaults("small-g"))["--mem"] == "2G"
+    assert request(fields("oom", 17), defaults("small-g"))["--mem"] == "300M"
+    assert request({"MemPerTres": "gres:gpu:61440", "MinMemoryNode": "0"}) == {"--mem-per-gpu": "60G"}
+    assert request({"MemPerTres": "gres/gpu=500"}) == {"--mem-per-gpu": "500M"}
+    assert request({"MinMemoryCPU": "1.50G"}) == {"--mem-per-cpu": "1.50G"}
+
+
+@pytest.mark.parametrize(
+    ("shown_as", "of_partition", "options"),
+    [
+        ({"MinMemoryNode": "64G"}, {"DefMemPerNode": "65536"}, {}),
+        ({"MinMemoryNode": "64G"}, {"DefMemPerNode": "UNLIMITED"}, {"--mem": "64G"}),
+        ({"MinMemoryNode": "96G"}, {"DefMemPerNode": "65536"}, {"--mem": "96G"}),
+        ({"MinMemoryNode": "0"}, {"DefMemPerNode": "65536"}, {"--mem": "0"}),
+        ({"MinMemoryNode": "0"}, {"DefMemPerNode": "UNLIMITED"}, {}),
+        ({"MinMemoryCPU": "1G"}, {"DefMemPerCPU": "1024"}, {}),
+        ({"MemPerTres": "gres:gpu:61440"}, {"JobDefaults": "DefCpuPerGPU=7,DefMemPerGPU=61440"}, {}),
+        ({"CpusPerTres": "gres:gpu:7"}, {"JobDefaults": "DefCpuPerGPU=7,DefMemPerGPU=61440"}, {}),
+        ({"CpusPerTres": "gres/gpu:14"}, {"JobDefaults": "DefCpuPerGPU=7"}, {"--cpus-per-gpu": "14"}),
+        ({"OverSubscribe": "NO"}, {"OverSubscribe": "NO"}, {"--exclusive": ""}),
+        ({"OverSubscribe": "NO"}, {"OverSubscribe": "EXCLUSIVE"}, {}),
+        ({"OverSubscribe": "NO"}, {}, {}),
+        ({"OverSubscribe": "OK"}, {"OverSubscribe": "NO"}, {}),
+    ],
+)
+def test_what_a_partition_gives_unasked_is_no_request(shown_as: dict, of_partition: dict, options: dict) -> None:
+    assert request(shown_as, of_partition) == options
+
+
+@pytest.mark.parametrize(
+    ("shown_as", "options"),
+    [
+        ({"NumNodes": "2-4", "NumTasks": "2"}, {"--nodes": "2-4"}),
+        ({"NumNodes": "1-1", "NumTasks": "1", "CPUs/Task": "1"}, {}),
+        ({"NumNodes": "1-4"}, {"--nodes": "1-4"}),
+        ({"NumNodes": "4-4", "NumTasks": "4"}, {"--nodes": "4"}),
+        ({"NumNodes": "2", "NumTasks": "1"}, {"--nodes": "2", "--ntasks": "1"}),
+        ({"NumNodes": "1", "NumTasks": "1", "TresPerTask": "gres/gpu:8"}, {"--ntasks": "1", "--gpus-per-task": "8"}),
+        ({"NumTasks": "1", "NtasksPerN:B:S:C": "1:0:*:1"}, {"--ntasks-per-node": "1"}),
+        ({"NtasksPerN:B:S:C": "*:0:*:*"}, {}),
+        ({"NumTasks": "N/A", "CPUs/Task": "N/A", "NumNodes": "many", "MinMemoryNode": "$(x)"}, {}),
+    ],
+)
+def test_nodes_and_tasks_are_said_where_they_are_not_what_anybody_gets(shown_as: dict, options: dict) -> None:
+    assert request(shown_as) == options
+
+
+def test_whole_nodes_are_told_and_asked_for_only_where_the_partition_shares_them(tmp_path: Path) -> None:
+    excl, small = fields("excl", 21), fields("gpn8", 2)
+    assert by_slurm(excl, job(21), [], defaults("standard-g"))["is_exclusive"] is True
+    assert "--exclusive" not in request(excl, defaults("standard-g"))
+    assert request(excl, defaults("small-g"))["--exclusive"] == ""
+    assert by_slurm(small, job(2), [])["is_exclusive"] is False
+    assert "is_exclusive" not in by_slurm({**small, "OverSubscribe": "USER"}, job(2), [])
+    typed = shown("gpn8").replace("OverSubscribe=OK", "OverSubscribe=NO")
+    found = decoded(job_record(job(2), scontrol(tmp_path, typed), NOW))
+    assert (found.is_exclusive, found.request["--exclusive"]) == (True, "")
+
+
+def test_the_nodes_asked_for_are_slurms_word_for_them_where_it_has_one() -> None:
+    newer = {"AllocTRES": "node=4,gres/gpu=32", "ReqTRES": "node=2,gres/gpu=16", "NumNodes": "4"}
+    assert by_slurm(newer, job(2), [])["nodes_requested"] == 2
+    assert by_slurm({"NumNodes": "2-4"}, job(2), [])["nodes_requested"] == 2
+
+
+def test_what_a_text_of_the_user_says_differently_is_not_asked_for() -> None:
+    lie = "OverSubscribe=NO NumNodes=64 MinMemoryCPU=9T NtasksPerN:B:S:C=9:0:*:*"
+    forged = fields_of(shown("multi").replace("WorkDir=", f"WorkDir=/tmp/a {lie} "), 20)
+    found = by_slurm(forged, job(20), [], defaults("small-g"))
+    assert not {"is_exclusive", "ntasks_per_node"} & found.keys()
+    assert found["request"].keys() == {"--gpus-per-node", "--ntasks", "--time", "--partition"}
+    assert found["node_count"] == 2
 
 
 def test_slurm_is_asked_in_utc(tmp_path: Path) -> None:

@@ -51,8 +51,18 @@ def test_contradictions_are_named() -> None:
     assert problems(record()) == []
 
 
+def test_a_node_with_and_without_its_domain_is_one_node() -> None:
+    twice = [("nodes", "names the same node twice")]
+    assert problems(record(nodes=["nid005001", "nid005001.lumi.csc.fi"])) == twice
+    assert problems(record(nodes=["nid005001.a", "nid005001.b"])) == twice
+    assert problems(record(nodes=["nid005001.a", "nid005002.a"])) == []
+    assert problems(record(nodes=["10.0.5.1", "10.0.5.2"])) == []
+
+
 def test_states_tell_whether_a_run_is_over_and_whose_fault_it_was() -> None:
     assert not record(state="RUNNING").has_ended
     assert record(state="TIMEOUT").has_ended
     assert record(state="NODE_FAIL").is_system_failure
+    assert record(state="REQUEUED").is_system_failure
+    assert record(state="REVOKED").is_system_failure
     assert not record(state="OUT_OF_MEMORY").is_system_failure

@@ -89,6 +89,49 @@ def test_real_arrays_heterogeneous_jobs_and_requests_that_grew(captured: dict[in
     assert captured[17].memory_requested_gb == 0.29296875
 
 
+def test_whole_nodes_are_told_by_what_was_given_beyond_the_request(captured: dict[int, JobRecord]) -> None:
+    # Asked for --gpus=4 in standard-g, and all eight were given.
+    assert (captured[21].is_exclusive, captured[21].nodes_requested) == (True, 1)
+    shared = [job for job, run in captured.items() if run.is_exclusive is not None]
+    assert shared == [21]
+    assert captured[20].nodes_requested == 2
+
+
+HELD = "billing=1,cpu={cpu},gres/gpu={gpu},mem=60G,node={node}"
+
+
+@pytest.mark.parametrize(
+    ("asked", "held", "partition", "is_exclusive"),
+    [
+        # (threads, GPUs, nodes); a core has two threads, a node 56 cores.
+        ((14, 1, 1), (14, 1, 1), "small-g", None),
+        ((7, 1, 1), (8, 1, 1), "small-g", None),
+        ((14, 1, 1), (112, 1, 1), "small-g", True),
+        ((14, 1, 1), (14, 8, 1), "small-g", True),
+        ((14, 8, 2), (28, 16, 2), "small-g", True),
+        ((112, 8, 1), (112, 8, 1), "small-g", None),
+        ((111, 8, 1), (112, 8, 1), "small-g", None),
+        # --nodes=1-2 --gpus-per-node=8 on two nodes: twice as many GPUs, and as many a node.
+        ((14, 8, 1), (28, 16, 2), "small-g", None),
+        ((14, 1, 1), (14, 1, 1), "standard-g", True),
+        ((14, 1, 1), (128, 1, 1), "lumid", None),
+        ((14, 1, 1), (14, 8, 1), "lumid", True),
+    ],
+)
+def test_whole_nodes_are_said_only_where_accounting_tells(
+    asked: tuple, held: tuple, partition: str, is_exclusive: bool | None
+) -> None:
+    tres = [HELD.format(cpu=cpu, gpu=gpu, node=node) for cpu, gpu, node in (asked, held)]
+    run = one(ReqTRES=tres[0], AllocTRES=tres[1], NNodes=str(held[2]), Partition=partition)
+    assert run.is_exclusive is is_exclusive
+
+
+def test_an_empty_request_says_nothing_of_what_was_asked_for() -> None:
+    run = one(ReqTRES="")
+    assert (run.gpus_requested, run.nodes_requested, run.is_exclusive) == (None, None, None)
+    assert (run.gpus_allocated, run.memory_requested_gb, run.cpus_allocated) == (2, 120.0, 14)
+
+
 def test_real_jobs_that_never_started_held_nothing(captured: dict[int, JobRecord]) -> None:
     for job in (9, 10):
         run = captured[job]
