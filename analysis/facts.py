@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 
 from analysis.plausible import trusted
 from analysis.thresholds import LIMITS, Limits
+from analysis.turns import GpuTurns, gpu_turns
 from jobs.billing import Allocation, gpu_hours
 from jobs.hardware import Partition, partition_of
+from jobs.hostlist import short_name
 from jobs.records import JobRecord
 from metrics.series import Floats, GpuColumns, HostColumns, JobSeries, RunMetrics
 
@@ -22,6 +24,7 @@ UNKNOWN_HARDWARE = "price and power: the hardware of this partition is not descr
 USUAL_FIELDS = ("p95_util", "measured_s", "samples")
 NAMED_MAX = 20
 """A report names no more single GPUs than a person would read."""
+EARLY_ENDS = frozenset({"CANCELLED", "FAILED"})
 IDLE_BINS = slice(0, 2)  # histogram bins 0 and 1: busy percent at most 1
 
 
@@ -36,7 +39,7 @@ class JobFacts:
     nodes: tuple[str, ...]
     series: JobSeries
     not_measured: tuple[str, ...]
-    idle_gpu_fraction: float = LIMITS.idle_gpu_fraction
+    limits: Limits = LIMITS
 
     @property
     def elapsed_s(self) -> float:
@@ -56,14 +59,54 @@ class JobFacts:
         """Whether the run held whole nodes."""
         return "--exclusive" in self.record.request or bool(self.partition and self.partition.is_exclusive)
 
+    @property
+    def is_use_judged(self) -> bool:
+        """Whether the run says something of how its GPUs are used: not too short, not ended early, not by the system."""
+        record, limits = self.record, self.limits
+        ended_early = record.state in EARLY_ENDS and self.elapsed_s < limits.early_end_s
+        return self.elapsed_s >= limits.short_job_s and not ended_early and not record.is_system_failure
+
+    @cached_property
+    def is_idle(self) -> NDArray[np.bool_]:
+        """Which GPUs `(G,)` were idle for nearly the whole run; one whose idle time is not known is not."""
+        return np.asarray(self.idle_fractions >= self.limits.idle_gpu_fraction, dtype=bool)
+
+    @cached_property
+    def did_work(self) -> NDArray[np.bool_]:
+        """Which GPUs `(G,)` worked at some time: a long idle run may hide a few minutes of real work."""
+        worked = ~self.is_idle
+        idle = np.flatnonzero(self.is_idle & ~(self._active_s < self.limits.worked_s))
+        if idle.size and self.series.length:
+            worked[idle] = self._longest_work_s(idle) >= self.limits.worked_s * self.limits.active_gpu_percent / 100
+        return worked
+
+    @cached_property
+    def turns(self) -> GpuTurns | None:
+        """Which of the working GPUs worked when; None where the timeline does not show it."""
+        return gpu_turns(self.series, self.did_work, self.limits)
+
     @cached_property
     def working_use(self) -> Floats:
-        """Mean busy percent over time `(T,)` of the GPUs that were not idle throughout; NaN where none was measured."""
-        is_idle = self.idle_fractions >= self.idle_gpu_fraction
-        util = self.series.util[:, ~is_idle] if np.any(is_idle) else self.series.util
+        """Mean busy percent over time `(T,)` of the GPUs that worked; NaN where none was measured."""
+        util = self.series.util if np.all(self.did_work) else self.series.util[:, self.did_work]
         is_known = ~np.isnan(util)
         sums = np.sum(util, axis=1, where=is_known)
         return divide(sums, np.count_nonzero(is_known, axis=1).astype(np.float64))
+
+    @property
+    def _active_s(self) -> Floats:
+        """Seconds each GPU was not idle `(G,)`."""
+        return self.measured_s * (1 - self.idle_fractions)
+
+    def _longest_work_s(self, gpus: NDArray[np.int64]) -> Floats:
+        """Fully busy seconds in the longest stretch of work of these GPUs; single strays are no stretch."""
+        util = np.nan_to_num(self.series.util[:, gpus])
+        busy_s = util / 100 * self.series.step_s
+        stretch, longest = np.zeros(gpus.size), np.zeros(gpus.size)
+        for now_s, percent in zip(busy_s, util, strict=True):
+            stretch = np.where(percent > self.limits.idle_util_percent, stretch + now_s, 0.0)
+            longest = np.maximum(longest, stretch)
+        return longest
 
     @cached_property
     def measured_s(self) -> Floats:
@@ -89,13 +132,38 @@ class JobFacts:
         return min(float(np.sum(~np.isnan(self.hosts.cores_allocated))) / self.held.nodes, 1.0)
 
     @cached_property
+    def cores(self) -> tuple[Floats, Floats]:
+        """Busy and allocated cores `(N,)` of the nodes where both are known; Slurm's count where a node had none."""
+        allocated, busy = self.hosts.cores_allocated, self.hosts.busy_cores_avg
+        if self.record.cpus_allocated and self.record.node_count:
+            by_slurm = self.record.cpus_allocated / self.record.node_count
+            allocated = np.where(np.isnan(allocated), by_slurm, allocated)
+        is_known = ~np.isnan(busy) & (allocated > 0)
+        return busy[is_known], allocated[is_known]
+
+    @property
+    def busy_cores(self) -> float | None:
+        """Busy cores over the nodes where they were measured; None where nowhere."""
+        busy, _ = self.cores
+        return float(np.sum(busy)) if busy.size else None
+
+    @property
+    def busy_host_fraction(self) -> float | None:
+        """Share of the allocated cores that was busy, 0..1; None where not measured."""
+        busy, allocated = self.cores
+        return min(float(np.sum(busy) / np.sum(allocated)), 1.0) if busy.size else None
+
+    @cached_property
     def idle_fractions(self) -> Floats:
-        """Share of its measured seconds each GPU was idle `(G,)`; NaN where neither count nor histogram tells."""
+        """Share of its measured seconds each GPU was idle `(G,)`, at least; NaN where no number shows it."""
         histogram_s = self.gpus.histogram_s
         total_s = histogram_s.sum(axis=1)
         from_histogram = divide(histogram_s[:, IDLE_BINS].sum(axis=1), total_s)
         from_count = divide(self.gpus.idle_s, self.gpus.measured_s)
-        return np.minimum(np.where(np.isnan(from_count), from_histogram, from_count), 1.0)
+        known = np.where(np.isnan(from_count), from_histogram, from_count)
+        # A mean of m percent leaves at most the share m of the time above one percent.
+        from_mean = np.where(self.gpus.avg_util <= 1 - self.limits.idle_gpu_fraction, 1 - self.gpus.avg_util, np.nan)
+        return np.minimum(np.where(np.isnan(known), from_mean, known), 1.0)
 
     @cached_property
     def idle_fraction(self) -> float | None:
@@ -168,7 +236,7 @@ def job_facts(record: JobRecord, metrics: RunMetrics, limits: Limits = LIMITS) -
             *_absent_nodes(record, metrics),
             *(() if partition else (UNKNOWN_HARDWARE,)),
         ),
-        idle_gpu_fraction=limits.idle_gpu_fraction,
+        limits=limits,
     )
 
 
@@ -246,5 +314,5 @@ def _series_of(series: JobSeries, keep: NDArray[np.bool_]) -> JobSeries:
 def _absent_nodes(record: JobRecord, metrics: RunMetrics) -> tuple[str, ...]:
     if not metrics.nodes:
         return ("GPU use: no summary arrived from any node of this job",)
-    absent = sorted(set(record.nodes) - set(metrics.nodes))
+    absent = set(map(short_name, record.nodes)) - set(map(short_name, metrics.nodes))
     return (f"GPU use: no summary from {len(absent)} of {len(record.nodes)} nodes",) if absent else ()

@@ -12,7 +12,6 @@ from analysis.thresholds import LIMITS, Limits
 from jobs.billing import billed_slices
 
 MEMORY_OPTIONS = frozenset({"--mem", "--mem-per-gpu", "--mem-per-cpu"})
-CORE_OPTIONS = frozenset({"--cpus-per-task", "--cpus-per-gpu"})
 
 
 @dataclass(frozen=True)
@@ -65,6 +64,12 @@ def busy_cores(facts: JobFacts) -> float | None:
     return float(np.sum(busy))
 
 
+def used_cores(facts: JobFacts, limits: Limits = LIMITS) -> int | None:
+    """Cores that the work needs: those that were busy and a fifth more; None unless every node was measured."""
+    busy = busy_cores(facts)
+    return None if busy is None else math.ceil(limits.headroom_factor * busy)
+
+
 def memory_is_default(facts: JobFacts) -> bool:
     """Whether the host memory is what the site gives unasked: no option names it, and it is no more than that."""
     record, partition = facts.record, facts.partition
@@ -78,10 +83,10 @@ def memory_is_default(facts: JobFacts) -> bool:
 
 def _cores(facts: JobFacts, limits: Limits) -> int | None:
     """The cores that come with the GPUs, or a fifth more than were busy; None where that is no less than was held."""
-    busy = busy_cores(facts)
-    if busy is None or facts.partition is None or facts.record.cpus_allocated is None:
+    used = used_cores(facts, limits)
+    if used is None or facts.partition is None or facts.record.cpus_allocated is None:
         return None
-    wanted = max(facts.allocated_gpus * facts.partition.node.cores_per_gpu, math.ceil(limits.headroom_factor * busy))
+    wanted = max(facts.allocated_gpus * facts.partition.node.cores_per_gpu, used)
     return wanted if wanted < facts.held.cores else None
 
 

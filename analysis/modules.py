@@ -11,9 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.facts import JobFacts
-from analysis.idle import is_idle
 from analysis.plausible import module_groups
-from analysis.thresholds import LIMITS, Limits
 from metrics.series import Floats
 
 
@@ -32,17 +30,18 @@ class Modules:
 
 
 def whole_modules(facts: JobFacts) -> Modules | None:
-    """The job's modules with their power as a share of the cap; None where the hardware or all power is unknown."""
-    if facts.partition is None or not facts.gpus.count:
+    """The job's modules with their power as a share of the cap; None where all power or its cap is unknown.
+
+    Where the hardware is not described, a module is what the measurements show, and its cap what they report.
+    """
+    if not facts.gpus.count:
         return None
-    node = facts.partition.node
     module, gpus = module_groups(facts.gpus)
-    if not gpus.size:
-        return None
     busy_percent = np.bincount(module, weights=facts.gpus.avg_util) / gpus
     power_w, cap_w = _highest(module, facts.gpus.power_avg_w), _highest(module, facts.gpus.power_cap_w)
-    cap_w = np.where(np.isnan(cap_w), node.module_power_cap_w, cap_w)
-    is_known = (gpus == node.gpus_per_module) & ~np.isnan(power_w)
+    if facts.partition is not None:
+        cap_w = np.where(np.isnan(cap_w), facts.partition.node.module_power_cap_w, cap_w)
+    is_known = (gpus == gpus_per_module(facts)) & ~np.isnan(power_w) & (cap_w > 0)
     if not np.any(is_known):
         return None
     return Modules(
@@ -53,13 +52,20 @@ def whole_modules(facts: JobFacts) -> Modules | None:
     )
 
 
-def idle_module_energy_j(facts: JobFacts, limits: Limits = LIMITS) -> float | None:
+def gpus_per_module(facts: JobFacts) -> int:
+    """GPUs that share one module and its power: as described, else as many as the measurements show together."""
+    if facts.partition is not None:
+        return facts.partition.node.gpus_per_module
+    return int(np.max(module_groups(facts.gpus)[1], initial=1))
+
+
+def idle_module_energy_j(facts: JobFacts) -> float | None:
     """Energy of the modules of which every GPU was idle; None where there is none or its energy is not known."""
-    if facts.partition is None or not facts.gpus.count:
+    if not facts.gpus.count:
         return None
     module, gpus = module_groups(facts.gpus)
-    idle = np.bincount(module, weights=is_idle(facts, limits))
-    is_idle_module = (idle == gpus) & (gpus == facts.partition.node.gpus_per_module)
+    idle = np.bincount(module, weights=facts.is_idle)
+    is_idle_module = (idle == gpus) & (gpus == gpus_per_module(facts))
     energy_j = _highest(module, facts.gpus.energy_j)[is_idle_module]
     return float(np.sum(energy_j)) if energy_j.size and not np.any(np.isnan(energy_j)) else None
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from analysis.facts import JobFacts, divide
 from analysis.thresholds import LIMITS, Limits
-from metrics.series import Floats, JobSeries
+from metrics.series import Floats
 
 FINAL_FRACTION = 0.1
 """The end of a run: its last tenth."""
@@ -60,6 +60,18 @@ def phases(facts: JobFacts, limits: Limits = LIMITS) -> Phases | None:
     )
 
 
+def span_percent(facts: JobFacts, limits: Limits = LIMITS) -> float | None:
+    """Mean use of the GPUs that worked while they had work, without idle edges; None where nothing was measured.
+
+    Without a timeline the mean over the whole run stands for it.
+    """
+    seen = phases(facts, limits)
+    if seen is not None and seen.span.size >= limits.span_buckets_min:
+        return float(np.mean(seen.span))
+    worked = facts.did_work
+    return float(np.mean(facts.gpus.avg_util[worked])) if np.any(worked) else facts.avg_gpu_util
+
+
 def thirds(seen: Phases, limits: Limits = LIMITS) -> tuple[float, float] | None:
     """Mean busy percent of the first third of the active span and of the two later ones; None for too few buckets."""
     if seen.span.size < limits.span_buckets_min:
@@ -87,17 +99,25 @@ def course(seen: Phases, limits: Limits = LIMITS) -> Course:
     return Course.STEADY if high - low <= limits.steady_range_points else Course.UNEVEN
 
 
-def mean_over_gpus(util: Floats) -> Floats:
-    """Mean busy percent `(T,)` of the GPUs measured in each bucket of `util` `(T, G)`; NaN where none was."""
-    counts = np.sum(~np.isnan(util), axis=1)
-    return divide(np.nansum(util, axis=1), counts.astype(np.float64))
+def stalls(seen: Phases, limits: Limits = LIMITS) -> tuple[int, float]:
+    """How often work stopped within the active span, and the share of the span, 0..1, that this took.
+
+    A stall is a stretch of buckets at rest, by what this run reaches when it works.
+    """
+    if seen.span.size < limits.span_buckets_min:
+        return 0, 0.0
+    usual_percent = float(np.percentile(seen.span, 90))
+    is_stalled = seen.span <= usual_percent * limits.burst_rest_percent / limits.burst_busy_percent
+    begins = int(np.sum(is_stalled[1:] & ~is_stalled[:-1])) + int(is_stalled[0])
+    return begins, float(np.mean(is_stalled))
 
 
-def final_util_percent(series: JobSeries) -> float | None:
-    """Mean busy percent over the end of the run; None when nothing was measured there."""
-    if series.length == 0:
+def final_util_percent(facts: JobFacts) -> float | None:
+    """Mean busy percent of the GPUs that worked over the end of the run; None when nothing was measured there."""
+    use = facts.working_use
+    if not use.size:
         return None
-    end = mean_over_gpus(series.util[-max(int(series.length * FINAL_FRACTION), 1) :])
+    end = use[-max(int(use.size * FINAL_FRACTION), 1) :]
     return float(np.nanmean(end)) if np.any(~np.isnan(end)) else None
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jobs.hardware import Partition, partition_of
+from jobs.hostlist import short_name
 from jobs.records import JobRecord
 from metrics.series import Floats, GpuColumns, HostColumns, RunMetrics
 
@@ -58,11 +59,11 @@ def module_groups(gpus: GpuColumns) -> tuple[NDArray[np.int64], NDArray[np.int64
 
 def _own_nodes(record: JobRecord, metrics: RunMetrics) -> tuple[RunMetrics, list[str]]:
     """Leaves out nodes that Slurm did not give to the job, and a second summary of one node under a longer name."""
-    own = {_short(node) for node in record.nodes}
+    own = {short_name(node) for node in record.nodes}
     seen: set[str] = set()
     strangers, twins = [], []
     keep = np.ones(len(metrics.nodes), dtype=bool)
-    for index, name in enumerate(map(_short, metrics.nodes)):
+    for index, name in enumerate(map(short_name, metrics.nodes)):
         if own and name not in own:
             strangers.append(metrics.nodes[index])
         elif name in seen:
@@ -79,10 +80,6 @@ def _own_nodes(record: JobRecord, metrics: RunMetrics) -> tuple[RunMetrics, list
 def _named(nodes: list[str]) -> str:
     unnamed = len(nodes) - NODES_NAMED_MAX
     return ", ".join(nodes[:NODES_NAMED_MAX]) + (f" and {unnamed:,} more nodes" if unnamed > 0 else "")
-
-
-def _short(node: str) -> str:
-    return node.partition(".")[0]
 
 
 def _only_nodes(metrics: RunMetrics, keep: NDArray[np.bool_]) -> RunMetrics:
@@ -110,7 +107,7 @@ def _impossible_memory(metrics: RunMetrics, partition: Partition | None) -> tupl
     if not count:
         return metrics, ""
     changed = replace(gpus, mem_total_gb=total_gb, peak_mem_gb=np.where(is_false, np.nan, gpus.peak_mem_gb))
-    return replace(metrics, gpus=changed), f"GPU memory: {_gpus(count)} told an impossible peak or capacity"
+    return replace(metrics, gpus=changed), f"GPU memory: {_gpus(count)} reported an impossible peak or capacity"
 
 
 def _impossible_power(metrics: RunMetrics, partition: Partition | None) -> tuple[RunMetrics, str]:
@@ -128,7 +125,7 @@ def _impossible_power(metrics: RunMetrics, partition: Partition | None) -> tuple
         energy_j=np.where(is_false | (gpus.energy_j <= 0), np.nan, gpus.energy_j),
     )
     count = int(np.sum(is_false))
-    return replace(metrics, gpus=changed), f"power: {_gpus(count)} told more than is possible" if count else ""
+    return replace(metrics, gpus=changed), f"power: {_gpus(count)} reported more than is possible" if count else ""
 
 
 def _shared_modules(metrics: RunMetrics, partition: Partition | None) -> tuple[RunMetrics, str]:

@@ -50,10 +50,6 @@ def _below_target(name: str) -> Callable[[Numbers, Limits], float]:
     return lambda seen, limits: 1 - seen[name] / limits.target_percent
 
 
-def _after_the_fall(seen: Numbers, _: Limits) -> float:
-    return 2 / 3 * seen["drop_points"] / seen["first_third_percent"]
-
-
 def _share_of(name: str) -> Callable[[Numbers, Limits], float]:
     return lambda seen, _: seen[name]
 
@@ -79,7 +75,7 @@ LOST: Mapping[FindingCode, Callable[[Numbers, Limits], float]] = {
     FindingCode.OVERSCALING: _below_target("avg_util_percent"),
     FindingCode.CPU_BOTTLENECK: _below_target("gpu_util_percent"),
     FindingCode.HOST_OVERSUBSCRIPTION: _share_of("cpu_pressure_fraction"),
-    FindingCode.IO_OR_SYNC_STALL: _after_the_fall,
+    FindingCode.IO_OR_SYNC_STALL: _share_of("lost_fraction"),
     FindingCode.LATE_START: _idle_share,
     FindingCode.IDLE_TAIL: _idle_share,
     FindingCode.BUSY_BUT_WAITING: _power_left,
@@ -94,4 +90,8 @@ LOST: Mapping[FindingCode, Callable[[Numbers, Limits], float]] = {
     FindingCode.TIMEOUT: _fixed(0.5),
     # Time that was asked for and not used is not billed.
     FindingCode.WALLTIME_OVERREQUEST: _fixed(0.0),
+    # A run that failed without a visible cause has no measured use to win back.
+    FindingCode.LOW_USE_UNEXPLAINED: lambda seen, limits: (
+        1 - seen["avg_util_percent"] / limits.target_percent if "avg_util_percent" in seen else 0.0
+    ),
 }

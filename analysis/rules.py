@@ -1,4 +1,4 @@
-"""Root causes: one pure function each, all in `RULES`; several may hold for one job.
+"""Root causes: one pure function each; several may hold for one job.
 
 A finding that rests on measurements loses confidence with missing coverage; one that rests on Slurm's record alone
 (`timeout`, `walltime_overrequest`, an out-of-memory state), or on hosts that were all measured
@@ -7,7 +7,7 @@ A finding that rests on measurements loses confidence with missing coverage; one
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from analysis.causes.memory import gpu_memory_pressure, gpu_out_of_memory, host_out_of_memory
 from analysis.causes.power import busy_but_waiting, kernel_tuning, throttled
@@ -20,7 +20,9 @@ from analysis.causes.spread import (
     overscaling,
     parallelism_mismatch,
 )
-from analysis.causes.waiting import cpu_bottleneck, host_oversubscription, idle_tail, io_or_sync_stall, late_start
+from analysis.causes.stalls import io_or_sync_stall
+from analysis.causes.unexplained import low_use_unexplained
+from analysis.causes.waiting import cpu_bottleneck, host_oversubscription, idle_tail, late_start
 from analysis.facts import JobFacts
 from analysis.findings import Finding, FindingCode
 from analysis.ranking import expected_gain
@@ -28,7 +30,7 @@ from analysis.thresholds import LIMITS, Limits
 
 Rule = Callable[[JobFacts, Limits], Finding | None]
 
-RULES: tuple[Rule, ...] = (
+OF_USE: tuple[Rule, ...] = (
     no_gpu_use,
     parallelism_mismatch,
     idle_gpus,
@@ -42,27 +44,50 @@ RULES: tuple[Rule, ...] = (
     idle_tail,
     busy_but_waiting,
     kernel_tuning,
-    throttled,
     gpu_memory_pressure,
-    gpu_out_of_memory,
-    host_out_of_memory,
     cores_or_memory_beyond_share,
-    timeout,
-    walltime_overrequest,
 )
+"""How the run used what it held: nothing is said of it where the run was too short or ended early."""
 
-OF_THE_SYSTEM = frozenset({FindingCode.THROTTLED})
-"""What holds against the machine and nobody else: all that is said of a run that the system ended."""
+OF_THE_SYSTEM: tuple[Rule, ...] = (throttled,)
+"""What the machine did, all that is said of a run that the system ended."""
+
+OF_THE_END: tuple[Rule, ...] = (gpu_out_of_memory, host_out_of_memory, timeout, walltime_overrequest)
+"""How the run ended, however short it was."""
+
+EXPLAINED_BY: Mapping[FindingCode, frozenset[FindingCode]] = {
+    FindingCode.OVERSCALING: frozenset(
+        {FindingCode.CPU_BOTTLENECK, FindingCode.HOST_OVERSUBSCRIPTION, FindingCode.IO_OR_SYNC_STALL}
+    ),
+    FindingCode.KERNEL_TUNING: frozenset(
+        {
+            FindingCode.OVERSCALING,
+            FindingCode.CPU_BOTTLENECK,
+            FindingCode.HOST_OVERSUBSCRIPTION,
+            FindingCode.IO_OR_SYNC_STALL,
+            FindingCode.PARALLELISM_MISMATCH,
+            FindingCode.LOAD_IMBALANCE,
+        }
+    ),
+}
+"""Causes that are read from what is left over: another one that holds says why, and they are not said beside it."""
+
+NOT_OF_USE = frozenset({FindingCode.WALLTIME_OVERREQUEST, FindingCode.CORES_OR_MEMORY_BEYOND_SHARE})
+"""Findings about the request that leave open why the GPUs were little used."""
 
 
 def findings(facts: JobFacts, limits: Limits = LIMITS) -> tuple[Finding, ...]:
-    """Everything that holds, first what fixing would save most; equal ones surest first, then in the order of `RULES`.
+    """Everything that holds, first what fixing would save most; equal ones surest first, then in the order of rules.
 
-    A run that the system ended tells nothing about how it would have gone on: nothing in it is held against anyone.
-    What no measured second supports, in a run of no known length, is not said at all.
+    A run that the system ended says nothing about how it would have gone on. What no measured second supports, in a
+    run of no known length, is not said at all.
     """
-    raised = [finding for rule in RULES if (finding := rule(facts, limits)) is not None]
-    held = [finding for finding in raised if finding.confidence > 0]
-    if facts.record.is_system_failure:
-        held = [finding for finding in held if finding.code in OF_THE_SYSTEM]
+    rules = OF_THE_SYSTEM
+    if not facts.record.is_system_failure:
+        rules += OF_THE_END + (OF_USE if facts.is_use_judged else ())
+    raised = [finding for rule in rules if (finding := rule(facts, limits)) is not None and finding.confidence > 0]
+    codes = {finding.code for finding in raised}
+    held = [finding for finding in raised if not codes & EXPLAINED_BY.get(finding.code, frozenset())]
+    if not facts.record.is_system_failure and not codes - NOT_OF_USE:
+        held += [finding for finding in (low_use_unexplained(facts, limits),) if finding is not None]
     return tuple(sorted(held, key=lambda finding: (-expected_gain(finding, limits), -finding.confidence)))

@@ -7,14 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.facts import JobFacts
-from analysis.idle import is_idle
 from analysis.modules import idle_module_energy_j
 from analysis.rightsizing import Recommendation, RecommendationKind, run_seconds_after
 from analysis.thresholds import LIMITS, Limits
 from jobs.billing import Allocation, gpu_hours
-from jobs.hardware import partition_of
+from jobs.hardware import Partition, partition_of
+from jobs.sbatch import Shape
 
 ASSUMPTIONS = {"overscaling": "same_busy_gpu_seconds", "own_scaling": "own_run_time"}
+GPU_HOURS_MIN = 0.005
+"""Less is not shown: it would read 0.00."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,7 @@ class Savings:
 
 
 def savings(facts: JobFacts, advised: tuple[Recommendation, ...], limits: Limits = LIMITS) -> Savings | None:
-    """The bill as it was less the bill with the advised request; None without a price or without such advice.
+    """The bill as it was less the bill of what is printed; None without a price, or where the bill stays the same.
 
     Overscaling keeps the busy GPU-seconds and lets fewer GPUs work at `target_percent`, so the run grows; every
     other advice assumes the same run time.
@@ -42,17 +44,25 @@ def savings(facts: JobFacts, advised: tuple[Recommendation, ...], limits: Limits
         return None
     advice = resized[0]
     run_s = run_seconds_after(facts, advice, limits)
-    assumption = ASSUMPTIONS.get(advice.basis, "same_run_time")
-    wanted = Allocation(
-        nodes=advice.wanted.nodes,
-        gpus=advice.wanted.gpus,
-        cores=advice.wanted.cores or 0,
-        memory_gb=advice.wanted.memory_gb or 0.0,
-        is_exclusive=advice.wanted.is_exclusive,
-    )
-    later = gpu_hours(partition_of(facts.record.cluster, advice.wanted.partition), wanted, run_s)
-    if later is None:
+    later = bill(partition_of(facts.record.cluster, advice.wanted.partition), advice.wanted, run_s)
+    if later is None or now_gpu_hours - later < GPU_HOURS_MIN:
         return None
-    gives_back_idle = facts.allocated_gpus - advice.wanted.gpus >= np.sum(is_idle(facts, limits))
-    energy_j = idle_module_energy_j(facts, limits) if gives_back_idle else None
-    return Savings(max(now_gpu_hours - later, 0.0), assumption, run_s, energy_j)
+    gives_back_idle = facts.allocated_gpus - advice.wanted.gpus >= np.sum(facts.is_idle)
+    energy_j = idle_module_energy_j(facts) if gives_back_idle else None
+    return Savings(now_gpu_hours - later, ASSUMPTIONS.get(advice.basis, "same_run_time"), run_s, energy_j)
+
+
+def bill(partition: Partition | None, shape: Shape, run_s: float) -> float | None:
+    """GPU-hours that `shape` is billed for `run_s` seconds; None without a price.
+
+    >>> bill(partition_of("lumi", "small-g"), Shape(nodes=1, gpus=2, cores=14, memory_gb=120.0), 7200.0)
+    2.0
+    """
+    held = Allocation(
+        nodes=shape.nodes,
+        gpus=shape.gpus,
+        cores=shape.cores or 0,
+        memory_gb=shape.memory_gb or 0.0,
+        is_exclusive=shape.is_exclusive,
+    )
+    return gpu_hours(partition, held, run_s)

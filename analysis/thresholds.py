@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-RULES_VERSION = "2026.11.3"
+RULES_VERSION = "2026.11.4"
 
 
 @dataclass(frozen=True)
@@ -22,28 +22,54 @@ class Limits:
     acceptable_percent: float = 40.0
     inefficient_percent: float = 15.0
     partial_coverage_fraction: float = 0.8
-    short_job_s: float = 300.0
     consistency_fraction: float = 0.10
 
+    # Bounds of what is judged: shorter runs, and runs that ended early by themselves or by hand, say nothing of use.
+    short_job_s: float = 300.0
+    early_end_s: float = 600.0
+
     idle_util_percent: float = 1.0
+    idle_gpu_fraction: float = 0.95
+    # A GPU that once worked for longer than this did not stand idle, however long the run was.
+    worked_s: float = 120.0
     active_gpu_percent: float = 30.0
+    # Beside working GPUs: strays and a context that was opened, but no process that computes.
+    nearly_idle_percent: float = 5.0
+    active_share_max: float = 0.5
+    active_node_share_max: float = 0.5
+
     low_use_percent: float = 40.0
     low_memory_fraction: float = 0.25
-    # The complement of "load imbalance": (max - min) >= 30 points and coefficient of variation >= 0.25.
+    # With so little memory and a quiet host even use up to Efficient would fit on fewer GPUs.
+    very_low_memory_fraction: float = 0.10
+    quiet_host_fraction: float = 0.5
+
     uneven_points: float = 30.0
     uneven_variation: float = 0.25
-    idle_gpu_fraction: float = 0.95
-    active_share_max: float = 0.5
+    # One GPU that does at most this share of what the middle one does stands far below the others.
+    far_below_fraction: float = 0.6
+    # GPUs take turns where no more than this share of those that worked ever works at the same time.
+    in_turns_fraction: float = 0.5
+
     busy_host_fraction: float = 0.75
     pinned_cores_per_rank_min: float = 0.85
     pinned_cores_per_rank_max: float = 1.15
+    # Pressure-stall "some": the share of the time in which at least one task waited (Linux, accounting/psi.rst).
+    cpu_pressure_fraction: float = 0.10
+
     stall_drop_points: float = 20.0
     stall_drop_fraction: float = 0.5
     span_buckets_min: int = 6
     # Sustained enough to say that I/O and not synchronisation held the job: a tenth of the time.
     io_wait_fraction: float = 0.10
+    # Waiting for files that long holds the GPUs back however their use runs over time.
+    io_bound_fraction: float = 0.20
     # A host that is mostly idle while its GPUs wait is waiting for another node, not for work of its own.
     idle_host_fraction: float = 0.5
+    # Stalls that come again and again count from this share of the active span.
+    stalled_fraction: float = 0.15
+    # Another phase of a program holds another amount of GPU memory.
+    phase_memory_fraction: float = 0.15
 
     edge_idle_fraction: float = 0.20
     edge_idle_s: float = 600.0
@@ -67,9 +93,6 @@ class Limits:
     throttled_fraction: float = 0.05
 
     memory_pressure_fraction: float = 0.95
-    # Pressure-stall "some": the share of the time in which at least one task waited (Linux, accounting/psi.rst).
-    cpu_pressure_fraction: float = 0.10
-    active_node_share_max: float = 0.5
 
     walltime_used_fraction: float = 0.60
     walltime_run_s: float = 900.0

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from analysis.facts import JobFacts
-from analysis.findings import Finding, FindingCode, confidence, margin_above
-from analysis.idle import gpu_list
+from analysis.findings import Finding, FindingCode, confidence, counted, margin_above
+from analysis.naming import gpu_list
 from analysis.thresholds import LIMITS, Limits
 
 
@@ -14,7 +14,8 @@ def gpu_memory_pressure(facts: JobFacts, limits: Limits = LIMITS) -> Finding | N
     """Some GPU's memory was nearly full, and the job did not fail of it."""
     if _failed_by_itself(facts):
         return None
-    return _full_memory(FindingCode.GPU_MEMORY_PRESSURE, facts, limits)
+    full = _full_gpus(facts, limits)
+    return Finding(FindingCode.GPU_MEMORY_PRESSURE, counted(facts.coverage_fraction), full) if full else None
 
 
 def gpu_out_of_memory(facts: JobFacts, limits: Limits = LIMITS) -> Finding | None:
@@ -24,7 +25,11 @@ def gpu_out_of_memory(facts: JobFacts, limits: Limits = LIMITS) -> Finding | Non
     """
     if not _failed_by_itself(facts):
         return None
-    return _full_memory(FindingCode.GPU_OUT_OF_MEMORY, facts, limits)
+    full = _full_gpus(facts, limits)
+    if full is None:
+        return None
+    margin = margin_above(float(full["peak_memory_fraction"]), limits.memory_pressure_fraction)
+    return Finding(FindingCode.GPU_OUT_OF_MEMORY, confidence(facts.coverage_fraction, margin), full)
 
 
 def host_out_of_memory(facts: JobFacts, limits: Limits = LIMITS) -> Finding | None:
@@ -45,24 +50,21 @@ def host_out_of_memory(facts: JobFacts, limits: Limits = LIMITS) -> Finding | No
     return Finding(FindingCode.HOST_OUT_OF_MEMORY, 1.0, evidence)
 
 
-def _full_memory(code: FindingCode, facts: JobFacts, limits: Limits) -> Finding | None:
+def _full_gpus(facts: JobFacts, limits: Limits) -> dict[str, float | int | str] | None:
+    """The numbers of the GPUs whose memory was nearly full; None where no GPU's was."""
     fractions = facts.memory_fractions
     is_full = fractions >= limits.memory_pressure_fraction
     if not np.any(is_full):
         return None
     fullest = int(np.nanargmax(fractions))
-    return Finding(
-        code,
-        confidence(facts.coverage_fraction, margin_above(float(fractions[fullest]), limits.memory_pressure_fraction)),
-        {
-            "full_gpus": int(np.sum(is_full)),
-            "gpus": facts.gpus.count,
-            "peak_memory_gb": float(facts.gpus.peak_mem_gb[fullest]),
-            "capacity_gb": float(facts.memory_capacity_gb[fullest]),
-            "peak_memory_fraction": min(float(fractions[fullest]), 1.0),
-            "gpu_list": gpu_list(facts, is_full),
-        },
-    )
+    return {
+        "full_gpus": int(np.sum(is_full)),
+        "gpus": facts.gpus.count,
+        "peak_memory_gb": float(facts.gpus.peak_mem_gb[fullest]),
+        "capacity_gb": float(facts.memory_capacity_gb[fullest]),
+        "peak_memory_fraction": min(float(fractions[fullest]), 1.0),
+        "gpu_list": gpu_list(facts, is_full),
+    }
 
 
 def _failed_by_itself(facts: JobFacts) -> bool:

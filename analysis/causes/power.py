@@ -1,6 +1,6 @@
 """What power and clocks say beside busy percent: kernels that spin, kernels with room, hardware that slows down.
 
-A rule on power needs known hardware and modules that the job held whole.
+A rule on power needs modules that the job held whole.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import numpy as np
 
 from analysis.causes.spread import is_uneven
 from analysis.facts import JobFacts, divide
-from analysis.findings import Finding, FindingCode, confidence, margin_above, margin_below, margin_within
+from analysis.findings import Finding, FindingCode, confidence, counted, margin_above, margin_below, margin_within
 from analysis.modules import Modules, whole_modules
 from analysis.phases import Course, course, phases
 from analysis.thresholds import LIMITS, Limits
@@ -71,7 +71,7 @@ def throttled(facts: JobFacts, limits: Limits = LIMITS) -> Finding | None:
     by_gpu = divide(throttled_s, measured_s)
     return Finding(
         FindingCode.THROTTLED,
-        confidence(facts.coverage_fraction, margin_above(fraction, limits.throttled_fraction)),
+        counted(facts.coverage_fraction),
         {
             "throttled_fraction": fraction,
             "throttled_gpus": int(np.sum(by_gpu >= limits.throttled_fraction)),
@@ -94,11 +94,9 @@ def _has_room(facts: JobFacts, limits: Limits) -> bool:
     """Whether cores and GPU memory were measured and far from full."""
     if not facts.gpus.count:
         return False
-    hosts, fractions = facts.hosts, facts.memory_fractions
-    is_known = ~np.isnan(hosts.cores_allocated) & ~np.isnan(hosts.busy_cores_avg) & (hosts.cores_allocated > 0)
-    if not np.any(is_known) or np.all(np.isnan(fractions)):
+    busy_fraction, fractions = facts.busy_host_fraction, facts.memory_fractions
+    if busy_fraction is None or np.all(np.isnan(fractions)):
         return False
-    busy_fraction = float(np.sum(hosts.busy_cores_avg[is_known]) / np.sum(hosts.cores_allocated[is_known]))
     has_memory = float(np.nanmax(fractions)) <= limits.tuning_memory_fraction_max
     return busy_fraction <= limits.tuning_host_fraction_max and has_memory
 

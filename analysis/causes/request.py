@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from analysis.causes.power import busy_but_waiting
 from analysis.facts import JobFacts, run_seconds
-from analysis.findings import Finding, FindingCode, confidence, margin_below
+from analysis.findings import Finding, FindingCode
 from analysis.host_share import fitting_host
 from analysis.phases import final_util_percent
 from analysis.thresholds import LIMITS, Limits
@@ -15,15 +16,18 @@ DASHBOARD_PREFIX = "sys/dashboard/"
 
 
 def timeout(facts: JobFacts, limits: Limits = LIMITS) -> Finding | None:
-    """The time limit ended the job; whether its GPUs were busy to the end decides the advice."""
+    """The time limit ended the job; whether the GPUs that worked did so to the end, or spun, decides the advice."""
     if facts.record.state != "TIMEOUT":
         return None
     evidence: dict[str, float | int | str] = {
         "walltime_requested_s": facts.record.walltime_requested_s or facts.elapsed_s
     }
-    final_percent = final_util_percent(facts.series)
+    final_percent = final_util_percent(facts)
     if final_percent is not None:
         evidence["final_util_percent"] = final_percent
+        evidence["pattern"] = "busy" if final_percent >= limits.active_gpu_percent else "idle"
+    if busy_but_waiting(facts, limits) is not None:
+        evidence["pattern"] = "spinning"
     return Finding(FindingCode.TIMEOUT, 1.0, evidence)
 
 
@@ -38,7 +42,7 @@ def walltime_overrequest(facts: JobFacts, limits: Limits = LIMITS) -> Finding | 
         return None
     return Finding(
         FindingCode.WALLTIME_OVERREQUEST,
-        confidence(1.0, margin_below(used_fraction, limits.walltime_used_fraction)),
+        1.0,
         {"walltime_requested_s": requested_s, "walltime_used_s": used_s, "used_fraction": used_fraction},
     )
 
@@ -59,7 +63,7 @@ def cores_or_memory_beyond_share(facts: JobFacts, limits: Limits = LIMITS) -> Fi
         evidence |= {"cores": facts.held.cores, "busy_cores": fitting.busy_cores}
     return Finding(
         FindingCode.CORES_OR_MEMORY_BEYOND_SHARE,
-        confidence(1.0, margin_below(fitting.slices, fitting.slices_now)),
+        1.0,
         evidence,
     )
 

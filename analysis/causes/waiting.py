@@ -1,54 +1,59 @@
-"""GPUs that wait: for the host, for data, for each other, for the work to begin or for the job to end."""
+"""GPUs that wait for the host, for the work to begin or for the job to end."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from analysis.facts import JobFacts, divide
-from analysis.findings import Finding, FindingCode, confidence, margin_above, margin_below, margin_within
-from analysis.idle import is_idle
-from analysis.phases import has_fallen, phases, thirds
+from analysis.findings import Finding, FindingCode, confidence, counted, margin_above, margin_below
+from analysis.phases import phases, span_percent
 from analysis.thresholds import LIMITS, Limits
 
 
 def cpu_bottleneck(facts: JobFacts, limits: Limits = LIMITS) -> Finding | None:
-    """The working GPUs wait while the host is busy: most cores, or exactly one core of every rank."""
-    working = ~is_idle(facts, limits)
-    cores, busy_cores = facts.hosts.cores_allocated, facts.hosts.busy_cores_avg
-    is_known = ~np.isnan(cores) & ~np.isnan(busy_cores) & (cores > 0)
-    if not np.any(working) or not np.any(is_known):
+    """The working GPUs wait while most of the job's cores are busy."""
+    util_percent, busy_fraction = span_percent(facts, limits), facts.busy_host_fraction
+    if util_percent is None or busy_fraction is None or not np.any(facts.did_work):
         return None
-    util_percent = float(np.mean(facts.gpus.avg_util[working]))
-    if util_percent >= limits.low_use_percent:
+    if util_percent >= limits.efficient_percent or busy_fraction < limits.busy_host_fraction:
         return None
-    cores_total, busy_total = float(np.sum(cores[is_known])), float(np.sum(busy_cores[is_known]))
-    evidence: dict[str, float | int | str] = {
-        "gpu_util_percent": util_percent,
-        "cores_allocated": round(cores_total),
-        "busy_cores": busy_total,
-        "busy_fraction": min(busy_total / cores_total, 1.0),
-    }
-    margins = {"busy_host": margin_above(min(busy_total / cores_total, 1.0), limits.busy_host_fraction)}
-    ranks = facts.hosts.ranks[is_known]
-    if np.all(ranks > 0):
-        per_rank = busy_cores[is_known] / ranks
-        evidence |= {"ranks": int(np.sum(ranks)), "busy_cores_per_rank": busy_total / float(np.sum(ranks))}
-        margins["one_core_per_rank"] = min(
-            margin_within(float(cores), limits.pinned_cores_per_rank_min, limits.pinned_cores_per_rank_max)
-            for cores in (np.min(per_rank), np.max(per_rank))
-        )
-    pattern, margin = max(margins.items(), key=lambda item: item[1])
-    if margin < 0:
-        return None
+    busy, allocated = facts.cores
     return Finding(
         FindingCode.CPU_BOTTLENECK,
-        confidence(facts.coverage_fraction, margin, margin_below(util_percent, limits.low_use_percent)),
-        evidence | {"pattern": pattern},
+        confidence(
+            facts.coverage_fraction,
+            margin_above(busy_fraction, limits.busy_host_fraction),
+            margin_below(util_percent, limits.efficient_percent),
+        ),
+        {
+            "gpu_util_percent": util_percent,
+            "cores_allocated": round(float(np.sum(allocated))),
+            "busy_cores": float(np.sum(busy)),
+            "busy_fraction": busy_fraction,
+        },
     )
 
 
+def pinned_cores_per_rank(facts: JobFacts, limits: Limits = LIMITS) -> float | None:
+    """Busy cores of each rank where every node shows about one, else None.
+
+    A serial part looks like this, and so does every rank that waits in MPI or HIP: a hint, not a cause.
+    """
+    hosts = facts.hosts
+    per_rank = divide(hosts.busy_cores_avg, hosts.ranks)
+    if not per_rank.size or np.any(np.isnan(per_rank)):
+        return None
+    lowest, highest = float(np.min(per_rank)), float(np.max(per_rank))
+    if lowest < limits.pinned_cores_per_rank_min or highest > limits.pinned_cores_per_rank_max:
+        return None
+    return float(np.mean(per_rank))
+
+
 def host_oversubscription(facts: JobFacts, limits: Limits = LIMITS) -> Finding | None:
-    """More threads than cores on some node, and tasks that queue for a core: threads that only sleep do no harm."""
+    """More threads than cores on some node, tasks that queue for a core, and GPUs that suffer from it."""
+    util_percent = span_percent(facts, limits)
+    if util_percent is None or util_percent >= limits.efficient_percent:
+        return None
     hosts = facts.hosts
     threads = hosts.ranks * hosts.threads_per_rank
     elapsed_s = np.full(hosts.pressure_cpu_s.shape, facts.elapsed_s)
@@ -75,46 +80,20 @@ def host_oversubscription(facts: JobFacts, limits: Limits = LIMITS) -> Finding |
     )
 
 
-def io_or_sync_stall(facts: JobFacts, limits: Limits = LIMITS) -> Finding | None:
-    """GPU use falls after the first third of the active span and stays low."""
-    seen = phases(facts, limits)
-    means = thirds(seen, limits) if seen else None
-    if means is None or not has_fallen(*means, limits):
-        return None
-    first_percent, later_percent = means
-    drop_points = first_percent - later_percent
-    points_to, waits = _stall_cause(facts, limits)
-    margins = [
-        margin_above(drop_points, limits.stall_drop_points, 100.0),
-        margin_above(drop_points / first_percent, limits.stall_drop_fraction),
-    ]
-    if points_to == "io":
-        margins.append(1.0)
-    return Finding(
-        FindingCode.IO_OR_SYNC_STALL,
-        confidence(facts.coverage_fraction, *margins),
-        {
-            "first_third_percent": first_percent,
-            "later_percent": later_percent,
-            "drop_points": drop_points,
-            **waits,
-            "points_to": points_to,
-        },
-    )
-
-
 def late_start(facts: JobFacts, limits: Limits = LIMITS) -> Finding | None:
     """The GPUs had nothing to do for the first part of the run."""
     seen = phases(facts, limits)
-    return (
-        _idle_edge(FindingCode.LATE_START, facts, seen.late_start_s, seen.measured_fraction, limits) if seen else None
-    )
+    if seen is None:
+        return None
+    return _idle_edge(FindingCode.LATE_START, facts, seen.late_start_s, seen.measured_fraction, limits)
 
 
 def idle_tail(facts: JobFacts, limits: Limits = LIMITS) -> Finding | None:
     """The GPUs had nothing to do for the last part of the run."""
     seen = phases(facts, limits)
-    return _idle_edge(FindingCode.IDLE_TAIL, facts, seen.idle_tail_s, seen.measured_fraction, limits) if seen else None
+    if seen is None:
+        return None
+    return _idle_edge(FindingCode.IDLE_TAIL, facts, seen.idle_tail_s, seen.measured_fraction, limits)
 
 
 def _idle_edge(
@@ -127,27 +106,6 @@ def _idle_edge(
         return None
     return Finding(
         code,
-        confidence(
-            min(facts.coverage_fraction, measured_fraction),
-            margin_above(idle_fraction, limits.edge_idle_fraction),
-            1 - limits.edge_idle_s / idle_s,
-        ),
+        counted(min(facts.coverage_fraction, measured_fraction)),
         {"idle_s": idle_s, "idle_fraction": idle_fraction, "elapsed_s": facts.elapsed_s},
     )
-
-
-def _stall_cause(facts: JobFacts, limits: Limits) -> tuple[str, dict[str, float]]:
-    """What the host says of a stall ("io", "synchronisation", "unclear"), and the shares it says it by."""
-    hosts, waits = facts.hosts, {}
-    if np.any(~np.isnan(hosts.iowait_fraction)):
-        waits["iowait_fraction"] = float(np.nanmean(hosts.iowait_fraction))
-    if np.any(~np.isnan(hosts.pressure_io_s)) and facts.elapsed_s > 0:
-        waits["io_pressure_fraction"] = min(float(np.nanmean(hosts.pressure_io_s)) / facts.elapsed_s, 1.0)
-    if any(share >= limits.io_wait_fraction for share in waits.values()):
-        return "io", waits
-    is_idle_host = (
-        float(np.nanmean(hosts.idle_fraction)) >= limits.idle_host_fraction
-        if np.any(~np.isnan(hosts.idle_fraction))
-        else False
-    )
-    return ("synchronisation" if waits and is_idle_host else "unclear"), waits

@@ -1,4 +1,4 @@
-"""Which GPUs did nothing, and how people name them."""
+"""How single GPUs of a run are named to people."""
 
 from __future__ import annotations
 
@@ -9,14 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.facts import JobFacts
-from analysis.thresholds import LIMITS, Limits
 
 NODES_NAMED_MAX = 6
-
-
-def is_idle(facts: JobFacts, limits: Limits = LIMITS) -> NDArray[np.bool_]:
-    """Which GPUs `(G,)` were idle for nearly the whole job; one whose idle time is not known is not."""
-    return np.asarray(facts.idle_fractions >= limits.idle_gpu_fraction, dtype=bool)
 
 
 def gpu_list(facts: JobFacts, chosen: NDArray[np.bool_]) -> str:

@@ -1,0 +1,134 @@
+"""How many GPUs the work of a run needs: what did the work, what its memory needs, and a count the work can take."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from analysis.comparable import ComparableRun, scaling_gpus
+from analysis.facts import JobFacts, divide
+from analysis.findings import FindingCode
+from analysis.thresholds import LIMITS, Limits
+
+FEWER_GPUS = frozenset(
+    {
+        FindingCode.PARALLELISM_MISMATCH,
+        FindingCode.IDLE_GPUS,
+        FindingCode.NO_GPU_USE,
+        FindingCode.EXCLUSIVE_NODE_UNDERUSED,
+    }
+)
+GPU_MEMORY_SHORT = frozenset({FindingCode.GPU_OUT_OF_MEMORY})
+"""A run that lacked GPU memory is not sent to fewer GPUs."""
+
+
+@dataclass(frozen=True)
+class GpuNeed:
+    """What decides the number of GPUs (`Recommendation.basis`), the number, and the numbers behind it."""
+
+    basis: str
+    gpus: int
+    evidence: Mapping[str, float | int]
+
+
+def gpu_need(
+    facts: JobFacts, codes: frozenset[FindingCode], limits: Limits = LIMITS, past: Sequence[ComparableRun] = ()
+) -> GpuNeed | None:
+    """The GPUs that the next run needs; None where nothing that was found speaks of their number.
+
+    Idle GPUs are counted; what even, low use would fit on is a guess, which the user's own runs on other numbers of
+    GPUs override.
+    """
+    if codes & GPU_MEMORY_SHORT or not facts.gpus.count:
+        return None
+    if not codes & FEWER_GPUS and FindingCode.OVERSCALING not in codes:
+        return None
+    if FindingCode.NO_GPU_USE in codes:
+        return GpuNeed("no_gpu_use", 1, {"gpus": facts.allocated_gpus})
+    if not codes & FEWER_GPUS and (scaling := scaling_gpus(facts.elapsed_s, facts.allocated_gpus, past, limits)):
+        gpus, run_s = scaling
+        numbers = {"gpus": facts.allocated_gpus, "scaling_gpus": gpus, "run_s": run_s, "elapsed_s": facts.elapsed_s}
+        return GpuNeed("own_scaling", gpus, numbers)
+    return _by_work(facts, "overscaling" if not codes & FEWER_GPUS else "active_gpus", limits)
+
+
+def _by_work(facts: JobFacts, basis: str, limits: Limits) -> GpuNeed:
+    """The largest of what was active, what the work fills at the target, and what memory needs; then countable."""
+    active, filled, memory = active_gpus(facts, limits), gpus_for_work(facts, limits), gpus_for_memory(facts, limits)
+    least = max(active, filled, memory, 1)
+    evidence: dict[str, float | int] = {
+        "gpus": facts.allocated_gpus,
+        "active_gpus": active,
+        "busy_gpus": filled,
+        "memory_gpus": memory,
+        "needed_gpus": least,
+        "peak_memory_total_gb": float(np.nansum(facts.gpus.peak_mem_gb[facts.did_work])),
+        "avg_util_percent": facts.avg_gpu_util or 0.0,
+        "target_percent": limits.target_percent,
+        "threshold_percent": limits.active_gpu_percent,
+    }
+    if memory == least > max(active, filled):
+        basis = "gpu_memory"
+    return GpuNeed(basis, least, evidence)
+
+
+def active_gpus(facts: JobFacts, limits: Limits = LIMITS) -> int:
+    """GPUs with sustained use: above `active_gpu_percent` for half of the run, or on average.
+
+    The mean counts too, so that a GPU in strong bursts is never advised away. A GPU that was not measured counts as
+    active: what is not known is not taken from anyone.
+    """
+    histogram_s = facts.gpus.histogram_s
+    above = int(limits.active_gpu_percent) + 1
+    busy_fraction = divide(histogram_s[:, above:].sum(axis=1), histogram_s.sum(axis=1))
+    is_sustained = busy_fraction >= limits.sustained_run_fraction
+    is_active = is_sustained | (facts.gpus.avg_util > limits.active_gpu_percent)
+    return int(np.sum(is_active)) + _unmeasured(facts)
+
+
+def gpus_for_work(facts: JobFacts, limits: Limits = LIMITS) -> int:
+    """GPUs that the sum of all use keeps busy at `target_percent`: work is conserved."""
+    return math.ceil(float(np.sum(facts.gpus.avg_util)) / limits.target_percent) + _unmeasured(facts)
+
+
+def gpus_for_memory(facts: JobFacts, limits: Limits = LIMITS) -> int:
+    """GPUs that hold the peaks of those that worked with a tenth to spare; 0 where no capacity is known.
+
+    What an idle GPU held is no need: some libraries reserve memory on all they see. A GPU that worked and whose
+    memory was not measured is taken to need a GPU of its own.
+    """
+    capacities_gb = facts.memory_capacity_gb[~np.isnan(facts.memory_capacity_gb)]
+    if not capacities_gb.size:
+        return 0
+    peak_gb = facts.gpus.peak_mem_gb[facts.did_work]
+    usable_gb = limits.memory_fill_fraction * float(np.min(capacities_gb))
+    return math.ceil(float(np.nansum(peak_gb)) / usable_gb) + int(np.sum(np.isnan(peak_gb))) + _unmeasured(facts)
+
+
+def countable(needed: int, now: int, per_node: int) -> int:
+    """The smallest count from `needed` up that work of `now` GPUs divides into: a divisor or a power of two.
+
+    Above one node of `per_node` GPUs whole nodes are counted. Never more than now.
+
+    >>> countable(3, 8, 8), countable(5, 6, 8), countable(9, 64, 8), countable(8191, 8192, 8)
+    (4, 6, 16, 8192)
+    """
+    if needed <= per_node:
+        fitting = [gpus for gpus in _dividing(now) if needed <= gpus <= min(per_node, now)]
+        if fitting:
+            return min(fitting)
+    nodes = math.ceil(now / per_node)
+    whole = [count for count in _dividing(nodes) if math.ceil(needed / per_node) <= count <= nodes]
+    return min(min(whole, default=nodes) * per_node, now)
+
+
+def _dividing(count: int) -> list[int]:
+    """Divisors of a count and powers of two up to it."""
+    return [number for number in range(1, count + 1) if count % number == 0 or number & (number - 1) == 0]
+
+
+def _unmeasured(facts: JobFacts) -> int:
+    return max(facts.allocated_gpus - facts.gpus.count, 0)

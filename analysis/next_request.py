@@ -1,0 +1,82 @@
+"""The next request as people read it: a diff of their own options where those explain the run, else a whole block."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from analysis.facts import JobFacts
+from jobs.hardware import partition_of, threads_per_core
+from jobs.sbatch import (
+    OptionChange,
+    Shape,
+    apply,
+    changes_to,
+    explains,
+    request_block,
+    rounded,
+    shape_of,
+    walltime_text,
+)
+from jobs.sbatch_values import gpu_type_of
+
+
+@dataclass(frozen=True)
+class NextRequest:
+    """`changes` are lines of the user's own request, or `block` is the whole request; `shape` is what either gives."""
+
+    shape: Shape
+    changes: tuple[OptionChange, ...]
+    block: tuple[str, ...]
+
+
+def requested_shape(facts: JobFacts) -> Shape:
+    """What the run held, as a request; the time limit as requested."""
+    record, held = facts.record, facts.held
+    return Shape(
+        nodes=held.nodes,
+        gpus=held.gpus,
+        ntasks=record.ntasks,
+        cores=held.cores or None,
+        memory_gb=held.memory_gb or None,
+        walltime_s=record.walltime_requested_s,
+        partition=record.partition,
+        is_exclusive=held.is_exclusive,
+    )
+
+
+def is_spelling_known(facts: JobFacts) -> bool:
+    """Whether the options that were recorded explain all that the run held."""
+    record = facts.record
+    return explains(record.request, requested_shape(facts), facts.partition, threads_per_core(record.cluster))
+
+
+def next_request(
+    facts: JobFacts, wanted: Shape, before: tuple[OptionChange, ...] = (), gpu_type: str = ""
+) -> NextRequest | None:
+    """How to write `wanted`; `before` are changes that another piece of advice shows already.
+
+    None where the request is known and no change of its lines reaches it.
+    """
+    now, request = requested_shape(facts), facts.record.request
+    if "--time" in request and wanted == replace(now, walltime_s=wanted.walltime_s) and wanted.walltime_s:
+        change = OptionChange("--time", request["--time"], walltime_text(wanted.walltime_s))
+        return NextRequest(wanted, (change,), ())
+    changed = _changed(facts, now, wanted) if wanted.gpus and not gpu_type else None
+    if changed is not None:
+        changes, shape = changed
+        return NextRequest(shape, tuple(change for change in changes if change not in before), ())
+    shape = rounded(wanted)
+    return NextRequest(shape, (), request_block(shape, gpu_type or gpu_type_of(request)))
+
+
+def _changed(facts: JobFacts, now: Shape, wanted: Shape) -> tuple[tuple[OptionChange, ...], Shape] | None:
+    """The lines to change and what Slurm then gives; None where the spelling is not known or does not reach it."""
+    if not is_spelling_known(facts):
+        return None
+    record, target = facts.record, partition_of(facts.record.cluster, wanted.partition)
+    threads = threads_per_core(record.cluster)
+    changes = changes_to(record.request, now, wanted, facts.partition, target, threads)
+    if changes is None:
+        return None
+    shape = shape_of(apply(record.request, changes), target, now, threads)
+    return None if shape is None else (changes, shape)
