@@ -101,7 +101,7 @@ def changes_to(
     ['--gpus=8 -> --gpus=2', '--ntasks=8 -> --ntasks=2']
     """
     given = shape_of(request, partition_now, now, threads_per_core)
-    if given is None:
+    if given is None or (wanted.partition != now.partition and _is_beyond_limits(wanted, partition_wanted)):
         return None
     target = _target(given, now, wanted, partition_wanted)
     stated = _stated(given, target, partition_wanted)
@@ -184,6 +184,14 @@ def _target(given: Shape, now: Shape, wanted: Shape, partition: Partition | None
     if wanted.memory_gb == now.memory_gb and wanted.nodes == given.nodes and is_same_memory(given, now):
         wanted = replace(wanted, memory_gb=given.memory_gb)
     return replace(wanted, ntasks=None) if wanted.ntasks == now.ntasks != given.ntasks else wanted
+
+
+def _is_beyond_limits(wanted: Shape, partition: Partition | None) -> bool:
+    """More nodes or time than the partition allows."""
+    if partition is None:
+        return False
+    too_many = partition.nodes_max is not None and wanted.nodes > partition.nodes_max
+    return too_many or (partition.walltime_max_s is not None and (wanted.walltime_s or 0.0) > partition.walltime_max_s)
 
 
 def _meets(reached: Shape, target: Shape, partition: Partition | None) -> bool:

@@ -192,18 +192,27 @@ def _memory_gb(
     request: Mapping[str, str], shape: Shape, partition: Partition | None, now: Shape | None, threads_per_core: int
 ) -> float | None:
     """Memory over all nodes; without an option the partition's default, which is all where it names none."""
-    option, whole_gb = memory_option(request), partition.node.host_memory_gb * shape.nodes if partition else None
+    option = memory_option(request)
     if option is None and partition is None:
         return now.memory_gb if now and now.nodes == shape.nodes else None
+    whole_gb = partition.node.host_memory_gb * shape.nodes if partition else None
     if option is None:
-        default_gb = partition.default_memory_gb if partition else None
-        return whole_gb if default_gb is None else default_gb * shape.nodes
+        return _default_memory_gb(shape, partition, whole_gb)
     gb = memory_gb(request[option]) or 0.0
     if option == "--mem-per-gpu":
         return gb * shape.gpus
     if option == "--mem-per-cpu":
         return None if shape.cores is None else gb * shape.cores * threads_per_core
     return gb * shape.nodes or whole_gb
+
+
+def _default_memory_gb(shape: Shape, partition: Partition | None, whole_gb: float | None) -> float | None:
+    """Memory without an option: as much per node, or per core, as the partition's default; all where it has none."""
+    if partition and partition.default_memory_gb is not None:
+        return partition.default_memory_gb * shape.nodes
+    if partition and partition.default_memory_per_core_gb is not None:
+        return partition.default_memory_per_core_gb * (shape.cores or 0)
+    return whole_gb
 
 
 def _fits(n: Numbers, shape: Shape, cores: int, partition: Partition) -> bool:
