@@ -61,7 +61,7 @@ class JobFacts:
 
     @property
     def is_use_judged(self) -> bool:
-        """Whether the run says something of how its GPUs are used: not too short, not ended early, not by the system."""
+        """Whether the run shows how its GPUs are used: not too short, not ended early, not by the system."""
         record, limits = self.record, self.limits
         ended_early = record.state in EARLY_ENDS and self.elapsed_s < limits.early_end_s
         return self.elapsed_s >= limits.short_job_s and not ended_early and not record.is_system_failure

@@ -10,7 +10,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from analysis.facts import JobFacts, divide
+from analysis.facts import JobFacts
 from analysis.thresholds import LIMITS, Limits
 from metrics.series import Floats
 

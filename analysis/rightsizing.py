@@ -34,8 +34,8 @@ class Recommendation:
 
     Where the user's own spelling explains what the run held, `changes` are the lines to change; else `request` is the
     whole block to write, as sbatch options. `wanted` is what Slurm gives for the result, so that every claim follows
-    from what is printed. A basis is "active_gpus", "gpu_memory", "no_gpu_use", "cpu_work", "smaller_gpu", "overscaling",
-    "own_scaling", "peak_memory", "busy_cores", "host_share", "out_of_memory", "run_time" or "own_runs".
+    from what is printed. A basis is "active_gpus", "gpu_memory", "no_gpu_use", "cpu_work", "smaller_gpu",
+    "overscaling", "own_scaling", "peak_memory", "busy_cores", "host_share", "out_of_memory", "run_time" or "own_runs".
     """
 
     kind: RecommendationKind

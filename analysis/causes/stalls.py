@@ -10,6 +10,7 @@ from analysis.facts import JobFacts
 from analysis.findings import Finding, FindingCode, confidence, margin_above
 from analysis.phases import Phases, has_fallen, phases, span_percent, stalls, thirds
 from analysis.thresholds import LIMITS, Limits
+from metrics.series import Floats
 
 TOGETHER_FRACTION = 0.9
 """All GPUs but a few stragglers."""
@@ -160,13 +161,14 @@ def _fall_together(facts: JobFacts, limits: Limits) -> bool:
     return float(np.mean(fell)) >= TOGETHER_FRACTION if fell.size else False
 
 
-def _means(util: np.ndarray) -> np.ndarray:
+def _means(util: Floats) -> Floats:
     """Mean of each GPU `(G,)` over the buckets it has."""
     is_known = ~np.isnan(util)
-    counts = np.count_nonzero(is_known, axis=0)
-    return np.sum(util, axis=0, where=is_known) / np.maximum(counts, 1)
+    sums: Floats = np.sum(util, axis=0, where=is_known)
+    means: Floats = sums / np.maximum(np.count_nonzero(is_known, axis=0), 1)
+    return means
 
 
-def _mean(values: np.ndarray) -> float | None:
+def _mean(values: Floats) -> float | None:
     is_known = ~np.isnan(values)
     return float(np.mean(values[is_known])) if np.any(is_known) else None

@@ -1,4 +1,4 @@
-"""What is said where no cause is visible: what was looked at and found in order, so that nobody is left without a step."""
+"""What is said where no cause is visible: what was looked at and ruled out, so that nobody is left without a step."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from analysis.facts import JobFacts
 from analysis.findings import Evidence, Finding, FindingCode, counted
 from analysis.modules import whole_modules
 from analysis.thresholds import LIMITS, Limits
+from metrics.series import Floats
 
 LOW_CONFIDENCE = 0.3
 """It names no cause, only where to look next."""
@@ -48,5 +49,5 @@ def _ruled_out(facts: JobFacts, limits: Limits) -> Evidence:
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _highest(values: np.ndarray) -> float | None:
+def _highest(values: Floats) -> float | None:
     return float(np.nanmax(values)) if np.any(~np.isnan(values)) else None
