@@ -89,8 +89,9 @@ def changes_to(
     """The fewest lines to change so that `request`, which gave `now`, gives `wanted`; None where none reach it.
 
     Each keeps the user's own option and GPU type where it can express the shape; only else another option takes its
-    place. What `wanted` has as None stays open. Whole nodes come with all their cores, and with at least
-    `wanted.memory_gb`; GPUs there and tasks anywhere that `wanted` leaves as `now` has them keep their lines.
+    place. Memory that was requested stays requested, also where it is the default. What `wanted` has as None stays
+    open. Whole nodes come with all their cores, and with at least `wanted.memory_gb`; GPUs there and tasks anywhere
+    that `wanted` leaves as `now` has them keep their lines.
 
     >>> from jobs.hardware import partition_of
     >>> small = partition_of("lumi", "small-g")
@@ -105,9 +106,10 @@ def changes_to(
         return None
     target = _target(given, now, wanted, partition_wanted)
     stated = _stated(given, target, partition_wanted)
-    edits = (stated | edit for edit in edits_towards(request, now, target, partition_wanted, threads_per_core))
+    still = now if _is_same_size(now, wanted) else replace(now, nodes=0)
+    edits = (stated | edit for edit in edits_towards(request, still, target, partition_wanted, threads_per_core))
     for changes in sorted((_changes(request, edit) for edit in edits), key=len):
-        reached = shape_of(apply(request, changes), partition_wanted, now, threads_per_core)
+        reached = shape_of(apply(request, changes), partition_wanted, still, threads_per_core)
         if reached is not None and _meets(reached, target, partition_wanted):
             return changes
     return None
@@ -184,6 +186,11 @@ def _target(given: Shape, now: Shape, wanted: Shape, partition: Partition | None
     if wanted.memory_gb == now.memory_gb and wanted.nodes == given.nodes and is_same_memory(given, now):
         wanted = replace(wanted, memory_gb=given.memory_gb)
     return replace(wanted, ntasks=None) if wanted.ntasks == now.ntasks != given.ntasks else wanted
+
+
+def _is_same_size(now: Shape, wanted: Shape) -> bool:
+    """Whether only the time limit differs, so that nodes which the request leaves open may be taken as they were."""
+    return replace(wanted, walltime_s=None) == replace(now, walltime_s=None)
 
 
 def _is_beyond_limits(wanted: Shape, partition: Partition | None) -> bool:

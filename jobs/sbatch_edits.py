@@ -100,7 +100,7 @@ def _task_edits(request: Mapping[str, str], target: Shape) -> Iterator[Edit]:
 
 
 def _core_edits(request: Mapping[str, str], target: Shape, ntasks: int) -> Iterator[Edit]:
-    """The user's own option for cores as it is or recounted; else --cpus-per-task."""
+    """The user's own option for cores as it is or recounted; else --cpus-per-task, or its default of one."""
     yield {}
     if target.cores is None:
         return
@@ -109,6 +109,8 @@ def _core_edits(request: Mapping[str, str], target: Shape, ntasks: int) -> Itera
         yield {"--cpus-per-gpu": str(per_gpu)}
     if per_task:
         yield {"--cpus-per-gpu": None, "--cpus-per-task": str(per_task)}
+    if target.cores == ntasks:
+        yield {"--cpus-per-gpu": None}
 
 
 def _memory_edits(request: Mapping[str, str], target: Shape, threads_per_core: int) -> Iterator[Edit]:
