@@ -89,7 +89,10 @@ class FindingRow(models.Model):
 
 
 class RecommendationRow(models.Model):
-    """One piece of advice; `wanted` and `changes` are the shape and the option changes of `jobs.sbatch`."""
+    """One piece of advice; `wanted` and `changes` are the shape and the option changes of `jobs.sbatch`.
+
+    `request` is the whole block to write, as sbatch options, where the user's own are not known; else empty.
+    """
 
     efficiency = models.ForeignKey(JobEfficiency, on_delete=models.CASCADE, related_name="recommendations")
     position = models.PositiveSmallIntegerField()
@@ -99,6 +102,7 @@ class RecommendationRow(models.Model):
     evidence = models.JSONField()
     wanted = models.JSONField()
     changes = models.JSONField()
+    request = models.JSONField(default=list)
 
     class Meta:
         ordering = ["position"]

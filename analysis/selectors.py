@@ -31,6 +31,7 @@ NEVER_MEASURED = (0, 0)
 COMPARABLE_MAX = 20
 """The last runs of some work tell how it runs now; older ones may have been another program."""
 EFFICIENCY_COLUMNS = tuple(field.name for field in fields(Efficiency))
+ADVICE_COLUMNS = tuple(field.name for field in fields(Recommendation))
 
 
 def efficiencies(jobs: QuerySet[Job]) -> QuerySet[JobEfficiency]:
@@ -76,8 +77,7 @@ def assessment(job: Job) -> Assessment:
             msgspec.convert(found, Finding) for found in row.findings.values("code", "confidence", "evidence")
         ),
         recommendations=tuple(
-            msgspec.convert(advice, Recommendation)
-            for advice in row.recommendations.values("kind", "basis", "evidence", "wanted", "changes")
+            msgspec.convert(advice, Recommendation) for advice in row.recommendations.values(*ADVICE_COLUMNS)
         ),
         savings=msgspec.convert(row.savings, Savings) if row.savings else None,
         not_measured=tuple(row.not_measured),

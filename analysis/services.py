@@ -115,6 +115,7 @@ def _save_causes(row: JobEfficiency, judged: Assessment) -> None:
                 evidence=dict(advice.evidence),
                 wanted=msgspec.to_builtins(advice.wanted),
                 changes=msgspec.to_builtins(advice.changes),
+                request=list(advice.request),
             )
             for position, advice in enumerate(judged.recommendations)
         ],

@@ -33,6 +33,7 @@ TITLES = {
     FindingCode.CORES_OR_MEMORY_BEYOND_SHARE: "Unused cores or memory raised the bill",
     FindingCode.TIMEOUT: "The time limit ended the job",
     FindingCode.WALLTIME_OVERREQUEST: "Much more time was requested than used",
+    FindingCode.LOW_USE_UNEXPLAINED: "We found no clear cause",
 }
 
 VERDICTS = {
