@@ -15,6 +15,7 @@ from jobs.sbatch_edits import Edit, edited, edits_towards
 from jobs.sbatch_shape import Shape, explains, has_whole_nodes, is_same_memory, shape_of
 from jobs.sbatch_values import (
     memory_text,
+    node_range,
     recounted,
     refusal,
     typed,
@@ -106,11 +107,15 @@ def changes_to(
         return None
     target = _target(given, now, wanted, partition_wanted)
     stated = _stated(given, target, partition_wanted)
-    still = now if _is_same_size(now, wanted) else replace(now, nodes=0)
+    is_resized = not _is_same_size(now, wanted)
+    still = replace(now, nodes=0) if is_resized else now
     edits = (stated | edit for edit in edits_towards(request, still, target, partition_wanted, threads_per_core))
-    for changes in sorted((_changes(request, edit) for edit in edits), key=len):
-        reached = shape_of(apply(request, changes), partition_wanted, still, threads_per_core)
-        if reached is not None and _meets(reached, target, partition_wanted):
+    for changes in sorted((_changes(request, edit) for edit in edits), key=_length):
+        asked = apply(request, changes)
+        reached = shape_of(asked, partition_wanted, still, threads_per_core)
+        if reached is None or (is_resized and not _states_nodes(asked, reached)):
+            continue
+        if _meets(reached, target, partition_wanted):
             return changes
     return None
 
@@ -191,6 +196,16 @@ def _target(given: Shape, now: Shape, wanted: Shape, partition: Partition | None
 def _is_same_size(now: Shape, wanted: Shape) -> bool:
     """Whether only the time limit differs, so that nodes which the request leaves open may be taken as they were."""
     return replace(wanted, walltime_s=None) == replace(now, walltime_s=None)
+
+
+def _length(changes: tuple[OptionChange, ...]) -> tuple[int, int]:
+    """How long a diff is; of two as long, the one that adds fewer options is shorter."""
+    return len(changes), sum(not change.requested for change in changes)
+
+
+def _states_nodes(request: Mapping[str, str], shape: Shape) -> bool:
+    """Whether --nodes, where it stands, is the number given: a range, or more nodes than tasks, may give any number."""
+    return "--nodes" not in request or node_range(request["--nodes"]) == (shape.nodes, shape.nodes)
 
 
 def _is_beyond_limits(wanted: Shape, partition: Partition | None) -> bool:
