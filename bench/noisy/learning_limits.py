@@ -277,7 +277,7 @@ _OTHER: tuple[Case, ...] = (
         sensible=Sensible(gpus=(32,)),
     ),
     Case(
-        "cancelled_after_four_minutes",
+        "configuration_error_cancelled_at_once",
         "Site policy: runs cancelled within ten minutes get no finding about GPU use",
         "A typing error in the configuration, seen in the first lines of the log.",
         standard("typo", 1, 0.07, 12.0, state="CANCELLED"),
