@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from io import StringIO
 
+import msgspec
 import pytest
 from django.core.management import CommandError, call_command
 
@@ -19,6 +20,7 @@ from jobs.selectors import record_of
 from jobs.services import record_job
 from metrics.selectors import run_metrics
 from metrics.services import record_node_summary
+from tests.doors import by_accounting, by_hooks
 from tests.payloads import gpu, job_record, node_payload
 
 pytestmark = pytest.mark.django_db
@@ -153,22 +155,113 @@ def test_a_dry_run_says_what_would_change_and_stores_nothing() -> None:
         call_command("analyse_job", "1", "--dry-run")
 
 
-def test_only_the_same_persons_earlier_completed_runs_of_the_script_are_comparable() -> None:
-    mine = {"script_key": "hmac:a", "gpus_allocated": 8}
-    others = [
-        {"job_id": 1, "walltime_used_s": 5000},
-        {"job_id": 2, "state": "FAILED"},
-        {"job_id": 3, "user_id": "bob"},
-        {"job_id": 4, "script_key": "hmac:b"},
-        {"job_id": 5, "ended_at": "2026-11-21T12:00:00Z"},
-        {"job_id": 6, "project_id": "project_465000002"},
-        {"job_id": 7, "gpus_allocated": 2, "walltime_used_s": 9000, "ended_at": "2026-11-19T12:00:00Z"},
+def test_runs_of_the_same_work_are_compared_whichever_door_they_came_by() -> None:
+    hour = timedelta(hours=1)
+    record_job(by_hooks(1, "train_v1", ended_at=ENDED - hour, elapsed_s=5000))
+    record_job(by_accounting(2, "Train-2026-11-19.sh", ended_at=ENDED - 30 * hour, elapsed_s=9000, gpus=2))
+    # Both doors tell of this one, accounting first.
+    record_job(by_accounting(3, "train-run3", ended_at=ENDED - 2 * hour, elapsed_s=300, gpus=4))
+    record_job(by_hooks(3, "train-run3", ended_at=ENDED - 2 * hour, elapsed_s=300, gpus=4))
+    record_job(by_accounting(4, "train.0004"))
+    expected = (ComparableRun(8, 5000.0), ComparableRun(4, 300.0), ComparableRun(2, 9000.0))
+    assert comparable_runs(Job.objects.get(job_id=4)) == expected
+
+
+def test_only_the_same_persons_earlier_completed_counted_runs_of_the_work_are_comparable() -> None:
+    early = {"ended_at": ENDED - timedelta(hours=3)}
+    for number, changes in enumerate(
+        [
+            {"state": "FAILED"},
+            {"state": "NODE_FAIL"},
+            {"state": "REQUEUED"},
+            {"user": "bob"},
+            {"project": "project_465000002"},
+            {"name": "evaluate"},
+            {"name": "bash"},
+            {"ended_at": ENDED},
+            {"ended_at": ENDED + timedelta(hours=1)},
+            {"elapsed_s": 299},
+            {"gpus": 0},
+        ],
+        start=1,
+    ):
+        told = by_accounting if number % 2 else by_hooks
+        record_job(told(number, **{"name": "train"} | early | changes))
+    record_job(by_hooks(100, "train"))
+    assert comparable_runs(Job.objects.get(job_id=100)) == ()
+    record_job(by_hooks(101, "bash"))
+    assert comparable_runs(Job.objects.get(job_id=101)) == ()
+    record_job(by_hooks(102, "train", **early))
+    assert comparable_runs(Job.objects.get(job_id=100)) == (ComparableRun(8, 7200.0),)
+
+
+def test_the_last_twenty_runs_are_compared_whichever_order_they_came_in() -> None:
+    runs = [by_hooks(number, "train", ended_at=ENDED - timedelta(days=number)) for number in range(1, 31)]
+    for run in (*runs[15:], *runs[:15]):
+        record_job(msgspec.structs.replace(run, walltime_used_s=1000.0 + run.job_id))
+    record_job(by_hooks(100, "train"))
+    past = comparable_runs(Job.objects.get(job_id=100))
+    assert [run.elapsed_s for run in past] == [1000.0 + number for number in range(1, 21)]
+
+
+def judged_revisions() -> dict[int, int]:
+    """How often each run was judged."""
+    return dict(JobEfficiency.objects.values_list("job__job_id", "revision"))
+
+
+def test_a_run_that_was_judged_before_an_earlier_one_came_is_judged_again_and_once() -> None:
+    record_job(by_hooks(2, "train_v2"))
+    record_job(by_accounting(3, "evaluate"))
+    record_job(by_accounting(4, "train_v2", user="bob"))
+    assert analyse_due(10, LATER) == 3
+    record_job(by_accounting(1, "train_v1", ended_at=ENDED - timedelta(hours=5)), now=LATER)
+    assert analyse_due(10, LATER, since=LATER) == 2
+    assert judged_revisions() == {1: 1, 2: 2, 3: 1, 4: 1}
+    assert analyse_due(10, LATER) == 0
+    # And not when the run that comes is the later one.
+    record_job(by_hooks(5, "train_v3", ended_at=ENDED + timedelta(minutes=1)), now=LATER)
+    assert analyse_due(10, LATER + timedelta(hours=1)) == 1
+    assert judged_revisions() == {1: 1, 2: 2, 3: 1, 4: 1, 5: 1}
+
+
+def test_a_run_that_is_known_to_have_completed_only_later_opens_the_later_ones_then() -> None:
+    early = {"ended_at": ENDED - timedelta(hours=5)}
+    record_job(by_hooks(1, "train", state="FAILED", **early))
+    record_job(by_hooks(2, "train"))
+    assert analyse_due(10, LATER) == 2
+    record_job(by_accounting(1, "train", **early), now=LATER)
+    assert analyse_due(10, LATER) == 2
+    assert judged_revisions() == {1: 2, 2: 2}
+
+
+def advice() -> dict[int, list[tuple]]:
+    """What each run was advised, by its job id."""
+    rows = JobEfficiency.objects.prefetch_related("recommendations").select_related("job")
+    return {
+        row.job.job_id: [(each.kind, each.basis, each.evidence, each.changes) for each in row.recommendations.all()]
+        for row in rows
+    }
+
+
+def test_fifty_runs_are_judged_alike_in_whichever_order_they_come() -> None:
+    """Each a minute shorter than the one before, so that the advice on the time limit follows the longest known."""
+    runs = [
+        by_hooks(number, f"train_v{number}", ended_at=ENDED - timedelta(days=number), elapsed_s=3600 + 60 * number)
+        for number in range(1, 51)
     ]
-    early = {"started_at": "2026-11-18T10:00:00Z", "ended_at": "2026-11-20T11:00:00Z"}
-    for other in others:
-        record_job(job_record(**mine | early | other))
-    record_job(job_record(**mine))
-    job = Job.objects.get(job_id=123456)
-    assert comparable_runs(job) == (ComparableRun(8, 5000.0), ComparableRun(2, 9000.0))
-    job.script_key = ""
-    assert comparable_runs(job) == ()
+    found = []
+    for order in (runs[::-1], runs, runs[::2] + runs[1::2][::-1]):
+        Job.objects.all().delete()
+        for place, run in enumerate(order):
+            record_job(run)
+            if place % 7 == 0:
+                analyse_due(100, LATER)
+        analyse_due(100, LATER)
+        assert analyse_due(100, LATER) == 0
+        past = {job.job_id: comparable_runs(job) for job in Job.objects.all()}
+        found.append((past, advice()))
+    assert found[0] == found[1] == found[2]
+    assert len(found[0][0][1]) == 20
+    assert found[0][0][50] == ()
+    # Run 21, the longest of the twenty before run 1, took 4860 s: a fifth more is 5832 s, the next quarter 1 h 45 min.
+    assert [change["recommended"] for *_, changes in found[0][1][1] for change in changes] == ["01:45:00"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from datetime import timedelta
 
 import pytest
 from django.contrib.staticfiles import finders
@@ -15,6 +16,7 @@ from django.test.utils import CaptureQueriesContext
 from jobs.models import User
 from jobs.services import record_job
 from metrics.services import record_node_summary
+from tests.doors import ENDED_AT, by_accounting, hooks_payload
 from tests.payloads import gpu, job_record, node_payload
 
 PAGE, FIGURE = "/jobs/lumi/123456/", "/jobs/lumi/123456/figures/gpu_use.svg"
@@ -130,10 +132,8 @@ def test_every_gpu_and_host_stands_in_a_table(cast, reported) -> None:
 
 
 def test_other_runs_of_the_same_work_stand_around_it_the_latest_first(cast, reported) -> None:
-    reported(1, 2, script_key="hmac:same")
-    reported(3, script_key="hmac:same", ended_at="2026-11-21T12:00:00Z")
-    reported(4, script_key="hmac:other")
-    reported(5)
+    for number, name in enumerate(["train_v1", "train_v2", "Train-2026-11-21.sh", "evaluate", "bash"], start=1):
+        reported(number, job_name=name, ended_at=f"2026-11-2{number}T12:00:00Z", started_at="2026-11-20T10:00:00Z")
     client = cast("alice")
     shown = client.get("/jobs/lumi/1/").context["same_work"]
     assert [(each.run.job_id, each.is_this) for each in shown] == [(3, False), (2, False), (1, True)]
@@ -141,11 +141,17 @@ def test_other_runs_of_the_same_work_stand_around_it_the_latest_first(cast, repo
     assert client.get("/jobs/lumi/5/").context["same_work"] == []
 
 
+def test_runs_that_came_by_the_hooks_and_by_accounting_stand_beside_one_another(cast, reported) -> None:
+    reported(1, **hooks_payload(1, "train_v1"))
+    record_job(by_accounting(2, "train_v2", ended_at=ENDED_AT - timedelta(hours=5)))
+    record_job(by_accounting(3, "train_v3", user="bob"))
+    shown = cast("alice").get("/jobs/lumi/1/").context["same_work"]
+    assert [(each.run.job_id, each.is_this) for each in shown] == [(1, True), (2, False)]
+
+
 def test_what_another_run_asked_for_differently_is_told_and_what_is_not_known_is_not(cast, reported) -> None:
-    reported(1, script_key="hmac:same")
-    reported(
-        2, script_key="hmac:same", gpus_allocated=2, walltime_requested_s=7200, ntasks=None, memory_requested_gb=60
-    )
+    reported(1, job_name="train_v1")
+    reported(2, job_name="train_v2", gpus_allocated=2, walltime_requested_s=7200, ntasks=None, memory_requested_gb=60)
     page = cast("alice").get("/jobs/lumi/1/")
     (other,) = [each for each in page.context["same_work"] if not each.is_this]
     # Job 1 has 8 GPUs, 480 GB and three hours; how many tasks job 2 asked for is not known.

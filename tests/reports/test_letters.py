@@ -14,6 +14,7 @@ from reports.models import Delivery
 from reports.services.links import opt_out_address, opt_out_user
 from reports.services.preferences import save_choices
 from reports.services.sending import deliver_due
+from tests.doors import ENDED_AT, hooks_payload
 from tests.mail_server import Post
 from tests.payloads import gpu
 from tests.reports.conftest import DUE_AT
@@ -158,12 +159,22 @@ def test_a_short_job_beside_another_is_named_and_said_not_to_count(ended, told) 
 
 
 def test_an_improvement_is_told_with_both_numbers(ended, told) -> None:
-    ended(1, script_key="hmac:a", ended_at="2026-11-20T10:00:00Z", started_at="2026-11-20T08:00:00Z")
+    ended(1, **hooks_payload(1, "train_v1", ended_at=ENDED_AT - timedelta(hours=2)))
     save_choices(User.objects.get(), Choices(Frequency.IMMEDIATE), DUE_AT)
-    message = told(2, script_key="hmac:a", gpus=BUSY)
+    message = told(2, **hooks_payload(2, "Train-v2.sh"), gpus=BUSY)
     said = "Better than the last comparable run: Inefficient (22.0 %) then, Efficient (90.0 %) now."
     assert said in part(message, "text/plain")
     assert said in part(message, "text/html")
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"), [("evaluate", {}), ("bash", {}), ("train", {"state": "FAILED"}), ("train", {"elapsed_s": 299})]
+)
+def test_nothing_is_said_of_a_run_that_is_not_comparable(ended, told, name: str, changes: dict) -> None:
+    ended(1, **hooks_payload(1, name, ended_at=ENDED_AT - timedelta(hours=2), **changes))
+    save_choices(User.objects.get(), Choices(Frequency.IMMEDIATE), DUE_AT)
+    message = told(2, **hooks_payload(2, "bash" if name == "bash" else "train"), gpus=BUSY)
+    assert "comparable run" not in part(message, "text/plain")
 
 
 def test_an_efficient_job_is_told_so(told) -> None:

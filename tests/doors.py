@@ -1,0 +1,107 @@
+"""The same run as the hooks of a node tell it and as accounting does: captured text of a real Slurm, and only that."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from collector import record
+from collector.job import from_environment
+from jobs.records import JobRecord, problems
+from jobs.sacct import job_runs
+
+SAMPLES = Path(__file__).parent / "samples" / "slurm"
+ENDED_AT = datetime(2026, 11, 20, 12, tzinfo=UTC)
+ELAPSED_S = 7200
+COLUMNS = (
+    "JobIDRaw JobID User Account Partition QOS State ExitCode Submit Start End ElapsedRaw TimelimitRaw NNodes"
+    " AllocCPUS ReqTRES AllocTRES NodeList JobName"
+).split()
+
+
+def hooks_payload(
+    job_id: int,
+    name: str,
+    *,
+    ended_at: datetime = ENDED_AT,
+    elapsed_s: int = ELAPSED_S,
+    gpus: int = 8,
+    state: str = "COMPLETED",
+    user: str = "alice",
+    project: str = "project_465000001",
+) -> dict[str, Any]:
+    """What the first node of a job sends, but the job id: `scontrol show job` as captured of the sample's job 2."""
+    started_at = ended_at - timedelta(seconds=elapsed_s)
+    sections = (SAMPLES / "scontrol-show-job-ended.txt").read_text().split("### ")
+    text = next(section.partition("\n")[2] for section in sections if section.startswith("gpn8:"))
+    for captured, wanted in (
+        ("JobId=2 ", f"JobId={job_id} "),
+        ("JobName=gpn8\n", f"JobName={name}\n"),
+        ("JobState=COMPLETED", f"JobState={state}"),
+        ("RunTime=00:00:05 TimeLimit=00:05:00", f"RunTime={_clock(elapsed_s)} TimeLimit=03:00:00"),
+        ("StartTime=2026-11-20T22:03:22", f"StartTime={_at(started_at)}"),
+        ("EndTime=2026-11-20T22:03:27", f"EndTime={_at(ended_at)}"),
+        ("SubmitTime=2026-11-20T22:03:21", f"SubmitTime={_at(started_at)}"),
+        ("NodeList=nid005002\n", "NodeList=nid005123\n"),
+        ("TresPerNode=gres:gpu:8", f"TresPerNode=gres:gpu:{gpus}"),
+        ("gres/gpu=8,gres/gpu:mi250=8", f"gres/gpu={gpus},gres/gpu:mi250={gpus}"),
+    ):  # fmt: skip
+        assert text.count(captured) == 1, captured
+        text = text.replace(captured, wanted)
+    environment = {
+        **{"SLURM_JOB_ID": str(job_id), "SLURM_JOB_GPUS": "0-7", "SLURMD_NODENAME": "nid005123"},
+        **{"SLURM_CLUSTER_NAME": "lumi", "SLURM_JOB_USER": user, "SLURM_JOB_ACCOUNT": project},
+        **{"SLURM_JOB_PARTITION": "small-g", "SLURM_JOB_NUM_NODES": "1"},
+    }
+    moments = {"started_at": started_at.timestamp(), "ended_at": ended_at.timestamp()}
+    job = {**from_environment(environment, ""), **moments, "exit_status": 0, "threads_per_core": 2}
+    shown = record.fields_of(text, job_id)
+    assert shown is not None
+    told = {**record.job_record(job, ""), **record.by_slurm(shown, job, ["nid005123"])}
+    assert told.pop("job_id") == job_id
+    return told
+
+
+def by_hooks(job_id: int, name: str, **run: Any) -> JobRecord:
+    """The whole of it, as the portal takes it."""
+    found = msgspec.json.decode(json.dumps({"job_id": job_id, **hooks_payload(job_id, name, **run)}), type=JobRecord)
+    assert problems(found) == []
+    return found
+
+
+def by_accounting(
+    job_id: int,
+    name: str,
+    *,
+    ended_at: datetime = ENDED_AT,
+    elapsed_s: int = ELAPSED_S,
+    gpus: int = 8,
+    state: str = "COMPLETED",
+    user: str = "alice",
+    project: str = "project_465000001",
+) -> JobRecord:
+    """The row that `sacct -P` prints of such a job, in the columns that the portal asks for."""
+    started_at = ended_at - timedelta(seconds=elapsed_s)
+    asked = f"billing=8,cpu=8,gres/gpu={gpus},mem=8G,node=1"
+    cells = {
+        **{"JobIDRaw": job_id, "JobID": job_id, "User": user, "Account": project, "Partition": "small-g"},
+        **{"QOS": "normal", "State": state, "ExitCode": "0:0", "Submit": _at(started_at), "Start": _at(started_at)},
+        **{"End": _at(ended_at), "ElapsedRaw": elapsed_s, "TimelimitRaw": 180, "NNodes": 1, "AllocCPUS": 8},
+        **{"ReqTRES": asked, "AllocTRES": asked.replace("gres", f"gres/gpu:mi250={gpus},gres"), "JobName": name},
+        **{"NodeList": "nid005123"},
+    }
+    found = job_runs("|".join(COLUMNS) + "\n" + "|".join(str(cells[name]) for name in COLUMNS), cluster="lumi")
+    assert found.skipped == ()
+    return found.records[0]
+
+
+def _at(moment: datetime) -> str:
+    return moment.strftime("%Y-%m-%dT%H:%M:%S")
+
+
+def _clock(seconds: int) -> str:
+    return f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
