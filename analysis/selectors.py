@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import datetime, timedelta
 from itertools import islice
 
@@ -25,6 +25,7 @@ from jobs.models import Job
 from jobs.records import ENDED_STATES
 from jobs.selectors import record_of
 from metrics.selectors import changed_keys, revisions, run_metrics
+from metrics.series import RunMetrics
 
 SCAN_SIZE = 500
 NEVER_MEASURED = (0, 0)
@@ -88,6 +89,13 @@ def fresh_assessment(job: Job) -> Assessment:
     """What the present rules say of this run, stored nowhere."""
     metrics = run_metrics((job.cluster, job.job_id, job.attempt))
     return assess(record_of(job), metrics, past=comparable_runs(job))
+
+
+def judged_metrics(job: Job) -> RunMetrics:
+    """The measurements that a judgement of this run rests on: without what is set aside, NaN for a dropped value."""
+    metrics = run_metrics((job.cluster, job.job_id, job.attempt))
+    facts = job_facts(record_of(job), metrics)
+    return replace(metrics, nodes=facts.nodes, gpus=facts.gpus, hosts=facts.hosts, series=facts.series)
 
 
 def would_change(efficiency: JobEfficiency) -> tuple[str, bool]:

@@ -1,20 +1,20 @@
 """The `node-summary/1` payload, decoded and checked at the border; trusted inside.
 
-A value that cannot be true rejects its record with the path of the value: the collector drops such values
-itself and names them in `missing`, so a payload that still holds one is broken as a whole.
+A value that cannot be true is dropped and named in the `missing` of its GPU or host, as the collector does itself: it
+costs neither the GPU's other values nor the node. Wrong JSON types and a broken structure refuse the record.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from datetime import datetime
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
-from collector.wire import TIMELINE_POINTS_MAX
+from collector.wire import HISTOGRAM_BINS, TIMELINE_POINTS_MAX
+from metrics.possible import PREFIX, beyond, bounds_of, drop, number, within
 
 TEXT_LENGTH_MAX = 300
 ERRORS_MAX = 50
@@ -23,27 +23,31 @@ SECONDS_SLACK_FRACTION = 0.02
 # A peak is read at another instant than the capacity, in another unit: allow rounding only.
 CAPACITY_SLACK_FRACTION = 0.005
 
+PERCENT_MAX, SECONDS_MAX, GIGABYTES_MAX, STEP_MAX_S, INTERVAL_MAX_S = 100, 1e9, 60_000, 1e7, 1e6
+
+BUS = re.compile(r"\A[0-9A-Fa-f:.]{0,16}\Z")
 # The same characters as in jobs.records, which this package must not know.
 UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 Slug = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9_][A-Za-z0-9._@+-]{0,63}\Z")]
 NodeName = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9][A-Za-z0-9.-]{0,63}\Z")]
-Bus = Annotated[str, Meta(pattern=r"\A[0-9A-Fa-f:.]{0,16}\Z")]
-Percent = Annotated[float, Meta(ge=0, le=100)]
-Fraction = Annotated[float, Meta(ge=0, le=1)]
-Seconds = Annotated[float, Meta(ge=0, le=1e9)]
-Gigabytes = Annotated[float, Meta(ge=0, le=60_000)]
-Reading = Annotated[float, Meta(ge=0, le=1e15)]
-Count = Annotated[int, Meta(ge=0, le=10**9)]
-Bin = Annotated[int, Meta(ge=0, le=100)]
+Bus = Annotated[str, Meta(extra_json_schema={"pattern": BUS.pattern})]
+Percent = Annotated[float, within(0, PERCENT_MAX)]
+Fraction = Annotated[float, within(0, 1)]
+Seconds = Annotated[float, within(0, SECONDS_MAX)]
+Gigabytes = Annotated[float, within(0, GIGABYTES_MAX)]
+Reading = Annotated[float, within(0, 1e15)]
+Count = Annotated[int, within(0, 10**9)]
+Number = Annotated[int, within(0, 1023)]
 Instant = Annotated[datetime, Meta(tz=True)]
 Problem = tuple[str, str]
+Points = tuple[float | None, ...]
 
 
 class TimelinePayload(msgspec.Struct, frozen=True, kw_only=True):
     """Busy percent and memory by bucket of `step_s` from the node's start; null is a gap."""
 
-    step_s: Annotated[float, Meta(gt=0, le=1e7)]
+    step_s: Annotated[float, within(0, STEP_MAX_S)]
     util: Annotated[tuple[Percent | None, ...], Meta(max_length=TIMELINE_POINTS_MAX)] = ()
     mem_gb: Annotated[tuple[Gigabytes | None, ...], Meta(max_length=TIMELINE_POINTS_MAX)] = ()
 
@@ -55,7 +59,7 @@ class GpuPayload(msgspec.Struct, frozen=True, kw_only=True):
     avg_util: Percent | None = None
     p95_util: Percent | None = None
     peak_mem_gb: Gigabytes | None = None
-    module_id: Annotated[int, Meta(ge=0, le=1023)] | None = None
+    module_id: Number | None = None
     pci_bus: Bus | None = None
     samples: Count | None = None
     measured_s: Seconds | None = None
@@ -63,7 +67,7 @@ class GpuPayload(msgspec.Struct, frozen=True, kw_only=True):
     idle_s: Seconds | None = None
     avg_mem_gb: Gigabytes | None = None
     mem_total_gb: Gigabytes | None = None
-    util_histogram_s: dict[Bin, Seconds] | None = None
+    util_histogram_s: dict[int, Seconds] | None = None
     timeline: TimelinePayload | None = None
     gfx_clock_mhz: Reading | None = None
     mem_clock_mhz: Reading | None = None
@@ -78,19 +82,25 @@ class GpuPayload(msgspec.Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         msgspec.structs.force_setattr(self, "missing", printable_map(self.missing))
+        drop(self, beyond(self, GPU_BOUNDS) | _no_bus(self.pci_bus) | _no_histogram(self.util_histogram_s))
+        drop(self, _above_capacity(self))
+        if self.timeline is not None:
+            timeline, reasons = _possible_timeline(self.timeline, self.mem_total_gb)
+            msgspec.structs.force_setattr(self, "timeline", timeline)
+            drop(self, reasons)
 
 
 class CpuPayload(msgspec.Struct, frozen=True, kw_only=True):
     """The host side of one node: physical cores, fractions of the allocated cores, pressure-stall seconds."""
 
     cores_allocated: Count | None = None
-    busy_cores_avg: Annotated[float, Meta(ge=0, le=4096)] | None = None
+    busy_cores_avg: Annotated[float, within(0, 4096)] | None = None
     user_fraction: Fraction | None = None
     system_fraction: Fraction | None = None
     iowait_fraction: Fraction | None = None
     idle_fraction: Fraction | None = None
     ranks: Count | None = None
-    threads_per_rank: Annotated[float, Meta(ge=0, le=1e6)] | None = None
+    threads_per_rank: Annotated[float, within(0, 1e6)] | None = None
     peak_memory_gb: Gigabytes | None = None
     memory_limit_gb: Gigabytes | None = None
     oom_kills: Count | None = None
@@ -101,6 +111,10 @@ class CpuPayload(msgspec.Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         msgspec.structs.force_setattr(self, "missing", printable_map(self.missing))
+        drop(self, beyond(self, CPU_BOUNDS))
+
+
+GPU_BOUNDS, CPU_BOUNDS = bounds_of(GpuPayload), bounds_of(CpuPayload)
 
 
 class NodePayload(msgspec.Struct, frozen=True, kw_only=True):
@@ -116,14 +130,19 @@ class NodePayload(msgspec.Struct, frozen=True, kw_only=True):
     final: bool = True
     started_at: Instant | None = None
     ended_at: Instant | None = None
-    interval_s: Annotated[float, Meta(gt=0, le=1e6)] | None = None
+    interval_s: Annotated[float, within(0, INTERVAL_MAX_S)] | None = None
     collector_version: Annotated[str, Meta(pattern=r"\A[A-Za-z0-9.+-]{0,32}\Z")] = ""
     cpu: CpuPayload | None = None
     errors: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         cleaned = tuple(printable(text) for text in self.errors[:ERRORS_MAX])
+        if self.interval_s is not None and not 0 < self.interval_s <= INTERVAL_MAX_S:
+            cleaned += (f"interval_s: {PREFIX}{number(self.interval_s)} s",)
+            msgspec.structs.force_setattr(self, "interval_s", None)
         msgspec.structs.force_setattr(self, "errors", cleaned)
+        for gpu in self.gpus:
+            drop(gpu, _beyond_measured(gpu, self.interval_s or 0))
 
 
 def printable(text: str) -> str:
@@ -136,7 +155,7 @@ def printable_map(reasons: dict[str, str]) -> dict[str, str]:
 
 
 def problems(payload: NodePayload) -> list[Problem]:
-    """What no single field can tell: `(path, message)` of each contradiction, empty when sound."""
+    """What makes no sense as a whole: `(path, message)` of each contradiction, empty when sound."""
     found: list[Problem] = []
     if payload.started_at and payload.ended_at and payload.ended_at < payload.started_at:
         found.append(("ended_at", "lies before started_at"))
@@ -144,44 +163,79 @@ def problems(payload: NodePayload) -> list[Problem]:
     for index, gpu in enumerate(payload.gpus):
         if gpu.gpu_id in seen:
             found.append((f"gpus[{index}].gpu_id", f"GPU {gpu.gpu_id} is already in this summary"))
+        if gpu.avg_util is None and "avg_util" not in gpu.missing:
+            found.append((f"gpus[{index}].avg_util", "required, or a reason for it in missing"))
         seen.add(gpu.gpu_id)
-        found += [(f"gpus[{index}].{path}", message) for path, message in _gpu_problems(gpu, payload.interval_s or 0)]
     return found
 
 
-def _gpu_problems(gpu: GpuPayload, interval_s: float) -> Iterator[Problem]:
-    if gpu.avg_util is None and "avg_util" not in gpu.missing:
-        yield "avg_util", "required, or a reason for it in missing"
-    yield from _memory_problems(gpu)
-    yield from _seconds_problems(gpu, interval_s)
-    timeline = gpu.timeline
-    if timeline and timeline.util and timeline.mem_gb and len(timeline.util) != len(timeline.mem_gb):
-        yield "timeline.mem_gb", f"has {len(timeline.mem_gb)} points where util has {len(timeline.util)}"
+def _no_bus(bus: str | None) -> dict[str, str]:
+    return {} if bus is None or BUS.match(bus) else {"pci_bus": "not the address of a PCI device"}
 
 
-def _memory_problems(gpu: GpuPayload) -> Iterator[Problem]:
+def _no_histogram(seconds: dict[int, float] | None) -> dict[str, str]:
+    """A histogram with one impossible bin is no distribution: without that bin all its shares would be others."""
+    for percent, second in (seconds or {}).items():
+        if not 0 <= percent < HISTOGRAM_BINS:
+            return {"util_histogram_s": f"{number(percent)} is no whole percent"}
+        if not 0 <= second <= SECONDS_MAX:
+            return {"util_histogram_s": f"{number(second)} s at {percent} %"}
+    return {}
+
+
+def _above_capacity(gpu: GpuPayload) -> dict[str, str]:
+    """Memory that the GPU does not have; a capacity of nothing says nothing of the others."""
     if gpu.mem_total_gb is None:
-        return
-    highest = gpu.mem_total_gb * (1 + CAPACITY_SLACK_FRACTION)
-    for name in ("peak_mem_gb", "avg_mem_gb"):
-        value = getattr(gpu, name)
-        if value is not None and value > highest:
-            yield name, f"{value} GB is above the capacity of {gpu.mem_total_gb} GB"
-    for index, value in enumerate(gpu.timeline.mem_gb if gpu.timeline else ()):
-        if value is not None and value > highest:
-            yield f"timeline.mem_gb[{index}]", f"{value} GB is above the capacity of {gpu.mem_total_gb} GB"
-            return
-
-
-def _seconds_problems(gpu: GpuPayload, interval_s: float) -> Iterator[Problem]:
-    if gpu.measured_s is None:
-        return
-    longest = gpu.measured_s * (1 + SECONDS_SLACK_FRACTION) + interval_s
-    sums = {
-        "active_s": (gpu.active_s or 0) + (gpu.idle_s or 0),
-        "throttled_s": gpu.throttled_s or 0,
-        "util_histogram_s": sum((gpu.util_histogram_s or {}).values()),
+        return {}
+    if gpu.mem_total_gb == 0:
+        return {"mem_total_gb": "a capacity of 0 GB"}
+    highest_gb = gpu.mem_total_gb * (1 + CAPACITY_SLACK_FRACTION)
+    return {
+        name: f"{number(value)} GB is above the capacity of {number(gpu.mem_total_gb)} GB"
+        for name, value in (("peak_mem_gb", gpu.peak_mem_gb), ("avg_mem_gb", gpu.avg_mem_gb))
+        if value is not None and value > highest_gb
     }
-    for name, total in sums.items():
-        if total > longest:
-            yield name, f"adds up to {total:g} s where only {gpu.measured_s:g} s were measured"
+
+
+def _beyond_measured(gpu: GpuPayload, interval_s: float) -> dict[str, str]:
+    """Seconds that add up to more than was measured: which of them is wrong nobody can tell."""
+    if gpu.measured_s is None:
+        return {}
+    longest_s = gpu.measured_s * (1 + SECONDS_SLACK_FRACTION) + interval_s
+    sums = {
+        ("active_s", "idle_s"): (gpu.active_s or 0) + (gpu.idle_s or 0),
+        ("throttled_s",): gpu.throttled_s or 0,
+        ("util_histogram_s",): sum((gpu.util_histogram_s or {}).values()),
+    }
+    return {
+        name: f"{number(total_s)} s in all, {number(gpu.measured_s)} s were measured"
+        for names, total_s in sums.items()
+        if total_s > longest_s
+        for name in names
+        if getattr(gpu, name) is not None
+    }
+
+
+def _possible_timeline(
+    timeline: TimelinePayload, capacity_gb: float | None
+) -> tuple[TimelinePayload | None, dict[str, str]]:
+    """The timeline with gaps for its impossible points and without the shorter of two unequal series, and why."""
+    if not 0 < timeline.step_s <= STEP_MAX_S:
+        return None, {"timeline": f"buckets of {number(timeline.step_s)} s"}
+    highest_gb = GIGABYTES_MAX if capacity_gb is None else capacity_gb * (1 + CAPACITY_SLACK_FRACTION)
+    util, reasons = _possible_points("timeline.util", timeline.util, PERCENT_MAX)
+    mem_gb, more = _possible_points("timeline.mem_gb", timeline.mem_gb, highest_gb)
+    reasons |= more
+    if util and mem_gb and len(util) != len(mem_gb):
+        shorter = "util" if len(util) < len(mem_gb) else "mem_gb"
+        reasons[f"timeline.{shorter}"] = f"lengths differ, {len(util)} points of use and {len(mem_gb)} of memory"
+        util, mem_gb = (() if shorter == "util" else util), (() if shorter == "mem_gb" else mem_gb)
+    return (TimelinePayload(step_s=timeline.step_s, util=util, mem_gb=mem_gb) if reasons else timeline), reasons
+
+
+def _possible_points(name: str, points: Points, highest: float) -> tuple[Points, dict[str, str]]:
+    wrong = [point for point in points if point is not None and not 0 <= point <= highest]
+    if not wrong:
+        return points, {}
+    kept = tuple(point if point is not None and 0 <= point <= highest else None for point in points)
+    return kept, {name: f"{len(wrong)} of {len(points)} points, such as {number(wrong[0])}"}

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from analysis.selectors import judged_metrics
 from jobs.models import Job
-from metrics.selectors import run_metrics
-from metrics.series import RunMetrics
 from reports.as_json import report_json
 from reports.figure_data import figure_data, has_numbers
 from reports.figure_readings import Reading, Table, readout
@@ -63,28 +62,27 @@ def rendered(job: Job, row: Report, name: str) -> bytes:
 
 def figures(job: Job, report: JobReport) -> dict[str, bytes]:
     """Every figure of the report as SVG, by name."""
-    return {name: figure(job, name) for name in report.figures}
+    if not report.figures:
+        return {}
+    data = figure_data(judged_metrics(job))
+    return {name: draw(name, data, "wide") for name in report.figures}
 
 
 def figure(job: Job, name: str, size: str = "wide", *, is_dark: bool = False) -> bytes:
-    """One figure of a run as SVG, drawn from its measurements."""
-    return draw(name, figure_data(_metrics(job)), size, is_dark=is_dark)
+    """One figure of a run as SVG, drawn from the measurements that were judged."""
+    return draw(name, figure_data(judged_metrics(job)), size, is_dark=is_dark)
 
 
 def figure_png(job: Job, name: str) -> bytes:
     """One figure of a run for a message."""
-    return draw_png(name, figure_data(_metrics(job)))
-
-
-def _metrics(job: Job) -> RunMetrics:
-    return run_metrics((job.cluster, job.job_id, job.attempt))
+    return draw_png(name, figure_data(judged_metrics(job)))
 
 
 def figure_views(job: Job, report: JobReport) -> tuple[FigureView, ...]:
     """The figures of a report with their numbers, from the measurements that `figure` draws."""
     if not report.figures:
         return ()
-    data = figure_data(_metrics(job))
+    data = figure_data(judged_metrics(job))
     return tuple(
         FigureView(name, text, *readout(name, data)) if has_numbers(name, data) else FigureView(name, text)
         for name, text in report.figure_texts.items()

@@ -1,13 +1,15 @@
-"""What a node summary may hold, and what each impossible value is called."""
+"""What a node summary may hold, and that an impossible value costs nothing but itself."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import msgspec
 import numpy as np
 import pytest
 
 from metrics.packing import pack_histogram, pack_timeline, unpack_histograms, unpack_timelines
-from metrics.payloads import NodePayload, problems
+from metrics.payloads import GpuPayload, NodePayload, TimelinePayload, problems
 from tests.payloads import gpu, node_payload, summary
 
 
@@ -29,26 +31,137 @@ def test_use_may_be_missing_only_with_a_reason() -> None:
     assert problems(node_payload(gpus=[gpu(0, None, missing={"avg_util": "unreadable"})])) == []
 
 
-def test_memory_above_capacity_is_named_with_its_path() -> None:
-    found = problems(node_payload(gpus=[gpu(0), gpu(1, peak_mem_gb=70.0)]))
-    assert found == [("gpus[1].peak_mem_gb", "70.0 GB is above the capacity of 64.0 GB")]
+def one(**changes: Any) -> GpuPayload:
+    """The first GPU of a sound summary with these fields, as decoded."""
+    payload = node_payload(gpus=[gpu(0) | changes, gpu(1)])
+    assert problems(payload) == []
+    assert payload.gpus[1] == node_payload().gpus[1]
+    return payload.gpus[0]
 
 
-def test_memory_above_capacity_inside_the_timeline_is_named_too() -> None:
-    timeline = {"step_s": 1.0, "util": [1.0, 2.0], "mem_gb": [1.0, 99.0]}
-    assert problems(node_payload(gpus=[gpu(0, timeline=timeline)]))[0][0] == "gpus[0].timeline.mem_gb[1]"
+SOUND = node_payload().gpus[0]
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "reason"),
+    [
+        ("avg_util", 250, "250 is above 100"),
+        ("avg_util", 100.0000001, "100.0000001 is above 100"),
+        ("p95_util", -1, "-1 is below 0"),
+        ("measured_s", -1, "-1 is below 0"),
+        ("samples", -5, "-5 is below 0"),
+        ("samples", 10**400, "a number beyond all bounds is above 1000000000"),
+        ("module_id", 1024, "1024 is above 1023"),
+        ("power_avg_w", float("nan"), "it is no number"),
+        ("energy_j", float("inf"), "a number beyond all bounds is above 1e+15"),
+        ("mem_total_gb", 0, "a capacity of 0 GB"),
+        ("peak_mem_gb", 70, "70 GB is above the capacity of 64 GB"),
+        ("avg_mem_gb", 64.33, "64.33 GB is above the capacity of 64 GB"),
+        ("throttled_s", 7346, "7346 s in all, 7200 s were measured"),
+        ("pci_bus", "<b>", "not the address of a PCI device"),
+        ("util_histogram_s", {"101": 1.0}, "101 is no whole percent"),
+        ("util_histogram_s", {"-1": 1.0}, "-1 is no whole percent"),
+        ("util_histogram_s", {"9": -2.0}, "-2 s at 9 %"),
+        ("util_histogram_s", {"9": 7000.0, "10": 346.0}, "7346 s in all, 7200 s were measured"),
+    ],
+)
+def test_a_value_that_cannot_be_true_is_dropped_and_named_and_costs_nothing_else(field, value, reason) -> None:
+    found = one(**{field: value})
+    assert found == msgspec.structs.replace(SOUND, **{field: None}, missing={field: f"not possible: {reason}"})
+
+
+def test_what_is_just_possible_is_kept() -> None:
+    # Half a percent above 64 GB is 64.32 GB; 7200 s and 2 % and one interval of 1 s are 7345 s.
+    kept = {"peak_mem_gb": 64.32, "avg_util": 100.0, "active_s": 7345.0, "idle_s": 0.0, "throttled_s": 7345.0}
+    found = one(**kept)
+    assert {name: getattr(found, name) for name in kept} == kept
+    assert found.missing == {}
+
+
+def test_active_and_idle_seconds_beyond_the_measured_ones_both_go() -> None:
+    found = one(active_s=7000.0, idle_s=346.0)
+    reason = "not possible: 7346 s in all, 7200 s were measured"
+    assert (found.active_s, found.idle_s, found.measured_s) == (None, None, 7200.0)
+    assert found.missing == {"active_s": reason, "idle_s": reason}
+
+
+def test_the_reason_stands_beside_those_that_the_collector_gave() -> None:
+    many = {f"sensor_{index}": "unsupported" for index in range(60)}
+    missing = one(avg_util=250, missing=many).missing
+    assert len(missing) == 51
+    assert missing["avg_util"] == "not possible: 250 is above 100"
+    assert missing["sensor_0"] == "unsupported"
+
+
+def test_impossible_points_of_a_timeline_become_gaps() -> None:
+    found = one(timeline={"step_s": 1.0, "util": [1.0, 250.0, -3.0], "mem_gb": [1.0, None, 99.0]})
+    assert found.timeline == TimelinePayload(step_s=1.0, util=(1.0, None, None), mem_gb=(1.0, None, None))
+    assert found.missing == {
+        "timeline.util": "not possible: 2 of 3 points, such as 250",
+        "timeline.mem_gb": "not possible: 1 of 3 points, such as 99",
+    }
+
+
+@pytest.mark.parametrize(
+    ("util", "mem_gb", "kept", "dropped"),
+    [([1.0, 2.0], [3.0], "util", "mem_gb"), ([1.0], [3.0, 4.0], "mem_gb", "util")],
+)
+def test_of_two_unequal_series_the_shorter_is_dropped(util, mem_gb, kept, dropped) -> None:
+    found = one(timeline={"step_s": 1.0, "util": util, "mem_gb": mem_gb})
+    assert len(getattr(found.timeline, kept)) == 2
+    assert getattr(found.timeline, dropped) == ()
+    assert found.missing == {
+        f"timeline.{dropped}": f"not possible: lengths differ, {len(util)} points of use and {len(mem_gb)} of memory"
+    }
+
+
+def test_a_series_that_was_not_sent_is_not_one_of_another_length() -> None:
+    found = one(timeline={"step_s": 1.0, "util": [1.0, 2.0]})
+    assert (found.timeline.util, found.missing) == ((1.0, 2.0), {})
+
+
+@pytest.mark.parametrize("step_s", [0, -1, 1e8])
+def test_a_timeline_whose_buckets_cannot_be_is_dropped(step_s: float) -> None:
+    found = one(timeline={"step_s": step_s, "util": [1.0], "mem_gb": [1.0]})
+    assert found.timeline is None
+    assert found.missing == {"timeline": f"not possible: buckets of {step_s:.12g} s"}
+
+
+def test_an_impossible_value_of_the_host_costs_only_itself() -> None:
+    payload = node_payload(cpu={"cores_allocated": 56, "iowait_fraction": 1.5, "ranks": -1})
+    assert problems(payload) == []
+    assert (payload.cpu.cores_allocated, payload.cpu.iowait_fraction, payload.cpu.ranks) == (56, None, None)
+    assert payload.cpu.missing == {
+        "iowait_fraction": "not possible: 1.5 is above 1",
+        "ranks": "not possible: -1 is below 0",
+    }
+
+
+def test_an_impossible_interval_is_dropped_and_said_among_the_errors() -> None:
+    payload = node_payload(interval_s=0, errors=["boom"])
+    assert (payload.interval_s, payload.errors) == (None, ("boom", "interval_s: not possible: 0 s"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "path"),
+    [
+        ({"avg_util": "90"}, "avg_util"),
+        ({"avg_util": True}, "avg_util"),
+        ({"samples": 1.5}, "samples"),
+        ({"timeline": [1.0]}, "timeline"),
+        ({"util_histogram_s": {"busy": 1.0}}, "util_histogram_s"),
+        ({"missing": {"avg_util": 7}}, "missing"),
+        ({"gpu_id": -1}, "gpu_id"),
+        ({"gpu_id": None}, "gpu_id"),
+    ],
+)
+def test_a_value_of_the_wrong_type_or_a_gpu_without_its_number_refuses_the_record(changes, path: str) -> None:
+    with pytest.raises(msgspec.ValidationError, match=path):
+        node_payload(gpus=[gpu(0) | changes])
 
 
 def test_the_same_gpu_twice_is_a_contradiction() -> None:
     assert problems(node_payload(gpus=[gpu(3), gpu(3)])) == [("gpus[1].gpu_id", "GPU 3 is already in this summary")]
-
-
-def test_more_seconds_than_were_measured_are_a_contradiction() -> None:
-    # 7200 s and 2 % and one interval of 1 s allow 7345 s.
-    sound = gpu(0, active_s=7345.0, idle_s=0.0)
-    broken = gpu(0, active_s=7346.0, idle_s=0.0)
-    assert problems(node_payload(gpus=[sound])) == []
-    assert problems(node_payload(gpus=[broken]))[0][0] == "gpus[0].active_s"
 
 
 def test_an_end_before_the_start_is_a_contradiction() -> None:

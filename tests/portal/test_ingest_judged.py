@@ -1,0 +1,54 @@
+"""From a payload at the border to a judged report: the smallest one that the contract allows, and one bad value."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from analysis.models import JobEfficiency
+from analysis.selectors import assessment, judged_metrics
+from analysis.services import analyse_due
+from collector.wire import JOB_RECORD, NODE_SUMMARY
+from jobs.models import Job
+from portal.ingest.body import records
+from portal.ingest.services import ingest
+from tests.payloads import gpu, record, summary
+
+pytestmark = pytest.mark.django_db
+
+
+def smallest(utils: list[float]) -> dict[str, Any]:
+    """A node summary of the required fields alone."""
+    gpus = [{"gpu_id": index, "avg_util": util} for index, util in enumerate(utils)]
+    return {"schema": NODE_SUMMARY, "cluster": "lumi", "job_id": 123456, "node": "nid005123", "gpus": gpus}
+
+
+def judged(payload: dict[str, Any], now: Any) -> JobEfficiency:
+    """The judgement of the run of these measurements, both payloads brought as bytes."""
+    body = json.dumps([payload, record()]).encode()
+    outcome = ingest(records(body), [NODE_SUMMARY, JOB_RECORD])
+    assert (outcome.accepted, outcome.rejected) == (2, [])
+    assert analyse_due(10, now) == 1
+    return JobEfficiency.objects.get()
+
+
+@pytest.mark.parametrize(
+    ("utils", "avg_gpu_util", "code"),
+    [([0.0] * 8, 0.0, "no_gpu_use"), ([88.0] * 2 + [0.0] * 6, 22.0, "parallelism_mismatch")],
+)
+def test_the_smallest_payload_is_judged(utils: list[float], avg_gpu_util: float, code: str, now) -> None:
+    row = judged(smallest(utils), now)
+    assert row.avg_gpu_util == avg_gpu_util
+    assert (row.coverage_fraction, row.measured_gpus) == (1.0, 8)
+    assert code in row.finding_codes
+
+
+def test_one_gpu_with_an_impossible_use_keeps_the_seven_others(now) -> None:
+    row = judged(summary(gpus=[gpu(0) | {"avg_util": 250}, *(gpu(index) for index in range(1, 8))]), now)
+    # Seven of the eight GPUs for the whole run: 7 / 8.
+    assert (row.avg_gpu_util, row.coverage_fraction) == (90.0, 0.875)
+    assert "avg_util: not possible: 250 is above 100" in row.not_measured
+    assert judged_metrics(Job.objects.get()).gpus.gpu_id.tolist() == [1, 2, 3, 4, 5, 6, 7]
+    assert assessment(Job.objects.get()).facts.gpus.count == 7
