@@ -18,7 +18,7 @@ from jobs.billing import Allocation, gpu_hours
 from jobs.hardware import Partition, partition_of
 from jobs.hostlist import short_name
 from jobs.records import JobRecord
-from metrics.series import Floats, GpuColumns, HostColumns, JobSeries, RunMetrics
+from metrics.series import Floats, GpuColumns, HostColumns, Ints, JobSeries, RunMetrics
 
 UNKNOWN_HARDWARE = "price and power: the hardware of this partition is not described here"
 USUAL_FIELDS = ("p95_util", "measured_s", "samples")
@@ -252,11 +252,12 @@ def run_seconds(record: JobRecord) -> float:
 def consistency(metrics: RunMetrics, limits: Limits = LIMITS) -> tuple[NDArray[np.bool_], tuple[str, ...]]:
     """Which GPUs `(G,)` agree with their peers, and a sentence for each that does not.
 
-    They must agree in capacity, in sample count and in having what most of their peers have.
+    They must agree in capacity, in having what most of their peers have, and with the GPUs of their own node in sample
+    count: a node may start late or sample at another interval.
     """
     gpus = metrics.gpus
     odd_capacity = _differs(gpus.mem_total_gb, limits.consistency_fraction)
-    odd_samples = _differs(gpus.samples, limits.consistency_fraction)
+    odd_samples = _differs(gpus.samples, limits.consistency_fraction, gpus.node_index)
     is_read = ~np.isnan(gpus.avg_util)
     lacks_fields = is_read & np.any([_lacks(getattr(gpus, name), is_read) for name in USUAL_FIELDS], axis=0)
     is_odd = odd_capacity | odd_samples | lacks_fields
@@ -289,13 +290,17 @@ def divide(dividend: Floats, divisor: Floats) -> Floats:
     return quotient
 
 
-def _differs(values: Floats, fraction: float) -> NDArray[np.bool_]:
-    """Where a value lies further than `fraction` from the upper median of its peers."""
-    known = np.sort(values[~np.isnan(values)])
+def _differs(values: Floats, fraction: float, group: Ints | None = None) -> NDArray[np.bool_]:
+    """Where a value lies further than `fraction` from the upper median of its peers, those of its `group` `(G,)`."""
+    known = np.flatnonzero(~np.isnan(values))
     if not known.size:
         return np.zeros(values.shape, dtype=bool)
-    usual = known[known.size // 2]
-    return np.asarray(np.abs(values - usual) > fraction * usual, dtype=bool)
+    groups = np.zeros(values.shape, dtype=np.int64) if group is None else group
+    in_order = known[np.lexsort((values[known], groups[known]))]
+    _, first, counts = np.unique(groups[in_order], return_index=True, return_counts=True)
+    usual = np.full(int(groups.max()) + 1, np.nan)
+    usual[groups[in_order][first]] = values[in_order][first + counts // 2]
+    return np.asarray(np.abs(values - usual[groups]) > fraction * usual[groups], dtype=bool)
 
 
 def _lacks(values: Floats, is_read: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -27,11 +27,15 @@ GPU_MEMORY_SHORT = frozenset({FindingCode.GPU_OUT_OF_MEMORY})
 
 @dataclass(frozen=True)
 class GpuNeed:
-    """What decides the number of GPUs (`Recommendation.basis`), the number, and the numbers behind it."""
+    """What decides the number of GPUs (`Recommendation.basis`), the number, and the numbers behind it.
+
+    `is_proven_count`: as many ranks as GPUs did the work, so it runs on that count, odd as it may be.
+    """
 
     basis: str
     gpus: int
     evidence: Mapping[str, float | int]
+    is_proven_count: bool = False
 
 
 def gpu_need(
@@ -59,6 +63,7 @@ def _by_work(facts: JobFacts, basis: str, limits: Limits) -> GpuNeed:
     """The largest of what was active, what the work fills at the target, and what memory needs; then countable."""
     active, filled, memory = active_gpus(facts, limits), gpus_for_work(facts, limits), gpus_for_memory(facts, limits)
     least = max(active, filled, memory, 1)
+    ranks = float(np.sum(facts.hosts.ranks))
     evidence: dict[str, float | int] = {
         "gpus": facts.allocated_gpus,
         "active_gpus": active,
@@ -72,7 +77,7 @@ def _by_work(facts: JobFacts, basis: str, limits: Limits) -> GpuNeed:
     }
     if memory == least > max(active, filled):
         basis = "gpu_memory"
-    return GpuNeed(basis, least, evidence)
+    return GpuNeed(basis, least, evidence, is_proven_count=ranks == least == active)
 
 
 def active_gpus(facts: JobFacts, limits: Limits = LIMITS) -> int:
@@ -90,22 +95,31 @@ def active_gpus(facts: JobFacts, limits: Limits = LIMITS) -> int:
 
 
 def gpus_for_work(facts: JobFacts, limits: Limits = LIMITS) -> int:
-    """GPUs that the sum of all use keeps busy at `target_percent`: work is conserved."""
-    return math.ceil(float(np.sum(facts.gpus.avg_util)) / limits.target_percent) + _unmeasured(facts)
+    """GPUs that take over the use of all that worked: work is conserved.
+
+    Each is filled to `target_percent`, or to what the busiest GPU of this run showed that one can be filled to.
+    """
+    use_percent = facts.gpus.avg_util[facts.did_work & (facts.gpus.avg_util >= limits.nearly_idle_percent)]
+    if not use_percent.size:
+        return _unmeasured(facts)
+    filled_percent = max(limits.target_percent, float(np.max(use_percent)))
+    return math.ceil(round(float(np.sum(use_percent)) / filled_percent, 6)) + _unmeasured(facts)
 
 
 def gpus_for_memory(facts: JobFacts, limits: Limits = LIMITS) -> int:
     """GPUs that hold the peaks of those that worked with a tenth to spare; 0 where no capacity is known.
 
-    What an idle GPU held is no need: some libraries reserve memory on all they see. A GPU that worked and whose
-    memory was not measured is taken to need a GPU of its own.
+    Never more than those that held them in this run. What an idle GPU held is no need: some libraries reserve memory on
+    all they see. A GPU that worked and whose memory was not measured is taken to need a GPU of its own.
     """
     capacities_gb = facts.memory_capacity_gb[~np.isnan(facts.memory_capacity_gb)]
     if not capacities_gb.size:
         return 0
     peak_gb = facts.gpus.peak_mem_gb[facts.did_work]
     usable_gb = limits.memory_fill_fraction * float(np.min(capacities_gb))
-    return math.ceil(float(np.nansum(peak_gb)) / usable_gb) + int(np.sum(np.isnan(peak_gb))) + _unmeasured(facts)
+    is_known = ~np.isnan(peak_gb)
+    holding = min(math.ceil(float(np.sum(peak_gb[is_known])) / usable_gb), int(np.sum(is_known)))
+    return holding + int(np.sum(~is_known)) + _unmeasured(facts)
 
 
 def countable(needed: int, now: int, per_node: int) -> int:

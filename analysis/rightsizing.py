@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from analysis.causes.request import is_interactive
 from analysis.comparable import ComparableRun, longest_run_s
 from analysis.facts import JobFacts
 from analysis.findings import Finding, FindingCode
@@ -35,7 +36,8 @@ class Recommendation:
     Where the user's own spelling explains what the run held, `changes` are the lines to change; else `request` is the
     whole block to write, as sbatch options. `wanted` is what Slurm gives for the result, so that every claim follows
     from what is printed. A basis is "active_gpus", "gpu_memory", "no_gpu_use", "cpu_work", "smaller_gpu",
-    "overscaling", "own_scaling", "peak_memory", "busy_cores", "host_share", "out_of_memory", "run_time" or "own_runs".
+    "overscaling", "own_scaling", "peak_memory", "busy_cores", "host_share", "out_of_memory", "more_memory", "run_time",
+    "own_runs", "more_time" or "own_longer_runs".
     """
 
     kind: RecommendationKind
@@ -62,16 +64,17 @@ def recommendations(
     piece builds on the one before it, and all show the same last block, so that any of them is complete.
     """
     codes = frozenset(finding.code for finding in found)
-    resized = (
-        _fewer_gpus(facts, codes, limits, past)
-        or _smaller_gpu(facts, limits)
-        or _fitting_host(facts, codes, limits)
-        or _more_host_memory(facts, codes)
+    if FindingCode.HOST_OUT_OF_MEMORY in codes:
+        resized = _more_host_memory(facts, limits)
+    else:
+        fewer = _fewer_gpus(facts, codes, limits, past)
+        resized = fewer or _smaller_gpu(facts, limits) or _fitting_host(facts, codes, limits)
+    timed = _shorter_walltime(facts, codes, resized, limits, past) or _longer_walltime(
+        facts, found, resized, limits, past
     )
-    shorter = _shorter_walltime(facts, codes, resized, limits, past)
-    if resized is not None and shorter is not None and shorter.request:
-        resized = replace(resized, request=shorter.request if resized.request else ())
-    return tuple(advice for advice in (resized, shorter) if advice is not None)
+    if resized is not None and timed is not None and timed.request:
+        resized = replace(resized, request=timed.request if resized.request else ())
+    return tuple(advice for advice in (resized, timed) if advice is not None)
 
 
 def _fewer_gpus(
@@ -139,7 +142,9 @@ def _with_gpus(facts: JobFacts, now: Shape, need: GpuNeed, limits: Limits) -> Sh
     """`now` with the GPUs that are needed, on a count that the work can take: part of a node, or whole nodes."""
     partition = facts.partition
     per_node = partition.node.gpus if partition else math.ceil(now.gpus / now.nodes)
-    gpus = need.gpus if need.basis == "own_scaling" else countable(need.gpus, now.gpus, per_node)
+    # One idle GPU is something to look at, not a size.
+    is_proven = need.basis == "own_scaling" or (need.is_proven_count and need.gpus <= min(per_node, now.gpus - 2))
+    gpus = need.gpus if is_proven else countable(need.gpus, now.gpus, per_node)
     name = now.partition
     if partition and partition.is_exclusive and gpus < per_node:
         if partition.shared_twin is None:
@@ -214,18 +219,25 @@ def _fitting_host(facts: JobFacts, codes: frozenset[FindingCode], limits: Limits
     return _advice(kind, basis, evidence, facts, replace(now, cores=cores, memory_gb=memory_gb))
 
 
-def _more_host_memory(facts: JobFacts, codes: frozenset[FindingCode]) -> Recommendation | None:
-    """After host memory ran out: all that comes with the GPUs and so costs nothing more."""
+def _more_host_memory(facts: JobFacts, limits: Limits) -> Recommendation | None:
+    """After host memory ran out: all that comes with the GPUs and so costs nothing more, else half as much again.
+
+    Nothing else is changed before that is fixed. More than the share raises the bill, and the advice says so: memory is then given in whole billed slices.
+    """
     now, partition = requested_shape(facts), facts.partition
-    if partition is None or FindingCode.HOST_OUT_OF_MEMORY not in codes or not now.memory_gb or not now.gpus:
+    if partition is None or not now.memory_gb or not now.gpus:
         return None
     whole_gb = now.nodes * partition.node.host_memory_gb
     share_gb = whole_gb if facts.is_exclusive else min(now.gpus * partition.node.host_memory_share_gb, whole_gb)
+    basis, wanted_gb = "out_of_memory", share_gb
     if share_gb <= now.memory_gb:
+        step_gb = (partition.price.memory_gb_per_slice if partition.price else None) or 1.0
+        more_gb = math.ceil(limits.more_factor * now.memory_gb / step_gb) * step_gb
+        basis, wanted_gb = "more_memory", min(more_gb, whole_gb)
+    if wanted_gb <= now.memory_gb:
         return None
-    evidence = {"memory_gb": now.memory_gb, "recommended_memory_gb": share_gb, "share_gb": share_gb}
-    wanted = replace(now, memory_gb=share_gb)
-    return _advice(RecommendationKind.HOST_MEMORY, "out_of_memory", evidence, facts, wanted)
+    evidence = {"memory_gb": now.memory_gb, "recommended_memory_gb": wanted_gb, "share_gb": share_gb}
+    return _advice(RecommendationKind.HOST_MEMORY, basis, evidence, facts, replace(now, memory_gb=wanted_gb))
 
 
 def _shorter_walltime(
@@ -251,6 +263,32 @@ def _shorter_walltime(
         "headroom_factor": limits.headroom_factor,
     }
     basis = "own_runs" if longest_s > facts.elapsed_s else "run_time"
+    before = resized.wanted if resized else requested_shape(facts)
+    return _advice(RecommendationKind.WALLTIME, basis, evidence, facts, replace(before, walltime_s=walltime_s), resized)
+
+
+def _longer_walltime(
+    facts: JobFacts,
+    found: tuple[Finding, ...],
+    resized: Recommendation | None,
+    limits: Limits,
+    past: Sequence[ComparableRun],
+) -> Recommendation | None:
+    """More time for a run that worked until its limit: what the user's own runs took, else half as much again."""
+    requested_s, partition = facts.record.walltime_requested_s, facts.partition
+    ended = next((finding for finding in found if finding.code is FindingCode.TIMEOUT), None)
+    if ended is None or ended.evidence.get("pattern") != "busy" or not requested_s or is_interactive(facts):
+        return None
+    longest_s = longest_run_s(0.0, facts.allocated_gpus, past)
+    is_known = longest_s > requested_s
+    run_s = longest_s if is_known else limits.more_factor * requested_s / limits.headroom_factor
+    walltime_s = _with_headroom_s(run_s, limits)
+    if partition and partition.walltime_max_s:
+        walltime_s = min(walltime_s, partition.walltime_max_s)
+    if walltime_s <= requested_s:
+        return None
+    evidence = {"walltime_requested_s": requested_s, "longest_run_s": longest_s, "recommended_walltime_s": walltime_s}
+    basis = "own_longer_runs" if is_known else "more_time"
     before = resized.wanted if resized else requested_shape(facts)
     return _advice(RecommendationKind.WALLTIME, basis, evidence, facts, replace(before, walltime_s=walltime_s), resized)
 

@@ -72,8 +72,15 @@ EXPLAINED_BY: Mapping[FindingCode, frozenset[FindingCode]] = {
 }
 """Causes that are read from what is left over: another one that holds says why, and they are not said beside it."""
 
-NOT_OF_USE = frozenset({FindingCode.WALLTIME_OVERREQUEST, FindingCode.CORES_OR_MEMORY_BEYOND_SHARE})
-"""Findings about the request that leave open why the GPUs were little used."""
+NOT_OF_USE = frozenset(
+    {
+        FindingCode.WALLTIME_OVERREQUEST,
+        FindingCode.CORES_OR_MEMORY_BEYOND_SHARE,
+        FindingCode.GPU_MEMORY_PRESSURE,
+        FindingCode.TIMEOUT,
+    }
+)
+"""Findings that leave open why the GPUs were little used, or why the program failed."""
 
 
 def findings(facts: JobFacts, limits: Limits = LIMITS) -> tuple[Finding, ...]:

@@ -1,7 +1,7 @@
 """Which GPUs worked when: at the same time or in turns, to the end or not.
 
-Read from the timeline: `(T, G)` buckets of busy percent; a bucket counts as work above `active_gpu_percent`, or above
-half of what that GPU reaches where it never gets so far.
+Read from the timeline: `(T, G)` buckets of busy percent. A GPU is at work above `active_gpu_percent`; it has stopped
+for good where nothing above `nearly_idle_percent` follows.
 """
 
 from __future__ import annotations
@@ -22,15 +22,21 @@ AT_ONCE_PERCENTILE = 90
 class GpuTurns:
     """The GPUs that worked: how many there are, how many worked at the same time, and when each stopped.
 
-    `ends_s` `(G,)` is the end of each GPU's last work, the last end of any where it never worked; `busy_percent` is
-    the mean use of working buckets.
+    `ends_s` `(G,)` is the end of each GPU's last work, the last end of any for one that never worked; `busy_percent`
+    is the mean use of buckets at work.
     """
 
     working: int
     at_once: int
+    share_at_work: float
     busy_percent: float
     ends_s: Floats
     last_end_s: float
+
+    def is_in_turns(self, limits: Limits = LIMITS) -> bool:
+        """Whether GPUs hand their work over: most of the use of each falls into its own turns."""
+        takes_turns = self.at_once <= self.working * limits.in_turns_fraction
+        return takes_turns and self.share_at_work >= limits.in_turns_share
 
 
 def gpu_turns(series: JobSeries, did_work: NDArray[np.bool_], limits: Limits = LIMITS) -> GpuTurns | None:
@@ -39,18 +45,21 @@ def gpu_turns(series: JobSeries, did_work: NDArray[np.bool_], limits: Limits = L
     if chosen.size < 2 or series.length < limits.span_buckets_min:
         return None
     util = series.util if chosen.size == did_work.size else series.util[:, chosen]
-    is_busy = util > np.minimum(limits.active_gpu_percent, np.fmax.reduce(util, axis=0) / 2)
+    is_busy = util > limits.active_gpu_percent
     at_once = np.count_nonzero(is_busy, axis=1)
     if not np.any(at_once):
         return None
-    ends_s = (util.shape[0] - np.argmax(is_busy[::-1], axis=0)) * series.step_s
-    last_end_s = float(np.flatnonzero(at_once)[-1] + 1) * series.step_s
-    all_ends_s = np.full(did_work.size, last_end_s)
-    all_ends_s[chosen] = np.where(np.any(is_busy, axis=0), ends_s, last_end_s)
+    is_going_on = util > limits.nearly_idle_percent
+    # A stray reading after the work is one bucket, work that goes on is at least two.
+    is_going_on[1:] &= is_going_on[:-1]
+    ends = util.shape[0] - np.argmax(is_going_on[::-1], axis=0)
+    all_ends_s = np.full(did_work.size, float(np.max(ends)) * series.step_s)
+    all_ends_s[chosen] = ends * series.step_s
     return GpuTurns(
         working=int(chosen.size),
         at_once=int(np.percentile(at_once[at_once > 0], AT_ONCE_PERCENTILE)),
+        share_at_work=float(np.nansum(util, where=is_busy) / np.nansum(util)),
         busy_percent=float(np.mean(util, where=is_busy)),
         ends_s=all_ends_s,
-        last_end_s=last_end_s,
+        last_end_s=float(np.max(ends)) * series.step_s,
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from analysis.facts import JobFacts
@@ -12,7 +14,7 @@ from analysis.thresholds import LIMITS, Limits
 
 def gpu_memory_pressure(facts: JobFacts, limits: Limits = LIMITS) -> Finding | None:
     """Some GPU's memory was nearly full, and the job did not fail of it."""
-    if _failed_by_itself(facts):
+    if gpu_out_of_memory(facts, limits) is not None:
         return None
     full = _full_gpus(facts, limits)
     return Finding(FindingCode.GPU_MEMORY_PRESSURE, counted(facts.coverage_fraction), full) if full else None
@@ -26,7 +28,7 @@ def gpu_out_of_memory(facts: JobFacts, limits: Limits = LIMITS) -> Finding | Non
     if not _failed_by_itself(facts):
         return None
     full = _full_gpus(facts, limits)
-    if full is None:
+    if full is None or not _is_full_at_the_end(facts, limits):
         return None
     margin = margin_above(float(full["peak_memory_fraction"]), limits.memory_pressure_fraction)
     return Finding(FindingCode.GPU_OUT_OF_MEMORY, confidence(facts.coverage_fraction, margin), full)
@@ -65,6 +67,15 @@ def _full_gpus(facts: JobFacts, limits: Limits) -> dict[str, float | int | str] 
         "peak_memory_fraction": min(float(fractions[fullest]), 1.0),
         "gpu_list": gpu_list(facts, is_full),
     }
+
+
+def _is_full_at_the_end(facts: JobFacts, limits: Limits) -> bool:
+    """Whether a full GPU was still (nearly) as full in the last quarter of the run, where a timeline shows it."""
+    mem_gb = facts.series.mem_gb[:, facts.memory_fractions >= limits.memory_pressure_fraction]
+    last = mem_gb[-math.ceil(mem_gb.shape[0] / 4) :] if mem_gb.shape[0] else mem_gb
+    if not np.any(~np.isnan(last)):
+        return True
+    return float(np.nanmax(last)) >= limits.memory_fill_fraction * float(np.nanmax(facts.gpus.peak_mem_gb))
 
 
 def _failed_by_itself(facts: JobFacts) -> bool:

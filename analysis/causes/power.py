@@ -21,14 +21,23 @@ def busy_but_waiting(facts: JobFacts, limits: Limits = LIMITS) -> Finding | None
     if modules is None:
         return None
     busy_percent, power_fraction = float(np.mean(modules.busy_percent)), float(np.mean(modules.power_fraction))
-    if busy_percent < limits.spinning_busy_percent or power_fraction >= limits.spinning_power_fraction:
+    if busy_percent < limits.spinning_busy_percent:
+        return None
+    highest_fraction = float(
+        np.interp(
+            busy_percent,
+            (limits.spinning_busy_percent, 100.0),
+            (limits.spinning_power_fraction, limits.spinning_power_fraction_full),
+        )
+    )
+    if power_fraction >= highest_fraction:
         return None
     return Finding(
         FindingCode.BUSY_BUT_WAITING,
         confidence(
             facts.coverage_fraction * modules.known_fraction,
             margin_above(busy_percent, limits.spinning_busy_percent, 100.0),
-            margin_below(power_fraction, limits.spinning_power_fraction),
+            margin_below(power_fraction, highest_fraction),
         ),
         _power_evidence(modules),
     )
@@ -41,13 +50,17 @@ def kernel_tuning(facts: JobFacts, limits: Limits = LIMITS) -> Finding | None:
     modules = whole_modules(facts)
     if modules is None:
         return None
+    busy_percent, power_fraction = float(np.mean(modules.busy_percent)), float(np.mean(modules.power_fraction))
+    highest_fraction = float(
+        np.interp(
+            busy_percent,
+            (limits.efficient_percent, limits.tuning_busy_percent_max),
+            (limits.tuning_power_fraction_max, limits.tuning_power_fraction_busy),
+        )
+    )
     margins = (
-        margin_within(
-            float(np.mean(modules.busy_percent)), limits.tuning_busy_percent_min, limits.tuning_busy_percent_max
-        ),
-        margin_within(
-            float(np.mean(modules.power_fraction)), limits.tuning_power_fraction_min, limits.tuning_power_fraction_max
-        ),
+        margin_within(busy_percent, limits.tuning_busy_percent_min, limits.tuning_busy_percent_max),
+        margin_within(power_fraction, limits.tuning_power_fraction_min, highest_fraction),
     )
     if min(margins) < 0:
         return None

@@ -89,7 +89,7 @@ def _pattern(facts: JobFacts, is_active: NDArray[np.bool_]) -> dict[str, float |
 
 def _in_turns(facts: JobFacts, limits: Limits) -> Finding | None:
     turns = facts.turns
-    if turns is None or turns.at_once > turns.working * limits.in_turns_fraction:
+    if turns is None or not turns.is_in_turns(limits):
         return None
     return Finding(
         FindingCode.PARALLELISM_MISMATCH,
@@ -149,7 +149,7 @@ def load_imbalance(facts: JobFacts, limits: Limits = LIMITS) -> Finding | None:
     if percent.size < 2:
         return None
     turns = facts.turns
-    if turns is not None and turns.at_once <= turns.working * limits.in_turns_fraction:
+    if turns is not None and turns.is_in_turns(limits):
         return None
     if is_uneven(percent, limits):
         return _uneven_loads(facts, is_working, limits)

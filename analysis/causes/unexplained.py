@@ -12,7 +12,7 @@ from analysis.modules import whole_modules
 from analysis.thresholds import LIMITS, Limits
 from metrics.series import Floats
 
-LOW_CONFIDENCE = 0.3
+LOW_CONFIDENCE = 0.4
 """It names no cause, only where to look next."""
 
 
