@@ -18,6 +18,7 @@ from jobs.billing import Allocation, gpu_hours
 from jobs.hardware import Partition, partition_of
 from jobs.hostlist import short_name
 from jobs.records import JobRecord
+from jobs.sbatch_shape import is_exclusive
 from metrics.series import Floats, GpuColumns, HostColumns, Ints, JobSeries, RunMetrics
 
 UNKNOWN_HARDWARE = "price and power: the hardware of this partition is not described here"
@@ -57,7 +58,13 @@ class JobFacts:
     @property
     def is_exclusive(self) -> bool:
         """Whether the run held whole nodes."""
-        return "--exclusive" in self.record.request or bool(self.partition and self.partition.is_exclusive)
+        return self._asked_whole_nodes or bool(self.partition and self.partition.is_exclusive)
+
+    @property
+    def _asked_whole_nodes(self) -> bool:
+        """Whether --exclusive gave whole nodes; a partition that gives no others needs none."""
+        gives_no_others = bool(self.partition and self.partition.is_exclusive)
+        return is_exclusive(self.record.request) or bool(self.record.is_exclusive and not gives_no_others)
 
     @property
     def is_use_judged(self) -> bool:
@@ -206,7 +213,7 @@ class JobFacts:
             gpus=gpus,
             cores=record.cpus_allocated if record.cpus_allocated is not None else share_cores,
             memory_gb=record.memory_requested_gb if record.memory_requested_gb is not None else share_gb,
-            is_exclusive="--exclusive" in record.request,
+            is_exclusive=self._asked_whole_nodes,
         )
 
     @property

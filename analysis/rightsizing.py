@@ -222,7 +222,8 @@ def _fitting_host(facts: JobFacts, codes: frozenset[FindingCode], limits: Limits
 def _more_host_memory(facts: JobFacts, limits: Limits) -> Recommendation | None:
     """After host memory ran out: all that comes with the GPUs and so costs nothing more, else half as much again.
 
-    Nothing else is changed before that is fixed. More than the share raises the bill, and the advice says so: memory is then given in whole billed slices.
+    Nothing else is changed before that is fixed. More than the share raises the bill, and the advice says so: memory is
+    then given in whole billed slices.
     """
     now, partition = requested_shape(facts), facts.partition
     if partition is None or not now.memory_gb or not now.gpus:

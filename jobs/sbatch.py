@@ -7,7 +7,7 @@ Every function is pure. A request maps long option names to values, `{"--gpus-pe
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from jobs.hardware import Partition
@@ -16,7 +16,6 @@ from jobs.sbatch_shape import Shape, explains, has_whole_nodes, is_same_memory, 
 from jobs.sbatch_values import (
     memory_text,
     node_range,
-    recounted,
     refusal,
     typed,
     walltime_s,
@@ -29,7 +28,6 @@ __all__ = [
     "apply",
     "changes_to",
     "explains",
-    "option_changes",
     "parse_block",
     "refusal",
     "request_block",
@@ -39,7 +37,6 @@ __all__ = [
     "walltime_text",
 ]
 
-GPU_OPTIONS = ("--gpus", "--gpus-per-node", "--gres", "--gpus-per-task")
 READING_ORDER = (
     "--partition --nodes --gpus --gpus-per-node --gres --gpus-per-task --gpus-per-socket --ntasks --ntasks-per-node"
     " --ntasks-per-gpu --cpus-per-task --cpus-per-gpu --mem --mem-per-gpu --mem-per-cpu --time --exclusive"
@@ -252,68 +249,3 @@ def _stated(given: Shape, target: Shape, partition: Partition | None) -> dict[st
     if given.is_exclusive and not has_whole_nodes(target, partition):
         stated["--exclusive"] = None
     return stated
-
-
-def option_changes(request: Mapping[str, str], now: Shape, wanted: Shape) -> tuple[OptionChange, ...]:
-    """The options to change so that a job like `now` asks for `wanted`, each in the form the user wrote it.
-
-    Where the user's own spelling is not known (a record from sacct), the plainest option stands for it. An
-    option whose value stays the same is left out.
-    """
-    spelled = {**_spelled_out(request, now), **request}
-    advised = (
-        (option, spelled[option], _advised(option, spelled[option], now, wanted))
-        for option in READING_ORDER
-        if option in spelled
-    )
-    changes = [OptionChange(option, old, new) for option, old, new in advised if new is not None and new != old]
-    if "--exclusive" in request and now.is_exclusive and not wanted.is_exclusive:
-        changes.append(OptionChange("--exclusive", request["--exclusive"], ""))
-    return tuple(changes)
-
-
-def _spelled_out(request: Mapping[str, str], now: Shape) -> dict[str, str]:
-    """Plain options for what the request must have held but does not show."""
-    plain: dict[str, str] = {}
-    if not any(option in request for option in GPU_OPTIONS):
-        plain["--gpus"] = str(now.gpus)
-    if now.ntasks and not {"--ntasks", "--ntasks-per-node", "--ntasks-per-gpu"} & request.keys():
-        plain["--ntasks"] = str(now.ntasks)
-    if now.walltime_s and "--time" not in request:
-        plain["--time"] = walltime_text(now.walltime_s)
-    if now.partition and "--partition" not in request:
-        plain["--partition"] = now.partition
-    return plain
-
-
-def _advised(option: str, written: str, now: Shape, wanted: Shape) -> str | None:
-    """The new value of one option in its own form, the old one where nothing changes, None where none is known."""
-    return dict(_values(written, now, wanted)).get(option)
-
-
-def _values(written: str, now: Shape, wanted: Shape) -> Iterator[tuple[str, str]]:
-    gpus_per_node = math.ceil(wanted.gpus / wanted.nodes)
-    yield "--gres", _counted("--gres", written, gpus_per_node)
-    yield "--gpus", _counted("--gpus", written, wanted.gpus)
-    yield "--gpus-per-node", _counted("--gpus-per-node", written, gpus_per_node)
-    if wanted.ntasks:
-        yield "--gpus-per-task", _counted("--gpus-per-task", written, math.ceil(wanted.gpus / wanted.ntasks))
-    if wanted.partition:
-        yield "--partition", wanted.partition
-    if wanted.nodes != now.nodes:
-        yield "--nodes", str(wanted.nodes)
-    if wanted.ntasks and wanted.ntasks != now.ntasks:
-        yield "--ntasks", str(wanted.ntasks)
-        yield "--ntasks-per-node", str(math.ceil(wanted.ntasks / wanted.nodes))
-    if wanted.cores and wanted.cores != now.cores:
-        yield "--cpus-per-task", str(max(wanted.cores // (wanted.ntasks or 1), 1))
-        yield "--cpus-per-gpu", str(max(wanted.cores // wanted.gpus, 1))
-    if wanted.memory_gb is not None and wanted.memory_gb != now.memory_gb:
-        yield "--mem", f"{math.ceil(wanted.memory_gb / wanted.nodes)}G"
-        yield "--mem-per-gpu", f"{math.ceil(wanted.memory_gb / wanted.gpus)}G"
-    if wanted.walltime_s and wanted.walltime_s != now.walltime_s:
-        yield "--time", walltime_text(wanted.walltime_s)
-
-
-def _counted(option: str, written: str, count: int) -> str:
-    return recounted(option, written, count) or str(count)
