@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analysis.causes.unexplained import low_use_unexplained
 from analysis.facts import JobFacts, job_facts
-from analysis.findings import Finding, FindingCode
+from analysis.findings import COUNTED, Finding, FindingCode
 from analysis.ranking import expected_gain
-from analysis.rules import RULES, findings
+from analysis.rules import OF_THE_END, OF_THE_SYSTEM, OF_USE, findings
 from tests.analysis.runs import facts, metrics_of
 from tests.payloads import gpu, job_record
 
@@ -28,7 +29,8 @@ def small(gpu_id: int, avg_util: float, **changes: Any) -> dict[str, Any]:
 
 
 def test_there_is_one_rule_for_each_code() -> None:
-    assert {rule.__name__ for rule in RULES} == {code.value for code in FindingCode}
+    rules = (*OF_USE, *OF_THE_SYSTEM, *OF_THE_END, low_use_unexplained)
+    assert sorted(rule.__name__ for rule in rules) == sorted(code.value for code in FindingCode)
 
 
 def test_an_efficient_job_has_no_finding() -> None:
@@ -47,12 +49,6 @@ def test_a_gpu_is_idle_from_95_percent_of_its_time(idle_s: float, holds: bool) -
     assert (found(facts([], gpus=[resting]), FindingCode.NO_GPU_USE) is not None) == holds
 
 
-def test_on_its_threshold_a_finding_is_exactly_half_sure() -> None:
-    resting = gpu(0, 0.0, idle_s=6840.0, active_s=360.0)
-    finding = found(facts([], gpus=[resting]), FindingCode.NO_GPU_USE)
-    assert finding.confidence == pytest.approx(0.5)
-
-
 HOST_AT_THRESHOLD = {"cores_allocated": 56, "ranks": 8, "threads_per_rank": 14.0}
 
 
@@ -60,21 +56,45 @@ HOST_AT_THRESHOLD = {"cores_allocated": 56, "ranks": 8, "threads_per_rank": 14.0
     ("code", "known"),
     [
         ("cpu_bottleneck", facts([20.0] * 8, cpu=HOST_AT_THRESHOLD | {"busy_cores_avg": 42.0})),
-        ("host_oversubscription", facts([90.0], cpu=HOST_AT_THRESHOLD | {"pressure_cpu_s": 720.0})),
-        ("throttled", facts([], gpus=[gpu(0, 90.0, throttled_s=360.0)])),
-        ("gpu_memory_pressure", facts([], gpus=[gpu(0, 90.0, peak_mem_gb=60.8)])),
+        ("host_oversubscription", facts([60.0], cpu=HOST_AT_THRESHOLD | {"pressure_cpu_s": 720.0})),
         ("busy_but_waiting", facts([], gpus=[gpu(0, 70.0, power_avg_w=100.0), gpu(1, 70.0)])),
         ("load_imbalance", facts([62.5, 62.5, 32.5, 32.5])),
-        ("late_start", facts([], gpus=[gpu(0, 72.0, timeline={"step_s": 60.0, "util": [0.0] * 24 + [90.0] * 96})])),
-        ("idle_tail", facts([], gpus=[gpu(0, 72.0, timeline={"step_s": 60.0, "util": [90.0] * 96 + [0.0] * 24})])),
         (
             "io_or_sync_stall",
-            facts([], gpus=[gpu(0, 53.0, timeline={"step_s": 60.0, "util": [80.0] * 40 + [40.0] * 80})]),
+            facts(
+                [],
+                gpus=[gpu(0, 53.0, timeline={"step_s": 60.0, "util": [80.0] * 40 + [40.0] * 80, "mem_gb": [8.0] * 120})],
+                cpu={"pressure_io_s": 720.0},
+            ),
         ),
     ],
 )
-def test_any_one_threshold_holds_a_finding_at_half(code: str, known: JobFacts) -> None:
-    assert found(known, FindingCode(code)).confidence == pytest.approx(0.5)
+def test_on_its_threshold_an_inference_states_the_least_rate_of_being_right(code: str, known: JobFacts) -> None:
+    assert found(known, FindingCode(code)).confidence == pytest.approx(0.85)
+
+
+@pytest.mark.parametrize(
+    ("code", "known"),
+    [
+        ("no_gpu_use", facts([], gpus=[gpu(0, 0.0, idle_s=6840.0, active_s=360.0)])),
+        ("throttled", facts([], gpus=[gpu(0, 90.0, throttled_s=360.0)])),
+        ("gpu_memory_pressure", facts([], gpus=[gpu(0, 90.0, peak_mem_gb=60.8)])),
+        ("late_start", facts([], gpus=[gpu(0, 72.0, timeline={"step_s": 60.0, "util": [0.0] * 24 + [90.0] * 96})])),
+        ("idle_tail", facts([], gpus=[gpu(0, 72.0, timeline={"step_s": 60.0, "util": [90.0] * 96 + [0.0] * 24})])),
+    ],
+)
+def test_what_was_counted_is_a_fact_on_its_threshold_too(code: str, known: JobFacts) -> None:
+    finding = found(known, FindingCode(code))
+    assert finding.is_fact
+    assert finding.confidence == 1.0
+
+
+def test_facts_are_what_is_counted_or_reported_by_slurm() -> None:
+    inferred = {code.value for code in set(FindingCode) - COUNTED}
+    assert inferred == {
+        *("parallelism_mismatch", "load_imbalance", "overscaling", "cpu_bottleneck", "host_oversubscription"),
+        *("io_or_sync_stall", "busy_but_waiting", "kernel_tuning", "gpu_out_of_memory", "low_use_unexplained"),
+    }
 
 
 def test_one_idle_gpu_shows_however_good_the_mean() -> None:
