@@ -184,11 +184,9 @@ def _no_histogram(seconds: dict[int, float] | None) -> dict[str, str]:
 
 
 def _above_capacity(gpu: GpuPayload) -> dict[str, str]:
-    """Memory that the GPU does not have; a capacity of nothing says nothing of the others."""
-    if gpu.mem_total_gb is None:
+    """Memory that the GPU does not have; a capacity of nothing says nothing of the others (`analysis.plausible`)."""
+    if not gpu.mem_total_gb:
         return {}
-    if gpu.mem_total_gb == 0:
-        return {"mem_total_gb": "a capacity of 0 GB"}
     highest_gb = gpu.mem_total_gb * (1 + CAPACITY_SLACK_FRACTION)
     return {
         name: f"{number(value)} GB is above the capacity of {number(gpu.mem_total_gb)} GB"
@@ -222,7 +220,7 @@ def _possible_timeline(
     """The timeline with gaps for its impossible points and without the shorter of two unequal series, and why."""
     if not 0 < timeline.step_s <= STEP_MAX_S:
         return None, {"timeline": f"buckets of {number(timeline.step_s)} s"}
-    highest_gb = GIGABYTES_MAX if capacity_gb is None else capacity_gb * (1 + CAPACITY_SLACK_FRACTION)
+    highest_gb = capacity_gb * (1 + CAPACITY_SLACK_FRACTION) if capacity_gb else GIGABYTES_MAX
     util, reasons = _possible_points("timeline.util", timeline.util, PERCENT_MAX)
     mem_gb, more = _possible_points("timeline.mem_gb", timeline.mem_gb, highest_gb)
     reasons |= more

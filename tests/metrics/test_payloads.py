@@ -54,7 +54,7 @@ SOUND = node_payload().gpus[0]
         ("module_id", 1024, "1024 is above 1023"),
         ("power_avg_w", float("nan"), "it is no number"),
         ("energy_j", float("inf"), "a number beyond all bounds is above 1e+15"),
-        ("mem_total_gb", 0, "a capacity of 0 GB"),
+        ("mem_total_gb", -64, "-64 is below 0"),
         ("peak_mem_gb", 70, "70 GB is above the capacity of 64 GB"),
         ("avg_mem_gb", 64.33, "64.33 GB is above the capacity of 64 GB"),
         ("throttled_s", 7346, "7346 s in all, 7200 s were measured"),
