@@ -14,10 +14,11 @@ from analysis.thresholds import LIMITS, Limits
 
 @dataclass(frozen=True)
 class ComparableRun:
-    """One earlier completed run of the same work."""
+    """One earlier completed run of the same work; `host_peak_gb` is of its fullest node, None where not measured."""
 
     gpus: int
     elapsed_s: float
+    host_peak_gb: float | None = None
 
 
 def longest_run_s(elapsed_s: float, gpus: int, past: Sequence[ComparableRun]) -> float:
@@ -27,6 +28,15 @@ def longest_run_s(elapsed_s: float, gpus: int, past: Sequence[ComparableRun]) ->
     5400.0
     """
     return max([elapsed_s, *(run.elapsed_s for run in past if run.gpus == gpus)])
+
+
+def highest_host_peak_gb(gpus: int, past: Sequence[ComparableRun]) -> float:
+    """Host memory of the fullest node of any comparable run on as many GPUs; 0 where none was measured.
+
+    >>> highest_host_peak_gb(8, [ComparableRun(8, 5400.0, 90.5), ComparableRun(8, 60.0), ComparableRun(2, 60.0, 99.0)])
+    90.5
+    """
+    return max((run.host_peak_gb for run in past if run.gpus == gpus and run.host_peak_gb is not None), default=0.0)
 
 
 def scaling_gpus(

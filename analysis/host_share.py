@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from analysis.comparable import ComparableRun, highest_host_peak_gb
 from analysis.facts import JobFacts
 from analysis.thresholds import LIMITS, Limits
 from jobs.billing import billed_slices
@@ -24,6 +26,18 @@ class FittingHost:
     memory_gb: float | None
     busy_cores: float
     peak_memory_gb: float
+
+
+@dataclass(frozen=True)
+class HostNeed:
+    """What the work needs of all its hosts, a fifth more than it used; None where not every node was measured.
+
+    `ranks` are those that kept a good part of a core busy, 0 where they did not or nobody counted them.
+    """
+
+    cores: int | None
+    memory_gb: float | None
+    ranks: int
 
 
 def fitting_host(facts: JobFacts, limits: Limits = LIMITS) -> FittingHost | None:
@@ -68,6 +82,18 @@ def used_cores(facts: JobFacts, limits: Limits = LIMITS) -> int | None:
     """Cores that the work needs: those that were busy and a fifth more; None unless every node was measured."""
     busy = busy_cores(facts)
     return None if busy is None else math.ceil(limits.headroom_factor * busy)
+
+
+def host_need(facts: JobFacts, past: Sequence[ComparableRun] = (), limits: Limits = LIMITS) -> HostNeed:
+    """What the work needs of its hosts, by this run and the user's own on as many GPUs."""
+    peak_gb, ranks = host_peak_gb(facts), float(np.sum(facts.hosts.ranks))
+    own_gb = highest_host_peak_gb(facts.allocated_gpus, past) * facts.held.nodes
+    busy = busy_cores(facts)
+    return HostNeed(
+        cores=used_cores(facts, limits),
+        memory_gb=None if peak_gb is None else float(math.ceil(limits.headroom_factor * max(peak_gb, own_gb))),
+        ranks=round(ranks) if busy is not None and ranks > 0 and busy >= limits.busy_rank_cores * ranks else 0,
+    )
 
 
 def memory_is_default(facts: JobFacts) -> bool:

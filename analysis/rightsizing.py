@@ -15,7 +15,7 @@ from analysis.comparable import ComparableRun, longest_run_s
 from analysis.facts import JobFacts
 from analysis.findings import Finding, FindingCode
 from analysis.gpu_need import GpuNeed, countable, gpu_need
-from analysis.host_share import fitting_host, host_peak_gb, used_cores
+from analysis.host_share import HostNeed, fitting_host, host_need
 from analysis.next_request import next_request, requested_shape
 from analysis.thresholds import LIMITS, Limits
 from jobs.hardware import partition_of
@@ -67,43 +67,47 @@ def recommendations(
     if FindingCode.HOST_OUT_OF_MEMORY in codes:
         resized = _more_host_memory(facts, limits)
     else:
-        fewer = _fewer_gpus(facts, codes, limits, past)
-        resized = fewer or _smaller_gpu(facts, limits) or _fitting_host(facts, codes, limits)
+        host = host_need(facts, past, limits)
+        fewer = _fewer_gpus(facts, codes, host, limits, past)
+        resized = fewer or _smaller_gpu(facts, host, limits) or _fitting_host(facts, codes, host, limits)
     timed = _shorter_walltime(facts, codes, resized, limits, past) or _longer_walltime(
         facts, found, resized, limits, past
     )
     if resized is not None and timed is not None and timed.request:
-        resized = replace(resized, request=timed.request if resized.request else ())
+        # One block holds both.
+        resized = replace(resized, changes=(), request=timed.request)
     return tuple(advice for advice in (resized, timed) if advice is not None)
 
 
 def _fewer_gpus(
-    facts: JobFacts, codes: frozenset[FindingCode], limits: Limits, past: Sequence[ComparableRun]
+    facts: JobFacts, codes: frozenset[FindingCode], host: HostNeed, limits: Limits, past: Sequence[ComparableRun]
 ) -> Recommendation | None:
     need = gpu_need(facts, codes, limits, past) if facts.is_use_judged else None
     if need is None:
         return None
-    if need.basis == "no_gpu_use" and (moved := _to_cpu_partition(facts, limits)):
+    if need.basis == "no_gpu_use" and (moved := _to_cpu_partition(facts, host)):
         return moved
     now = requested_shape(facts)
-    wanted = _with_gpus(facts, now, need, limits)
+    wanted = _with_gpus(facts, now, need, host, limits)
     if wanted is None or (wanted.gpus >= now.gpus and wanted.partition == now.partition):
         return None
     evidence = {**need.evidence, "recommended_gpus": wanted.gpus}
     return _advice(RecommendationKind.GPUS, need.basis, evidence, facts, wanted)
 
 
-def _to_cpu_partition(facts: JobFacts, limits: Limits) -> Recommendation | None:
+def _to_cpu_partition(facts: JobFacts, host: HostNeed) -> Recommendation | None:
     """Work that lives on more cores than come with one GPU belongs on a partition without GPUs."""
-    cores, partition = used_cores(facts, limits), facts.partition
-    if cores is None or partition is None or not partition.cpu_partition or cores <= partition.node.cores_per_gpu:
+    partition = facts.partition
+    if host.cores is None or partition is None or not partition.cpu_partition:
+        return None
+    if host.cores <= partition.node.cores_per_gpu:
         return None
     now = requested_shape(facts)
     wanted = replace(
         now,
         gpus=0,
-        cores=min(cores, now.cores) if now.cores else cores,
-        memory_gb=_kept_memory_gb(facts, now.memory_gb, limits),
+        cores=min(host.cores, now.cores) if now.cores else host.cores,
+        memory_gb=min(host.memory_gb, now.memory_gb) if host.memory_gb and now.memory_gb else now.memory_gb,
         partition=partition.cpu_partition,
         is_exclusive=False,
     )
@@ -111,7 +115,7 @@ def _to_cpu_partition(facts: JobFacts, limits: Limits) -> Recommendation | None:
     return _advice(RecommendationKind.GPUS, "cpu_work", evidence, facts, wanted)
 
 
-def _smaller_gpu(facts: JobFacts, limits: Limits) -> Recommendation | None:
+def _smaller_gpu(facts: JobFacts, host: HostNeed, limits: Limits) -> Recommendation | None:
     """A part of a GPU, where the site has such, for a job of one GPU with little use and little memory."""
     partition = facts.partition
     smaller = partition.smaller_gpu if partition else None
@@ -124,7 +128,7 @@ def _smaller_gpu(facts: JobFacts, limits: Limits) -> Recommendation | None:
     if not fits or facts.record.state != "COMPLETED":
         return None
     now = requested_shape(facts)
-    wanted = _with_host_share(facts, replace(now, partition=smaller.partition), limits)
+    wanted = _with_host_share(facts, replace(now, partition=smaller.partition), host)
     if wanted is None:
         return None
     evidence = {
@@ -138,7 +142,7 @@ def _smaller_gpu(facts: JobFacts, limits: Limits) -> Recommendation | None:
     return _advice(RecommendationKind.GPUS, "smaller_gpu", evidence, facts, wanted, gpu_type=smaller.gres)
 
 
-def _with_gpus(facts: JobFacts, now: Shape, need: GpuNeed, limits: Limits) -> Shape | None:
+def _with_gpus(facts: JobFacts, now: Shape, need: GpuNeed, host: HostNeed, limits: Limits) -> Shape | None:
     """`now` with the GPUs that are needed, on a count that the work can take: part of a node, or whole nodes."""
     partition = facts.partition
     per_node = partition.node.gpus if partition else math.ceil(now.gpus / now.nodes)
@@ -152,6 +156,8 @@ def _with_gpus(facts: JobFacts, now: Shape, need: GpuNeed, limits: Limits) -> Sh
         else:
             name = partition.shared_twin
     gpus = min(gpus, now.gpus)
+    # Ranks that share the GPUs at work stay; where all GPUs work, each rank goes with its GPU.
+    ranks = host.ranks if need.basis in ("active_gpus", "gpu_memory") else 0
     walltime_s = now.walltime_s
     if need.basis == "own_scaling" and walltime_s:
         walltime_s = max(walltime_s, _with_headroom_s(float(need.evidence["run_s"]), limits))
@@ -159,15 +165,15 @@ def _with_gpus(facts: JobFacts, now: Shape, need: GpuNeed, limits: Limits) -> Sh
         now,
         nodes=min(math.ceil(gpus / per_node), now.nodes),
         gpus=gpus,
-        ntasks=min(now.ntasks, gpus) if now.ntasks else now.ntasks,
+        ntasks=min(now.ntasks, max(gpus, ranks)) if now.ntasks else now.ntasks,
         partition=name,
         walltime_s=walltime_s,
         is_exclusive=now.is_exclusive and gpus >= per_node,
     )
-    return _with_host_share(facts, shape, limits)
+    return _with_host_share(facts, shape, host)
 
 
-def _with_host_share(facts: JobFacts, shape: Shape, limits: Limits) -> Shape | None:
+def _with_host_share(facts: JobFacts, shape: Shape, host: HostNeed) -> Shape | None:
     """The cores and host memory that come with the GPUs, never more than before and never less than was used.
 
     None where the nodes would not hold the memory.
@@ -177,40 +183,33 @@ def _with_host_share(facts: JobFacts, shape: Shape, limits: Limits) -> Shape | N
     cores, memory_gb = now.cores, now.memory_gb
     if cores:
         fitting = shape.gpus * partition.node.cores_per_gpu if partition else math.ceil(cores * share)
-        cores = min(cores, max(fitting, used_cores(facts, limits) or 0))
+        cores = min(cores, max(fitting, host.cores or 0, shape.ntasks or 0))
     if memory_gb:
         share_gb = shape.gpus * partition.node.host_memory_share_gb if partition else math.ceil(memory_gb * share)
-        memory_gb = max(min(memory_gb, share_gb), _needed_memory_gb(facts, memory_gb, limits))
+        memory_gb = min(memory_gb, max(share_gb, host.memory_gb or 0.0))
         if partition and memory_gb > shape.nodes * partition.node.host_memory_gb:
             return None
     return replace(shape, cores=cores, memory_gb=memory_gb)
 
 
-def _needed_memory_gb(facts: JobFacts, now_gb: float, limits: Limits) -> float:
-    """What was used of the host memory and a fifth more, at most what the run had; 0 where it was not measured."""
-    return min(now_gb, float(math.ceil(limits.headroom_factor * (host_peak_gb(facts) or 0.0))))
-
-
-def _kept_memory_gb(facts: JobFacts, now_gb: float | None, limits: Limits) -> float | None:
-    if now_gb is None or host_peak_gb(facts) is None:
-        return now_gb
-    return _needed_memory_gb(facts, now_gb, limits)
-
-
-def _fitting_host(facts: JobFacts, codes: frozenset[FindingCode], limits: Limits) -> Recommendation | None:
+def _fitting_host(
+    facts: JobFacts, codes: frozenset[FindingCode], host: HostNeed, limits: Limits
+) -> Recommendation | None:
     """Fewer cores, less host memory, or both, where they alone raise the bill of a shared partition."""
     fitting = fitting_host(facts, limits)
     if fitting is None or FindingCode.CORES_OR_MEMORY_BEYOND_SHARE not in codes:
         return None
     now = requested_shape(facts)
-    memory_gb = now.memory_gb if fitting.memory_gb is None else fitting.memory_gb
+    memory_gb = now.memory_gb
+    if fitting.memory_gb is not None and memory_gb:
+        memory_gb = min(memory_gb, max(fitting.memory_gb, host.memory_gb or 0.0))
     cores = now.cores if fitting.cores is None else fitting.cores
     evidence: dict[str, float | int] = {"headroom_factor": limits.headroom_factor}
     if fitting.memory_gb is not None:
         evidence |= {
             "memory_gb": facts.held.memory_gb,
             "peak_memory_gb": fitting.peak_memory_gb,
-            "recommended_memory_gb": fitting.memory_gb,
+            "recommended_memory_gb": memory_gb or fitting.memory_gb,
         }
     if fitting.cores is not None:
         evidence |= {"cores": facts.held.cores, "busy_cores": fitting.busy_cores, "recommended_cores": fitting.cores}

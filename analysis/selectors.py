@@ -24,7 +24,7 @@ from analysis.thresholds import LIMITS
 from jobs.models import Job
 from jobs.records import ENDED_STATES
 from jobs.selectors import record_of
-from metrics.selectors import changed_keys, revisions, run_metrics
+from metrics.selectors import changed_keys, host_peaks_gb, revisions, run_metrics
 from metrics.series import RunMetrics
 
 SCAN_SIZE = 500
@@ -121,8 +121,12 @@ def comparable_runs(job: Job) -> tuple[ComparableRun, ...]:
         gpus_allocated__gt=0,
         walltime_used_s__gte=LIMITS.short_job_s,
     ).order_by("-ended_at", "-pk")
-    last = runs.values_list("gpus_allocated", "walltime_used_s")[:COMPARABLE_MAX]
-    return tuple(ComparableRun(gpus, elapsed_s) for gpus, elapsed_s in last)
+    last = list(runs.values_list("gpus_allocated", "walltime_used_s", "job_id", "attempt")[:COMPARABLE_MAX])
+    peaks_gb = host_peaks_gb(job.cluster, [job_id for _, _, job_id, _ in last]) if last else {}
+    return tuple(
+        ComparableRun(gpus, elapsed_s, peaks_gb.get((job.cluster, job_id, attempt)))
+        for gpus, elapsed_s, job_id, attempt in last
+    )
 
 
 def is_judged(job: Job, revision: int) -> bool:

@@ -107,6 +107,8 @@ class Limits:
     memory_fill_fraction: float = 0.9
     target_percent: float = 70.0
     headroom_factor: float = 1.2
+    # Ranks that keep at least half a core busy are at work; those of a launcher that wait are not.
+    busy_rank_cores: float = 0.5
     walltime_step_s: float = 900.0
     # After a limit or a memory that was too small: how much more is tried where nothing shows what is needed.
     more_factor: float = 1.5

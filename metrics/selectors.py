@@ -10,7 +10,7 @@ from datetime import datetime
 from itertools import groupby
 
 import numpy as np
-from django.db.models import Count, F, Q, QuerySet, Sum
+from django.db.models import Count, F, Max, Q, QuerySet, Sum
 
 from metrics.models import CollectorToken, CpuSummary, GpuSummary, NodeSummary
 from metrics.packing import unpack_histograms, unpack_timelines
@@ -84,6 +84,16 @@ def revisions(job_ids: Sequence[int]) -> dict[Key, tuple[int, int]]:
         .annotate(revision=Sum(F("sequence") + 1), final=Count("id", filter=Q(is_final=True)))
     )
     return {(row["cluster"], row["job_id"], row["attempt"]): (row["revision"], row["final"]) for row in rows}
+
+
+def host_peaks_gb(cluster: str, job_ids: Sequence[int]) -> dict[Key, float]:
+    """Host memory of the fullest node of each of these runs, in 2^30 bytes; a run where none was measured is absent."""
+    rows = (
+        CpuSummary.objects.filter(summary__cluster=cluster, summary__job_id__in=job_ids, peak_memory_gb__isnull=False)
+        .values_list("summary__job_id", "summary__attempt")
+        .annotate(peak_gb=Max("peak_memory_gb"))
+    )
+    return {(cluster, job_id, attempt): peak_gb for job_id, attempt, peak_gb in rows}
 
 
 def gpu_rows(key: Key, limit: int | None = None) -> list[dict[str, object]]:
