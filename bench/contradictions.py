@@ -85,8 +85,9 @@ def weak_findings(judged: Assessment, confidence_min: float = 0.2) -> list[str]:
 
 
 def is_inferred(finding: Finding) -> bool:
-    """Whether a finding states how sure it is; what was counted is a fact."""
-    return finding.confidence is not None and not finding.is_fact
+    """Whether a finding states how often it is right: not what was counted, nor what names no cause."""
+    names_a_cause = finding.code.value != "low_use_unexplained"
+    return finding.confidence is not None and not finding.is_fact and names_a_cause
 
 
 def _no_use_and_use(judged: Assessment) -> Iterator[str]:

@@ -34,8 +34,6 @@ CLASS_RIGHT_MIN = 0.99
 CALIBRATION_MAX, CALIBRATION_COUNT_MIN = 0.1, 20
 """Stated and observed rates may differ by a tenth where a bin holds enough findings to observe a rate."""
 BIN_EDGES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
-WITHOUT_A_CAUSE = frozenset({"low_use_unexplained"})
-"""Findings whose low confidence says that they name no cause: there is no rate of being right to compare it with."""
 KINDS = ("wrong", "missed", "class", "alarms", "dead ends", "contradictions", "advice", "weak")
 """What can be wrong with one report."""
 
@@ -97,7 +95,7 @@ class NoisyScore:
         self.stated += [
             (finding.confidence, finding.code.value not in untrue)
             for finding in judged.findings
-            if is_inferred(finding) and finding.code.value not in WITHOUT_A_CAUSE
+            if is_inferred(finding)
         ]
         if case.is_healthy:
             self.healthy += 1

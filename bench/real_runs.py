@@ -30,16 +30,15 @@ ABOUT_IDLE_GPUS = frozenset({"parallelism_mismatch", "idle_gpus", "exclusive_nod
 
 # Sentences of a report that leave nothing to do: after a crash, or below Efficient, none of them may be all there is.
 PRAISE = (
-    "request fits what the job did",
-    "nothing to change",
+    "request fits",
     "nothing needs to change",
     "no change needed",
     "no change is needed",
 )
 
 
-# What a report without findings and advice may still end with: how the run ended, or what to try.
-NEXT_STEPS = ("next step", "what to try", "how it ended", "how the job ended")
+# What a report without findings and advice may still end with.
+NEXT_STEPS = ("what to try", "steps to try", "next step")
 
 
 @dataclass(frozen=True)
@@ -168,14 +167,17 @@ def has_next_step(report: str) -> bool:
 
 def leaves_nothing_to_do(assessment: Assessment) -> bool:
     """Whether neither finding nor advice stands where something is due: a counted and measured run below EFFICIENT, or
-    one that ended badly whatever its length. A report without a next step of its own is then a dead end."""
+    one that ended badly whatever its length. A report without a next step of its own is then a dead end.
+
+    A run that was cancelled within minutes is not judged by its use.
+    """
     if assessment.findings or assessment.recommendations:
         return False
     if ended_badly(assessment.facts):
         return True
     judged = assessment.efficiency
     is_low = judged.efficiency_class not in (EfficiencyClass.EFFICIENT, EfficiencyClass.UNKNOWN)
-    return is_low and not judged.uncounted_reason
+    return is_low and not judged.uncounted_reason and not is_early_end(assessment.facts)
 
 
 def ended_in_a_crash(assessment: Assessment) -> bool:

@@ -211,4 +211,5 @@ def test_an_inference_of_next_to_no_confidence_is_named_and_a_fact_is_not() -> N
     weak = Finding(FindingCode.OVERSCALING, 0.04, {})
     fact = Finding(FindingCode.NO_GPU_USE, 0.01, {})
     strong = Finding(FindingCode.LOAD_IMBALANCE, 0.2, {})
-    assert weak_findings(replace(bare(), findings=(weak, fact, strong))) == ["overscaling at 4%"]
+    no_cause = Finding(FindingCode.LOW_USE_UNEXPLAINED, 0.1, {})
+    assert weak_findings(replace(bare(), findings=(weak, fact, strong, no_cause))) == ["overscaling at 4%"]

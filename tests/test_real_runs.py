@@ -75,6 +75,8 @@ DEAD_ENDS = {
     "efficient": (bare([gpu(0, 90.0)]), False),
     "not measured": (bare([]), False),
     "under five minutes": (bare(walltime_used_s=299), False),
+    "cancelled within ten minutes": (bare(state="CANCELLED", walltime_used_s=599), False),
+    "cancelled after ten minutes": (bare(state="CANCELLED", walltime_used_s=600), True),
     "ended by the system": (bare(state="NODE_FAIL"), False),
     "failed within seconds": (bare(state="FAILED", walltime_used_s=3), True),
     "failed and not measured": (bare([], state="FAILED"), True),
