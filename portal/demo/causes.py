@@ -68,9 +68,10 @@ CAUSES = (
         state="FAILED",
         exit_code="1:0",
     ),
+    # The threads keep every core busy as well, while the GPUs are half used.
     Archetype(
         "too_many_threads",
-        found(EfficiencyClass.ACCEPTABLE, FindingCode.HOST_OVERSUBSCRIPTION),
+        found(EfficiencyClass.ACCEPTABLE, FindingCode.HOST_OVERSUBSCRIPTION, FindingCode.CPU_BOTTLENECK),
         steady(48, 62),
         ("loader_threads", "hybrid_mpi"),
         host=Host(busy_fraction=(0.78, 0.98), cpu_pressure_fraction=(0.25, 0.60), threads_per_core=4.0),
@@ -114,7 +115,7 @@ CAUSES = (
     # One small model on one GPU: little use, and nothing smaller to ask for.
     Archetype(
         "tiny_inference",
-        Expected(EfficiencyClass.WASTED),
+        found(EfficiencyClass.WASTED, FindingCode.LOW_USE_UNEXPLAINED),
         steady(4, 9),
         ("serve_small", "inference"),
         gpus=1,

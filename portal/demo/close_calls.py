@@ -21,8 +21,8 @@ from portal.demo.shapes import (
 )
 
 EFFICIENT = Expected(EfficiencyClass.EFFICIENT)
-ACCEPTABLE = Expected(EfficiencyClass.ACCEPTABLE)
-INEFFICIENT = Expected(EfficiencyClass.INEFFICIENT)
+ACCEPTABLE_UNEXPLAINED = found(EfficiencyClass.ACCEPTABLE, FindingCode.LOW_USE_UNEXPLAINED)
+INEFFICIENT_UNEXPLAINED = found(EfficiencyClass.INEFFICIENT, FindingCode.LOW_USE_UNEXPLAINED)
 
 JUST_BEYOND = (
     Archetype(
@@ -85,10 +85,12 @@ JUST_WITHIN = (
     Archetype("idle_for_the_last_seventh", EFFICIENT, hanging(0.86, 86, 94), ("b",)),
     Archetype("a_little_uneven", EFFICIENT, graded(62, 92), ("b",)),
     Archetype("hardly_slowed", EFFICIENT, steady(82, 92), ("b",), throttled_fraction=(0.0, 0.06)),
-    Archetype("falling_a_little", ACCEPTABLE, falling((84, 90), (52, 60)), ("b",)),
+    Archetype("falling_a_little", ACCEPTABLE_UNEXPLAINED, falling((84, 90), (52, 60)), ("b",)),
     Archetype("memory_nine_tenths_full", EFFICIENT, training(85, 94), ("b",), peak_mem_gb=(55.0, 59.5)),
     # A framework that reserves memory ahead: little use, and nothing that says the work would fit on fewer GPUs.
-    Archetype("memory_reserved_low_use", INEFFICIENT, steady(20, 34), ("b",), gpus=4, peak_mem_gb=(46.0, 52.0)),
+    Archetype(
+        "memory_reserved_low_use", INEFFICIENT_UNEXPLAINED, steady(20, 34), ("b",), gpus=4, peak_mem_gb=(46.0, 52.0)
+    ),
     # 64 GB beside one GPU is the site's default, not a choice.
     Archetype("default_memory", EFFICIENT, steady(80, 92), ("b",), gpus=1, memory_per_gpu_gb=64.0),
     Archetype("many_threads_that_sleep", EFFICIENT, training(84, 94), ("b",), host=Host(threads_per_core=4.0)),
@@ -96,7 +98,7 @@ JUST_WITHIN = (
     Archetype(
         "one_core_per_rank_fed_gpus", EFFICIENT, steady(80, 92), ("b",), host=Host(busy_cores_per_rank=(0.95, 1.05))
     ),
-    Archetype("bursts_of_a_solver", ACCEPTABLE, alternating(20, 0.62), ("b",), gpus=2),
+    Archetype("bursts_of_a_solver", ACCEPTABLE_UNEXPLAINED, alternating(20, 0.62), ("b",), gpus=2),
     Archetype("pauses_for_output", EFFICIENT, stalling(5, 0.12, 88, 95), ("b",)),
     Archetype(
         "six_of_ten_hours",
@@ -109,11 +111,16 @@ JUST_WITHIN = (
         spellings=(PER_NODE,),
     ),
     Archetype(
-        "interactive_notebook", ACCEPTABLE, alternating(18, 0.45), ("jupyter",), gpus=1, used_fraction=(0.1, 0.3)
+        "interactive_notebook",
+        ACCEPTABLE_UNEXPLAINED,
+        alternating(18, 0.45),
+        ("jupyter",),
+        gpus=1,
+        used_fraction=(0.1, 0.3),
     ),
     Archetype(
         "failed_with_room",
-        EFFICIENT,
+        found(EfficiencyClass.EFFICIENT, FindingCode.LOW_USE_UNEXPLAINED),
         training(85, 94),
         ("b",),
         used_fraction=(0.05, 0.3),

@@ -50,21 +50,34 @@ def test_the_index_is_by_kind_and_habits_name_kinds_that_exist() -> None:
     [
         ("io_stall", "points_to", "io"),
         ("sync_stall", "points_to", "synchronisation"),
-        ("cpu_bottleneck", "pattern", "busy_host"),
-        ("one_core_per_rank", "pattern", "one_core_per_rank"),
+        ("small_light_gpu", "pattern", "low_use"),
+        ("timeout_busy", "pattern", "busy"),
+        ("half_a_node", "partition", "standard-g"),
     ],
 )
 def test_kinds_of_one_finding_differ_in_what_it_points_to(kind: str, name: str, value: str) -> None:
-    (finding,) = assessed(drawn(kind, 1)).findings
+    finding = assessed(drawn(kind, 1)).findings[0]
     assert finding.evidence[name] == value
 
 
+def test_one_busy_core_a_rank_is_shown_as_a_number_and_not_as_a_cause() -> None:
+    (finding,) = assessed(drawn("one_core_per_rank", 1)).findings
+    assert finding.code is FindingCode.LOW_USE_UNEXPLAINED
+    assert finding.evidence["busy_cores_per_rank"] == pytest.approx(1.0, abs=0.06)
+
+
 @pytest.mark.parametrize(
-    ("kind", "gpus"), [("parallelism_mismatch", 2), ("single_process", 1), ("one_idle_gpu", 7), ("no_gpu_use", 1)]
+    ("kind", "gpus"), [("parallelism_mismatch", 2), ("single_process", 1), ("half_a_node", 4), ("no_gpu_use", 0)]
 )
 def test_unused_gpus_lead_to_a_smaller_request(kind: str, gpus: int) -> None:
     (advice, *_) = assessed(drawn(kind, 1)).recommendations
     assert advice.recommended_gpus == gpus
+
+
+def test_one_idle_gpu_of_eight_is_something_to_look_at_and_not_a_size() -> None:
+    judged = assessed(drawn("one_idle_gpu", 1))
+    assert {finding.code for finding in judged.findings} == {FindingCode.IDLE_GPUS}
+    assert judged.recommendations == ()
 
 
 def test_memory_beyond_the_share_leads_to_less_of_it() -> None:
