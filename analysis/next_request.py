@@ -17,7 +17,7 @@ from jobs.sbatch import (
     shape_of,
     walltime_text,
 )
-from jobs.sbatch_values import gpu_type_of
+from jobs.sbatch_values import gpu_options, gpu_type_of
 
 
 @dataclass(frozen=True)
@@ -45,9 +45,10 @@ def requested_shape(facts: JobFacts) -> Shape:
 
 
 def is_spelling_known(facts: JobFacts) -> bool:
-    """Whether the options that were recorded explain all that the run held."""
+    """Whether the options that were recorded explain all that the run held; without a GPU option none are known."""
     record = facts.record
-    return explains(record.request, requested_shape(facts), facts.partition, threads_per_core(record.cluster))
+    held, threads = requested_shape(facts), threads_per_core(record.cluster)
+    return bool(gpu_options(record.request)) and explains(record.request, held, facts.partition, threads)
 
 
 def next_request(

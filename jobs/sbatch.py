@@ -138,7 +138,8 @@ def request_block(wanted: Shape, gpu_type: str = "") -> tuple[str, ...]:
         even = not shape.ntasks % shape.nodes
         block["--ntasks-per-node" if even else "--ntasks"] = str(shape.ntasks // shape.nodes if even else shape.ntasks)
     if shape.cores:
-        block["--cpus-per-task"] = str(shape.cores // (shape.ntasks or shape.nodes))
+        share, option = _core_share(shape)
+        block[option] = str(shape.cores // share)
     if shape.memory_gb:
         block["--mem"] = memory_text(shape.memory_gb / shape.nodes) or ""
     if shape.walltime_s:
@@ -159,23 +160,31 @@ def parse_block(block: Iterable[str]) -> dict[str, str]:
 def rounded(wanted: Shape) -> Shape:
     """The shape that `request_block(wanted)` gives on shared nodes: never less than `wanted` in anything.
 
-    Tasks are at least one a node, and so are GPUs where there are any; cores are a multiple of the tasks (of the nodes
-    where tasks are not known), memory is whole GB on each node, the time limit whole minutes.
+    Tasks are at least one a node, and so are GPUs where there are any; cores are a multiple of the tasks (where those are
+    not known of the GPUs, without any of the nodes), memory is whole GB on each node, the time limit whole minutes.
 
     >>> rounded(Shape(nodes=1, gpus=3, ntasks=4, cores=21, memory_gb=100.5))
     Shape(nodes=1, gpus=3, ntasks=4, cores=24, memory_gb=101.0, walltime_s=None, partition='', is_exclusive=False)
     """
     nodes = wanted.nodes
     ntasks = max(wanted.ntasks, nodes) if wanted.ntasks else None
-    share = ntasks or nodes
+    gpus = max(wanted.gpus, nodes) if wanted.gpus else 0
+    share, _ = _core_share(replace(wanted, gpus=gpus, ntasks=ntasks))
     return replace(
         wanted,
-        gpus=max(wanted.gpus, nodes) if wanted.gpus else 0,
+        gpus=gpus,
         ntasks=ntasks,
         cores=math.ceil(wanted.cores / share) * share if wanted.cores else None,
         memory_gb=float(math.ceil(wanted.memory_gb / nodes) * nodes) if wanted.memory_gb else None,
         walltime_s=math.ceil(wanted.walltime_s / 60) * 60.0 if wanted.walltime_s else None,
     )
+
+
+def _core_share(shape: Shape) -> tuple[int, str]:
+    """What cores are counted by in a block, and in which option: a number of tasks that is not known is not guessed."""
+    if shape.ntasks:
+        return shape.ntasks, "--cpus-per-task"
+    return (shape.gpus, "--cpus-per-gpu") if shape.gpus else (shape.nodes, "--cpus-per-task")
 
 
 def _target(given: Shape, now: Shape, wanted: Shape, partition: Partition | None) -> Shape:

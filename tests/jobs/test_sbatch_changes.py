@@ -359,7 +359,8 @@ def test_the_complete_block_for_a_shape() -> None:
 
 def test_what_a_block_is_billed_for_is_what_it_prints() -> None:
     assert rounded(Shape(2, 1, 1, 3, 121.0, 61.0)) == Shape(2, 2, 2, 4, 122.0, 120.0)
-    assert rounded(Shape(2, 7, None, 3)) == Shape(2, 7, None, 4)
+    assert rounded(Shape(2, 7, None, 8)) == Shape(2, 7, None, 14)
+    assert rounded(Shape(2, 0, None, 3)) == Shape(2, 0, None, 4)
 
 
 @pytest.mark.parametrize("days", [1, 3])
