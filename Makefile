@@ -49,8 +49,8 @@ bench: setup ## Measure pipeline, collector and analysis as ratios against limit
 	$(BIN)/python -m bench.analysis
 	$(BIN)/python -m bench.turnaround
 
-score: setup ## How right the reports are: over the labelled runs, real runs and the noisy library
-	@failed=0; for card in scorecard real_runs noisy_score; do \
+score: setup ## How right the reports are: over the labelled runs, real runs, the noisy library, and every claim
+	@failed=0; for card in scorecard real_runs noisy_score claims; do \
 	echo "$$card:"; $(BIN)/python -m bench.$$card || failed=1; echo; done; exit $$failed
 
 format: setup ## Mend formatting and simple lint

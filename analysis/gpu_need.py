@@ -99,7 +99,7 @@ def gpus_for_work(facts: JobFacts, limits: Limits = LIMITS) -> int:
 
     Each is filled to `target_percent`, or to what the busiest GPU of this run showed that one can be filled to.
     """
-    use_percent = facts.gpus.avg_util[facts.did_work & (facts.gpus.avg_util >= limits.nearly_idle_percent)]
+    use_percent = facts.gpus.avg_util[facts.did_work & (facts.gpus.avg_util > limits.nearly_idle_percent)]
     if not use_percent.size:
         return _unmeasured(facts)
     filled_percent = max(limits.target_percent, float(np.max(use_percent)))

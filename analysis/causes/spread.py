@@ -46,7 +46,7 @@ def _others_idle(facts: JobFacts, limits: Limits) -> Finding | None:
     if active == 0 or active > requested * limits.active_share_max:
         return None
     highest_percent = float(np.max(util_percent[~is_active]))
-    if highest_percent >= limits.nearly_idle_percent:
+    if highest_percent > limits.nearly_idle_percent:
         return None
     active_percent = float(np.mean(util_percent[is_active]))
     # Counts are whole: the first count for which the rule no longer holds is the threshold.
@@ -133,7 +133,7 @@ def exclusive_node_underused(facts: JobFacts, limits: Limits = LIMITS) -> Findin
     not_known = max(facts.allocated_gpus - facts.gpus.count, 0)
     if active == 0 or active + not_known > held * limits.active_node_share_max:
         return None
-    if np.any(facts.gpus.avg_util[~is_active] >= limits.nearly_idle_percent):
+    if np.any(facts.gpus.avg_util[~is_active] > limits.nearly_idle_percent):
         return None
     return Finding(
         FindingCode.EXCLUSIVE_NODE_UNDERUSED,
@@ -144,7 +144,7 @@ def exclusive_node_underused(facts: JobFacts, limits: Limits = LIMITS) -> Findin
 
 def load_imbalance(facts: JobFacts, limits: Limits = LIMITS) -> Finding | None:
     """GPUs that worked, to very different degrees, or not for equally long: the least loaded wait for the others."""
-    is_working = facts.did_work & (facts.gpus.avg_util >= limits.nearly_idle_percent)
+    is_working = facts.did_work & (facts.gpus.avg_util > limits.nearly_idle_percent)
     percent = facts.gpus.avg_util[is_working]
     if percent.size < 2:
         return None
