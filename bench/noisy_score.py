@@ -1,7 +1,8 @@
 """How right reports are on noisy runs whose expectations were written before any rule judged them.
 
 Counts for each finding, class, advice and confidence over `bench/noisy`. Run by `make score`;
-`python -m bench.noisy_score --case NAME` shows one run, `--list wrong` names what was wrong.
+`python -m bench.noisy_score --case NAME` shows one run, `--list wrong` names what was wrong, `--area NAME` scores the
+cases of one area alone: stated confidence is only put to the test by cases that the rules were not tuned to.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import numpy as np
 from analysis.assess import Assessment, assess
 from bench.contradictions import codes, contradictions, is_inferred, request_after, weak_findings
 from bench.noisy.case import Case
-from bench.noisy.library import LIBRARY
+from bench.noisy.library import AREAS, LIBRARY
 from bench.noisy.readings import complete_record, payloads
 from bench.real_runs import full_report, has_next_step, has_praise, leaves_nothing_to_do
 from jobs.records import JobRecord
@@ -252,10 +253,11 @@ def shown(trial: Trial) -> Iterator[str]:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=SEEDS, help="how many seeds each case is drawn with")
+    parser.add_argument("--area", choices=list(AREAS), help="only the cases of one area")
     parser.add_argument("--case", help="show the report and the assessment of this one case")
     parser.add_argument("--list", choices=[*KINDS, "all"], help="name the runs in which this was found")
     asked = parser.parse_args(arguments)
-    cases = [case for case in LIBRARY if asked.case in (None, case.name)]
+    cases = [case for case in AREAS.get(asked.area, LIBRARY) if asked.case in (None, case.name)]
     if asked.case and not cases:
         parser.error(f"no case is called {asked.case}")
     if asked.case:

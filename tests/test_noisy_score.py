@@ -15,7 +15,7 @@ from analysis.findings import Finding, FindingCode
 from analysis.next_request import requested_shape
 from analysis.rightsizing import Recommendation, RecommendationKind
 from bench.noisy.case import Case, Sensible
-from bench.noisy.library import LIBRARY
+from bench.noisy.library import LIBRARY, named_apart
 from bench.noisy.readings import Node
 from bench.noisy_score import Bin, NoisyScore, Trial, calibration, draw, score, shown, table, trial, violations
 from metrics.payloads import problems
@@ -194,6 +194,16 @@ def test_a_case_is_drawn_judged_counted_and_shown() -> None:
     assert "Two GPUs at work." in text
     assert "expected: EFFICIENT" in text
     assert any("2 noisy runs" in line for line in table(card))
+
+
+def test_a_name_that_two_areas_chose_has_its_area_before_it() -> None:
+    other = replace(HEALTHY, name="another")
+    named = named_apart({"one": (HEALTHY, other), "two": (HEALTHY,)})
+    assert [case.name for cases in named.values() for case in cases] == [
+        "one_healthy_pair",
+        "another",
+        "two_healthy_pair",
+    ]
 
 
 def test_the_names_of_all_cases_are_different() -> None:

@@ -26,6 +26,7 @@ from bench.real_runs import (
     judge,
     leaves_nothing_to_do,
     real_runs,
+    score,
     table,
     untrue_idle_gpus,
 )
@@ -62,6 +63,13 @@ def test_every_run_can_be_judged_and_reported() -> None:
     reports = [judge(run).report for run in RUNS]
     assert len(reports) == 133
     assert all(f"Job {run.record.job_id}" in report for run, report in zip(RUNS, reports, strict=True))
+
+
+def test_the_reports_of_all_runs_meet_their_targets() -> None:
+    card = score(RUNS)
+    assert list(card.failures()) == []
+    assert (card.praised, card.short_dead_ends, card.weak) == ([], [], [])
+    assert (len(card.memory_right), card.findings > 50) == (2, True)
 
 
 def bare(gpus: list[dict[str, Any]] | None = LOW, *codes: str, **record: Any) -> Assessment:
