@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from collector.wire import HISTOGRAM_BINS
 
+GAP = np.full(1, np.nan, dtype="<f2").tobytes()
 NO_HISTOGRAM = np.full(HISTOGRAM_BINS, np.nan, dtype="<f4").tobytes()
 
 
@@ -29,19 +30,20 @@ def pack_histogram(seconds: Mapping[int, float] | None) -> bytes:
     return bins.tobytes()
 
 
-def unpack_timelines(packed: Sequence[bytes]) -> NDArray[np.float64]:
-    """Several timelines as columns `(P, g)`, the shorter ones filled up with gaps.
+def unpack_timelines(packed: Sequence[bytes]) -> NDArray[np.float16]:
+    """Several timelines as columns `(P, g)`, the shorter ones filled up with gaps; a view, to be copied only once.
 
     >>> unpack_timelines([pack_timeline([1.0, 2.0]), pack_timeline([3.0])]).tolist()
     [[1.0, 3.0], [2.0, nan]]
     """
-    points = max((len(column) // 2 for column in packed), default=0)
-    gap = np.full(1, np.nan, dtype="<f2").tobytes()
-    filled = b"".join(bytes(column) + gap * (points - len(column) // 2) for column in packed)
-    return np.frombuffer(filled, dtype="<f2").reshape(len(packed), points).T.astype(np.float64)
+    lengths = set(map(len, packed))
+    longest = max(lengths, default=0)
+    if len(lengths) > 1:
+        packed = [bytes(column) + GAP * ((longest - len(column)) // len(GAP)) for column in packed]
+    return np.frombuffer(b"".join(packed), dtype="<f2").reshape(len(packed), longest // len(GAP)).T
 
 
 def unpack_histograms(packed: Sequence[bytes]) -> NDArray[np.float64]:
     """Histograms as rows `(G, 101)`; NaN throughout where there was none."""
-    filled = b"".join(row or NO_HISTOGRAM for row in packed)
+    filled = b"".join([row or NO_HISTOGRAM for row in packed])
     return np.frombuffer(filled, dtype="<f4").reshape(len(packed), HISTOGRAM_BINS).astype(np.float64)

@@ -7,15 +7,17 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from itertools import groupby
+from itertools import pairwise
 
 import numpy as np
 from django.db.models import Count, F, Max, Q, QuerySet, Sum
+from numpy.typing import NDArray
 
 from metrics.models import CollectorToken, CpuSummary, GpuSummary, NodeSummary
 from metrics.packing import unpack_histograms, unpack_timelines
 from metrics.series import (
     GPU_FLOAT_COLUMNS,
+    HOST_COLUMNS,
     NodeTimelines,
     RunMetrics,
     align,
@@ -40,10 +42,9 @@ GPU_REPORT_COLUMNS = tuple(
 
 TIMELINE_COLUMNS = ("timeline_step_s", "timeline_util", "timeline_mem_gb")
 NUMBER_COLUMNS = ("gpu_id", *GPU_FLOAT_COLUMNS)
+RUN_COLUMNS = ("summary_id", "histogram_s", *TIMELINE_COLUMNS, *NUMBER_COLUMNS)
 FIRST_NUMBER = 2 + len(TIMELINE_COLUMNS)
-CHUNK = 512
-"""GPUs that are unpacked at once: enough to be quick, few enough that their copies weigh little."""
-
+"""Where the numbers of a row of `RUN_COLUMNS` begin, with that of the GPU."""
 
 HOST_REPORT_COLUMNS = (
     *("cores_allocated", "busy_cores_avg", "ranks", "threads_per_rank", "peak_memory_gb", "memory_limit_gb"),
@@ -114,67 +115,71 @@ def host_rows(key: Key, limit: int) -> list[dict[str, object]]:
 def run_metrics(key: Key) -> RunMetrics:
     """Everything measured of one run; no nodes at all where nothing arrived.
 
-    Rows are read as tuples and unpacked together: a run on all of LUMI-G has 23,824 of them.
+    Rows are read as tuples, put in order without the database, which would move their timelines about, and unpacked
+    together: a run on all of LUMI-G has 23,824 of them. GPUs come first, so that the summary of each is seen.
     """
-    summaries = list(node_summaries(key))
-    place = {summary.pk: index for index, summary in enumerate(summaries)}
-    rows = list(
-        GpuSummary.objects.filter(summary__in=node_summaries(key))
-        .order_by("summary__node", "gpu_id")
-        .values_list("summary_id", "histogram_s", *TIMELINE_COLUMNS, *NUMBER_COLUMNS)
-    )
-    missing = GpuSummary.objects.filter(summary__in=node_summaries(key)).values_list("missing", flat=True).distinct()
-    hosts = {row["summary_id"]: row for row in CpuSummary.objects.filter(summary__in=node_summaries(key)).values()}
-    started = min((summary.started_at for summary in summaries if summary.started_at), default=None)
+    gpus = GpuSummary.objects.filter(summary__in=node_summaries(key).order_by())
+    hosts = CpuSummary.objects.filter(summary__in=node_summaries(key).order_by())
+    rows, host_of = list(gpus.values_list(*RUN_COLUMNS)), _by_summary(hosts)
+    missing = [*gpus.values_list("missing", flat=True).distinct(), *hosts.values_list("missing", flat=True).distinct()]
+    summaries = list(node_summaries(key).values_list("pk", "node", "started_at", "ended_at", "is_final"))
+    rows, places = _in_order(rows, {summary[0]: index for index, summary in enumerate(summaries)})
+    starts, ends = ([summary[at] for summary in summaries if summary[at]] for at in (2, 3))
+    started = min(starts, default=None)
+    late_s = np.array([_late_s(summary[2], started) for summary in summaries])
     return RunMetrics(
-        nodes=tuple(summary.node for summary in summaries),
+        nodes=tuple(summary[1] for summary in summaries),
         gpus=gpu_columns(
-            [row[FIRST_NUMBER:] for row in rows],
-            NUMBER_COLUMNS,
-            [place[row[0]] for row in rows],
-            unpack_histograms([row[1] for row in rows]),
+            [row[FIRST_NUMBER:] for row in rows], NUMBER_COLUMNS, places, unpack_histograms([row[1] for row in rows])
         ),
-        hosts=host_columns([hosts.get(summary.pk, {}) for summary in summaries]),
-        series=align(_timelines(rows, {summary.pk: _late_s(summary, started) for summary in summaries})),
+        hosts=host_columns([host_of.get(summary[0], {}) for summary in summaries]),
+        series=align(_timelines(rows, late_s[places])),
         started_at=started,
-        ended_at=max((summary.ended_at for summary in summaries if summary.ended_at), default=None),
-        is_final=all(summary.is_final for summary in summaries),
-        not_measured=_not_measured([*missing, *(host["missing"] for host in hosts.values())]),
-        errors=tuple(f"{summary.node}: {text}" for summary in summaries for text in summary.errors),
+        ended_at=max(ends, default=None),
+        is_final=all(summary[4] for summary in summaries),
+        not_measured=_not_measured(missing),
+        errors=_errors(key),
     )
 
 
-def _late_s(summary: NodeSummary, started: datetime | None) -> float:
-    """How long after the first node this one began; 0 where that is not told."""
-    return (summary.started_at - started).total_seconds() if summary.started_at and started else 0.0
+def _by_summary(hosts: QuerySet[CpuSummary]) -> dict[int, dict[str, object]]:
+    return {row.pop("summary_id"): row for row in hosts.values("summary_id", *HOST_COLUMNS)}
 
 
-def _timelines(rows: list[tuple], late_s: Mapping[int, float]) -> list[NodeTimelines]:
-    """The timelines of neighbouring GPUs with the same buckets as columns together, empty where they sent none."""
-    is_one_step = len({row[2] for row in rows if row[2]}) == 1
+def _errors(key: Key) -> tuple[str, ...]:
+    rows = node_summaries(key).exclude(errors=[]).values_list("node", "errors")
+    return tuple(f"{node}: {text}" for node, errors in rows for text in errors)
 
-    def place(numbered: tuple[int, tuple]) -> tuple[float, float, int]:
-        index, (summary_id, _, step_s, *_rest) = numbered
-        offset_s = late_s[summary_id]
-        return whole_buckets_s(offset_s, step_s) if is_one_step and step_s else offset_s, step_s or 0.0, index // CHUNK
 
+def _late_s(at: datetime | None, started: datetime | None) -> float:
+    """How long after the first node one began; 0 where that is not told."""
+    return (at - started).total_seconds() if at and started else 0.0
+
+
+def _in_order(rows: list[tuple], place: Mapping[int, int]) -> tuple[list[tuple], NDArray[np.int64]]:
+    """The rows by node and GPU, and the place of each row's node."""
+    places = np.array([place[row[0]] for row in rows], dtype=np.int64)
+    order = np.lexsort(([row[FIRST_NUMBER] for row in rows], places))
+    return [rows[index] for index in order.tolist()], places[order]
+
+
+def _timelines(rows: list[tuple], late_s: NDArray[np.float64]) -> list[NodeTimelines]:
+    """The timelines of neighbouring GPUs with the same buckets as columns together; none of a GPU is all gaps."""
+    steps_s = np.array([row[2] or 0.0 for row in rows])
+    known_s = np.unique(steps_s[steps_s > 0])
+    if known_s.size == 1:
+        steps_s, late_s = np.full(len(rows), known_s[0]), whole_buckets_s(late_s, known_s[0])
+    cuts = np.flatnonzero((np.diff(steps_s) != 0) | (np.diff(late_s) != 0)) + 1
+    spans = pairwise([0, *cuts.tolist(), len(rows)]) if rows else ()
     return [
-        _together([row for _, row in alike], offset_s, step_s)
-        for (offset_s, step_s, _), alike in groupby(enumerate(rows), key=place)
+        NodeTimelines(
+            late_s[first],
+            steps_s[first],
+            util=unpack_timelines([row[3] for row in rows[first:end]]),
+            mem_gb=unpack_timelines([row[4] for row in rows[first:end]]),
+        )
+        for first, end in spans
     ]
-
-
-def _together(rows: list[tuple], offset_s: float, step_s: float) -> NodeTimelines:
-    util, memory = unpack_timelines([row[3] for row in rows]), unpack_timelines([row[4] for row in rows])
-    points = max(len(util), len(memory))
-    return NodeTimelines(offset_s, step_s, util=_padded(util, points), mem_gb=_padded(memory, points))
-
-
-def _padded(values: np.ndarray, points: int) -> np.ndarray:
-    """The columns with gaps below, `points` long."""
-    if len(values) == points:
-        return values
-    return np.vstack([values, np.full((points - len(values), values.shape[1]), np.nan)])
 
 
 def _not_measured(sources: Iterable[Mapping[str, str]]) -> tuple[str, ...]:

@@ -5,7 +5,6 @@ Shapes: G GPUs, N nodes, T time buckets. NaN means not measured, never zero.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
@@ -103,12 +102,23 @@ class RunMetrics:
 
 @dataclass(frozen=True)
 class NodeTimelines:
-    """The timelines of one node: `util` and `mem_gb` `(P, g)`, first bucket `offset_s` after the job's start."""
+    """Timelines of neighbouring GPUs: `util` and `mem_gb` `(P, g)`, first bucket `offset_s` after the job's start.
+
+    As they were stored or as they were measured: any floats. A series that was not sent is `(0, g)`.
+    """
 
     offset_s: float
     step_s: float
-    util: Floats
-    mem_gb: Floats
+    util: NDArray[np.floating]
+    mem_gb: NDArray[np.floating]
+
+    @property
+    def gpus(self) -> int:
+        return int(self.util.shape[1])
+
+    @property
+    def points(self) -> int:
+        return max(int(self.util.shape[0]), int(self.mem_gb.shape[0]))
 
 
 GPU_FLOAT_COLUMNS = tuple(
@@ -118,7 +128,7 @@ HOST_COLUMNS = tuple(column.name for column in fields(HostColumns))
 
 
 def gpu_columns(
-    table: Sequence[Sequence[float | None]], names: Sequence[str], node_index: Sequence[int], histograms: Floats
+    table: Sequence[Sequence[float | None]], names: Sequence[str], node_index: Sequence[int] | Ints, histograms: Floats
 ) -> GpuColumns:
     """Columns from one row of numbers a GPU, in the order of `names`; None becomes NaN."""
     numbers = np.array(table, dtype=np.float64).reshape(len(table), len(names))
@@ -147,42 +157,43 @@ def align(timelines: Sequence[NodeTimelines]) -> JobSeries:
     A bucket of a finer timeline falls whole into the wide bucket that holds its middle; several are averaged,
     gaps left out. Where no GPU has a point the result is NaN.
     """
-    gpus = sum(part.util.shape[1] for part in timelines)
-    used = [part for part in timelines if part.util.shape[0]]
+    gpus = sum(part.gpus for part in timelines)
+    used = [part for part in timelines if part.points]
     if not used:
         return JobSeries(step_s=0.0, util=np.empty((0, gpus)), mem_gb=np.empty((0, gpus)))
     step_s = max(part.step_s for part in used)
     length = 1 + max(int(_bucket_index(part, step_s)[-1]) for part in used)
-    util, mem_gb = np.full((length, gpus), np.nan), np.full((length, gpus), np.nan)
+    util, mem_gb = np.empty((length, gpus)), np.empty((length, gpus))
     first = 0
     for part in timelines:
-        columns = slice(first, first + part.util.shape[1])
-        if part.util.shape[0]:
-            index = _bucket_index(part, step_s)
-            _put_on_clock(util[:, columns], part.util, index)
-            _put_on_clock(mem_gb[:, columns], part.mem_gb, index)
+        columns = slice(first, first + part.gpus)
+        index = _bucket_index(part, step_s)
+        _put_on_clock(util[:, columns], part.util, index[: len(part.util)])
+        _put_on_clock(mem_gb[:, columns], part.mem_gb, index[: len(part.mem_gb)])
         first = columns.stop
     return JobSeries(step_s=step_s, util=util, mem_gb=mem_gb)
 
 
-def whole_buckets_s(offset_s: float, step_s: float) -> float:
-    """The offset in whole buckets that `align` rounds to where all buckets are `step_s` wide.
+def whole_buckets_s(offsets_s: Floats, step_s: float) -> Floats:
+    """The offsets in whole buckets that `align` rounds to where all buckets are `step_s` wide.
 
-    >>> whole_buckets_s(14.0, 30.0), whole_buckets_s(16.0, 30.0)
-    (0.0, 30.0)
+    >>> whole_buckets_s(np.array([14.0, 16.0]), 30.0).tolist()
+    [0.0, 30.0]
     """
-    return math.floor(offset_s / step_s + 0.5) * step_s
+    return np.asarray(np.floor(offsets_s / step_s + 0.5) * step_s, dtype=np.float64)
 
 
 def _bucket_index(part: NodeTimelines, step_s: float) -> Ints:
-    middles_s = part.offset_s + (np.arange(part.util.shape[0]) + 0.5) * part.step_s
+    middles_s = part.offset_s + (np.arange(part.points) + 0.5) * part.step_s
     return np.asarray(np.maximum(middles_s // step_s, 0), dtype=np.int64)
 
 
-def _put_on_clock(clock: Floats, values: Floats, index: Ints) -> None:
-    """`values` `(P, g)` into the buckets `index` `(P,)` of `clock` `(length, g)`, averaged where several meet."""
-    if not values.shape[0]:
+def _put_on_clock(clock: Floats, values: NDArray[np.floating], index: Ints) -> None:
+    """Fill `clock` `(length, g)`: `values` `(P, g)` in the buckets `index` `(P,)`, averaged where several meet."""
+    if np.array_equal(index, np.arange(len(clock))):
+        clock[:] = values
         return
+    clock[:] = np.nan
     if np.all(index[1:] > index[:-1]):
         clock[index] = values
         return

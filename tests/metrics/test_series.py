@@ -49,6 +49,6 @@ def test_no_timeline_at_all_is_an_empty_series() -> None:
 def test_an_offset_in_whole_buckets_lands_where_the_exact_one_does(offset_s: float, step_s: float) -> None:
     exact, whole = (
         align([timelines(0, step_s, [10]), timelines(offset, step_s, [20, 30])])
-        for offset in (offset_s, whole_buckets_s(offset_s, step_s))
+        for offset in (offset_s, float(whole_buckets_s(np.array(offset_s), step_s)))
     )
     assert np.array_equal(exact.util, whole.util, equal_nan=True)
