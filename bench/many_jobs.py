@@ -49,7 +49,7 @@ TABLES = {
     "jobs_job": (
         "id cluster job_id attempt array_job_id array_task_id user_id project_id job_name partition qos state exit_code"
         " nodes node_count gpus_allocated walltime_requested_s walltime_used_s submitted_at started_at ended_at request"
-        " script_key revision changed_at"
+        " work_key revision changed_at"
     ),
     "analysis_jobefficiency": (
         "id job_id efficiency_class avg_gpu_util coverage_fraction is_partial allocated_gpus measured_gpus gpu_hours"
@@ -57,7 +57,7 @@ TABLES = {
         " uncounted_reason rules_version revision job_revision metrics_revision analysed_at"
     ),
     "analysis_findingrow": "efficiency_id position code confidence evidence",
-    "analysis_recommendationrow": ("efficiency_id position kind basis recommended_gpus evidence wanted changes"),
+    "analysis_recommendationrow": ("efficiency_id position kind basis recommended_gpus evidence wanted changes request"),
 }
 
 
@@ -210,5 +210,5 @@ def _rows(work: Work, place: int, dice: np.random.Generator) -> tuple[list[Any],
         *(1, 1, 1, ended),
     )
     found = [(pk, position, code, 0.8, EVIDENCE) for position, code in enumerate(codes)]
-    advised = [(pk, 0, "gpus", basis, 2, "{}", "{}", "[]") for basis in advice[:1]]
+    advised = [(pk, 0, "gpus", basis, 2, "{}", "{}", "[]", "[]") for basis in advice[:1]]
     return [job], [judgement], found, advised

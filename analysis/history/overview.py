@@ -80,7 +80,7 @@ def overview(sums: Iterable[Sums], uncounted: int, median_util: float | None) ->
 
 
 Work = tuple[int, int, str, str]
-"""What makes runs the same work: user, project, cluster, script key."""
+"""What makes runs the same work: user, project, cluster, work key."""
 
 
 @dataclass(frozen=True)
