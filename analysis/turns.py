@@ -23,20 +23,21 @@ class GpuTurns:
     """The GPUs that worked: how many there are, how many worked at the same time, and when each stopped.
 
     `ends_s` `(G,)` is the end of each GPU's last work, the last end of any for one that never worked; `busy_percent`
-    is the mean use of buckets at work.
+    is the mean use of buckets at work, `longest_share` how much of the time at work the GPU with most of it was.
     """
 
     working: int
     at_once: int
     share_at_work: float
+    longest_share: float
     busy_percent: float
     ends_s: Floats
     last_end_s: float
 
     def is_in_turns(self, limits: Limits = LIMITS) -> bool:
-        """Whether GPUs hand their work over: most of the use of each falls into its own turns."""
+        """Whether GPUs hand their work over: most of the use falls into turns, and none has its turn all the time."""
         takes_turns = self.at_once <= self.working * limits.in_turns_fraction
-        return takes_turns and self.share_at_work >= limits.in_turns_share
+        return takes_turns and self.share_at_work >= limits.in_turns_share >= self.longest_share
 
 
 def gpu_turns(series: JobSeries, did_work: NDArray[np.bool_], limits: Limits = LIMITS) -> GpuTurns | None:
@@ -59,6 +60,7 @@ def gpu_turns(series: JobSeries, did_work: NDArray[np.bool_], limits: Limits = L
         working=int(chosen.size),
         at_once=int(np.percentile(at_once[at_once > 0], AT_ONCE_PERCENTILE)),
         share_at_work=float(np.nansum(util, where=is_busy) / np.nansum(util)),
+        longest_share=float(np.max(np.count_nonzero(is_busy, axis=0)) / np.count_nonzero(at_once)),
         busy_percent=float(np.mean(util, where=is_busy)),
         ends_s=all_ends_s,
         last_end_s=float(np.max(ends)) * series.step_s,
