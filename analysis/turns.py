@@ -56,12 +56,14 @@ def gpu_turns(series: JobSeries, did_work: NDArray[np.bool_], limits: Limits = L
     ends = util.shape[0] - np.argmax(is_going_on[::-1], axis=0)
     all_ends_s = np.full(did_work.size, float(np.max(ends)) * series.step_s)
     all_ends_s[chosen] = ends * series.step_s
+    # No gap is busy; only a sum with gaps in it is made again without them.
+    busy_sum, whole_sum = np.sum(util, where=is_busy), np.sum(util)
     return GpuTurns(
         working=int(chosen.size),
         at_once=int(np.percentile(at_once[at_once > 0], AT_ONCE_PERCENTILE)),
-        share_at_work=float(np.nansum(util, where=is_busy) / np.nansum(util)),
+        share_at_work=float(busy_sum / (np.nansum(util) if np.isnan(whole_sum) else whole_sum)),
         longest_share=float(np.max(np.count_nonzero(is_busy, axis=0)) / np.count_nonzero(at_once)),
-        busy_percent=float(np.mean(util, where=is_busy)),
+        busy_percent=float(busy_sum / np.sum(at_once)),
         ends_s=all_ends_s,
         last_end_s=float(np.max(ends)) * series.step_s,
     )
