@@ -96,6 +96,9 @@ class JobFacts:
     def working_use(self) -> Floats:
         """Mean busy percent over time `(T,)` of the GPUs that worked; NaN where none was measured."""
         util = self.series.util if np.all(self.did_work) else self.series.util[:, self.did_work]
+        sums = np.sum(util, axis=1)
+        if not np.any(np.isnan(sums)):
+            return divide(sums, np.full(sums.size, float(util.shape[1])))
         is_known = ~np.isnan(util)
         sums = np.sum(util, axis=1, where=is_known)
         return divide(sums, np.count_nonzero(is_known, axis=1).astype(np.float64))
@@ -326,5 +329,7 @@ def _series_of(series: JobSeries, keep: NDArray[np.bool_]) -> JobSeries:
 def _absent_nodes(record: JobRecord, metrics: RunMetrics) -> tuple[str, ...]:
     if not metrics.nodes:
         return ("GPU use: no summary arrived from any node of this job",)
+    if set(record.nodes) <= set(metrics.nodes):
+        return ()
     absent = set(map(short_name, record.nodes)) - set(map(short_name, metrics.nodes))
     return (f"GPU use: no summary from {len(absent)} of {len(record.nodes)} nodes",) if absent else ()
