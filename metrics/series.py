@@ -64,6 +64,8 @@ class GpuColumns:
 
     def only(self, keep: NDArray[np.bool_]) -> GpuColumns:
         """The same columns for the GPUs where `keep` `(G,)` is true."""
+        if np.all(keep):
+            return self
         return GpuColumns(**{column.name: getattr(self, column.name)[keep] for column in fields(self)})
 
 
