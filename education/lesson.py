@@ -70,6 +70,7 @@ OTHER_NAMES = {
     "walltime": FindingCode.WALLTIME_OVERREQUEST,
     "checkpointing": FindingCode.TIMEOUT,
     "throttling": FindingCode.THROTTLED,
+    "find_the_cause": FindingCode.LOW_USE_UNEXPLAINED,
 }
 
 

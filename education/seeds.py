@@ -6,8 +6,10 @@ Written from the LUMI user guide, the LUMI training materials, the LUMI AI guide
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -24,13 +26,25 @@ def seed_lessons() -> Lessons:
     return {code: seed(file.read_text(encoding="utf-8")) for code, file in files.items() if file.is_file()}
 
 
+@cache
+def neutral_lessons() -> Lessons:
+    """The same lessons without LUMI's names and AMD's tools, from the table `neutral` of each file: for other GPUs."""
+    files = {code: FOLDER / f"{code.value}.toml" for code in FindingCode}
+    tables = {code: tomllib.loads(file.read_text(encoding="utf-8")) for code, file in files.items() if file.is_file()}
+    return {code: _content(table["neutral"]) for code, table in tables.items() if "neutral" in table}
+
+
 def seed(text: str) -> LessonContent:
     """One file as a lesson; the lines of the micro-lesson become one paragraph.
 
     >>> seed('title = "T"\\nmicro = "one\\\\ntwo"').micro
     'one two'
     """
-    values = tomllib.loads(text)
+    return _content(tomllib.loads(text))
+
+
+def _content(table: Mapping[str, Any]) -> LessonContent:
+    values = dict(table)
     values["micro"] = " ".join(values["micro"].split())
     values |= {name: values.get(name, "").strip() for name in ("explanation", "hint")}
     return msgspec.convert(values, LessonContent)

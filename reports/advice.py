@@ -1,27 +1,40 @@
-"""What each recommendation says to people: the reason for it, and what its savings assume."""
+"""What each recommendation says to people: the reason for it, the block to write, and what its savings assume."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from analysis.facts import JobFacts
 from analysis.rightsizing import Recommendation
 from analysis.savings import Savings
-from reports.numbers import counted, duration, gigabytes, percent
+from analysis.thresholds import LIMITS
+from reports.numbers import counted, duration, gigabytes, percent, share
+
+OTHER_HARDWARE = frozenset({"cpu_work", "smaller_gpu"})
+"""Bases that name another partition themselves, and print a whole block even where the user's options are known."""
 
 
 def reason(advice: Recommendation, facts: JobFacts) -> str:
-    """Why to ask for something else next time."""
+    """Why to request something else next time."""
     said = REASONS[advice.basis](advice)
-    if advice.wanted.partition != facts.record.partition:
+    if advice.wanted.partition != facts.record.partition and advice.basis not in OTHER_HARDWARE:
         said += f"; {advice.wanted.partition} bills by GPU, {facts.record.partition} by whole node"
     return f"{said}."
+
+
+def sbatch_lines(options: Iterable[str]) -> tuple[str, ...]:
+    """Options as lines of a batch script.
+
+    >>> sbatch_lines(["--nodes=1"])
+    ('#SBATCH --nodes=1',)
+    """
+    return tuple(f"#SBATCH {option}" for option in options)
 
 
 def assumption(saved: Savings) -> str:
     """What the saved GPU-hours take for granted."""
     if saved.assumption == "same_busy_gpu_seconds":
-        return f"the same busy GPU time at 70 % use, which takes {duration(saved.run_s)}"
+        return f"the same busy GPU time at {LIMITS.target_percent:g} % use, which takes {duration(saved.run_s)}"
     if saved.assumption == "own_run_time":
         return f"the {duration(saved.run_s)} that your own run on that many GPUs took"
     return f"the same run time of {duration(saved.run_s)}"
@@ -29,40 +42,65 @@ def assumption(saved: Savings) -> str:
 
 def _active_gpus(advice: Recommendation) -> str:
     seen = advice.evidence
-    active = counted(int(seen["active_gpus"]), "GPU")
-    said = f"Only {active} showed sustained utilization > {seen['threshold_percent']:g} %"
-    asked = advice.wanted.gpus
-    return said if asked <= seen["active_gpus"] else f"{said}; {counted(asked, 'GPU')} are the nearest whole nodes"
+    active, filled = int(seen["active_gpus"]), int(seen.get("busy_gpus", 0))
+    said = _sustained(advice)
+    if filled > active and filled == seen.get("needed_gpus"):
+        said += f"; all use together fills {counted(filled, 'GPU')} at {_fill_percent(advice):.0f} %"
+    return said + _nearest(advice, int(seen.get("needed_gpus", active)))
 
 
 def _gpu_memory(advice: Recommendation) -> str:
     seen = advice.evidence
+    memory = int(seen["memory_gpus"])
     return (
-        f"Only {counted(int(seen['active_gpus']), 'GPU')} showed sustained utilization, and"
-        f" {counted(int(seen['memory_gpus']), 'GPU')} hold the {gigabytes(float(seen['peak_memory_total_gb']))} of GPU"
-        " memory that was used"
+        f"{_sustained(advice)}, and {counted(memory, 'GPU')} hold the"
+        f" {gigabytes(float(seen['peak_memory_total_gb']))} of GPU memory that was used{_nearest(advice, memory)}"
     )
 
 
 def _no_gpu_use(advice: Recommendation) -> str:
-    return "No GPU showed sustained utilization; one is enough to try whether the program uses it"
+    said = "No GPU showed sustained utilization; one is enough to try whether the program uses it"
+    asked = advice.wanted.gpus
+    return said if asked <= 1 else f"{said}; {counted(asked, 'GPU')} are the least that {advice.wanted.partition} gives"
 
 
 def _overscaling(advice: Recommendation) -> str:
     seen = advice.evidence
-    return (
+    filled, active = int(seen["busy_gpus"]), int(seen.get("active_gpus", 0))
+    said = (
         f"The work of {counted(int(seen['gpus']), 'GPU')} at {percent(float(seen['avg_util_percent']))} fits on"
-        f" {counted(int(seen['busy_gpus']), 'GPU')} at {seen['target_percent']:g} %"
+        f" {counted(filled, 'GPU')} at {_fill_percent(advice):.0f} %"
     )
+    needed = int(seen.get("needed_gpus", filled))
+    if needed > filled and needed == active:
+        threshold = float(seen.get("threshold_percent", LIMITS.active_gpu_percent))
+        said += f", but {active:,} showed sustained utilization > {threshold:g} %"
+    return said + _nearest(advice, needed)
 
 
-def _peak_memory(advice: Recommendation) -> str:
+def _fill_percent(advice: Recommendation) -> float:
+    """How busy the GPUs that the use fills would be at most: the target, or more where a GPU of the run was busier."""
     seen = advice.evidence
-    return (
-        f"The job used at most {gigabytes(float(seen['peak_memory_gb']))} of the"
-        f" {gigabytes(float(seen['memory_gb']))} of host memory it asked for, which alone raises its bill; a fifth more"
-        " than the peak is enough"
-    )
+    together = float(seen["gpus"]) * float(seen["avg_util_percent"]) / max(float(seen["busy_gpus"]), 1.0)
+    return max(float(seen.get("target_percent", LIMITS.target_percent)), together)
+
+
+def _sustained(advice: Recommendation) -> str:
+    seen = advice.evidence
+    active = int(seen["active_gpus"])
+    threshold = float(seen.get("threshold_percent", LIMITS.active_gpu_percent))
+    subject = f"Only {counted(active, 'GPU')}" if active else "No GPU"
+    return f"{subject} showed sustained utilization > {threshold:g} %"
+
+
+def _nearest(advice: Recommendation, needed: int) -> str:
+    """Why more GPUs are advised than are needed; empty where they are not."""
+    asked, nodes = advice.wanted.gpus, advice.wanted.nodes
+    if asked <= max(needed, 1):
+        return ""
+    if advice.wanted.is_exclusive or nodes > 1:
+        return f"; {counted(asked, 'GPU')} on {counted(nodes, 'node')} are the nearest whole nodes"
+    return f"; {asked:,} is the nearest count the work divides into"
 
 
 def _own_scaling(advice: Recommendation) -> str:
@@ -71,6 +109,33 @@ def _own_scaling(advice: Recommendation) -> str:
     return (
         f"Your own run on {fewer} took {duration(float(seen['run_s']))}, this one on {all_gpus}"
         f" {duration(float(seen['elapsed_s']))}: the others added less than they cost"
+    )
+
+
+def _cpu_work(advice: Recommendation) -> str:
+    partition = advice.wanted.partition
+    return (
+        f"No GPU was used while {float(advice.evidence['busy_cores']):.1f} CPU cores were busy: this work belongs on"
+        f" the CPU partition {partition}, which bills core-hours, so no saving in GPU-hours is stated"
+    )
+
+
+def _smaller_gpu(advice: Recommendation) -> str:
+    seen = advice.evidence
+    return (
+        f"The GPU was busy {percent(float(seen['avg_util_percent']))} of the time and filled at most"
+        f" {gigabytes(float(seen['peak_memory_gb']))} of memory: a part of a GPU with"
+        f" {gigabytes(float(seen['smaller_memory_gb']))} and {share(float(seen['smaller_share_fraction']))} of the"
+        f" compute is enough, in {advice.wanted.partition}"
+    )
+
+
+def _peak_memory(advice: Recommendation) -> str:
+    seen = advice.evidence
+    return (
+        f"The job used at most {gigabytes(float(seen['peak_memory_gb']))} of the"
+        f" {gigabytes(float(seen['memory_gb']))} of host memory that it requested, which alone raises its bill;"
+        f" {_spare(advice)} more than the peak is enough"
     )
 
 
@@ -99,32 +164,64 @@ def _out_of_memory(advice: Recommendation) -> str:
     )
 
 
-def _own_runs(advice: Recommendation) -> str:
+def _more_memory(advice: Recommendation) -> str:
+    held_gb, wanted_gb = float(advice.evidence["memory_gb"]), float(advice.evidence["recommended_memory_gb"])
+    return (
+        f"Host memory ran out at {gigabytes(held_gb)}; {gigabytes(wanted_gb)}"
+        " are a first try, which raises the bill: memory beyond the share of the GPUs is billed"
+    )
+
+
+def _more_time(advice: Recommendation) -> str:
+    had_s, wanted_s = float(advice.evidence["walltime_requested_s"]), float(advice.evidence["recommended_walltime_s"])
+    return (
+        f"The GPUs worked until the limit of {duration(had_s)}; how long the work takes is not known, and"
+        f" {duration(wanted_s)} are a first try"
+    )
+
+
+def _own_longer_runs(advice: Recommendation) -> str:
     seen = advice.evidence
     return (
-        f"The longest of your last comparable runs took {duration(float(seen['longest_run_s']))}; a limit of"
-        f" {duration(float(seen['recommended_walltime_s']))} leaves a fifth to spare and often starts sooner"
+        f"The longest of your last comparable runs took {duration(float(seen['longest_run_s']))}; the limit of"
+        f" {duration(float(seen['walltime_requested_s']))} was too short"
     )
 
 
 def _run_time(advice: Recommendation) -> str:
-    seen = advice.evidence
-    return (
-        f"The job ran for {duration(float(seen['walltime_used_s']))}; a limit of"
-        f" {duration(float(seen['recommended_walltime_s']))} leaves a fifth to spare and often starts sooner"
-    )
+    return f"The job ran for {duration(float(advice.evidence['walltime_used_s']))}; {_limit(advice)}"
+
+
+def _own_runs(advice: Recommendation) -> str:
+    longest = duration(float(advice.evidence["longest_run_s"]))
+    return f"The longest of your last comparable runs took {longest}; {_limit(advice)}"
+
+
+def _limit(advice: Recommendation) -> str:
+    """A limit that may have grown with the longer run on fewer GPUs."""
+    limit = duration(float(advice.evidence["recommended_walltime_s"]))
+    return f"a limit of {limit} leaves at least {_spare(advice)} to spare and often starts sooner"
+
+
+def _spare(advice: Recommendation) -> str:
+    return share(float(advice.evidence.get("headroom_factor", LIMITS.headroom_factor)) - 1)
 
 
 REASONS: dict[str, Callable[[Recommendation], str]] = {
     "active_gpus": _active_gpus,
     "gpu_memory": _gpu_memory,
     "no_gpu_use": _no_gpu_use,
+    "cpu_work": _cpu_work,
+    "smaller_gpu": _smaller_gpu,
     "overscaling": _overscaling,
-    "peak_memory": _peak_memory,
     "own_scaling": _own_scaling,
+    "peak_memory": _peak_memory,
     "busy_cores": _busy_cores,
     "host_share": _host_share,
     "out_of_memory": _out_of_memory,
+    "more_memory": _more_memory,
+    "more_time": _more_time,
+    "own_longer_runs": _own_longer_runs,
     "run_time": _run_time,
     "own_runs": _own_runs,
 }

@@ -11,10 +11,14 @@ from analysis.efficiency import Efficiency
 from analysis.facts import JobFacts
 from analysis.findings import Finding
 from analysis.phases import course, phases
+from analysis.thresholds import LIMITS
 from education.lesson import Lessons
 from reports.advice import assumption, reason
+from reports.finding_texts import finding_text
 from reports.job_report import (
+    COUNTED,
     HEATMAP_GPUS_MAX,
+    INFERRED,
     EfficiencyView,
     FindingView,
     JobReport,
@@ -24,29 +28,31 @@ from reports.job_report import (
 )
 from reports.lessons import lesson_view
 from reports.numbers import duration, energy, gigabytes, hours, percent, share
-from reports.wording import COURSES, TITLES, finding_text, headline, verdict
+from reports.wording import COURSES, headline, no_advice, no_causes, title, verdict
 
 SAME_NAMES = {field.name for field in fields(Efficiency)} & {field.name for field in fields(EfficiencyView)}
 HEATMAP_GPUS_MIN = 2
 
 
 def job_report(judged: Assessment, lessons: Lessons) -> JobReport:
-    """The report of one run, with the lessons as they are said now."""
+    """The report of one run, with the lessons as they are now."""
     facts = judged.facts
     texts = _figures(facts)
     return JobReport(
         job=facts.record,
         efficiency=_efficiency(judged),
-        headline=headline(judged.efficiency),
-        verdict=verdict(judged.efficiency, has_causes=bool(judged.findings)),
+        headline=headline(judged),
+        verdict=verdict(judged),
         observed=_observed(facts, judged.efficiency),
-        findings=tuple(_finding(found, lessons) for found in judged.findings),
+        findings=tuple(_finding(found, facts, lessons) for found in judged.findings),
         recommendations=tuple(
             RecommendationView(
                 kind=advice.kind.value,
                 recommended_gpus=advice.recommended_gpus,
                 reason=reason(advice, facts),
                 diff=tuple(str(change) for change in advice.changes),
+                basis=advice.basis,
+                request=advice.request,
             )
             for advice in judged.recommendations
         ),
@@ -54,6 +60,9 @@ def job_report(judged: Assessment, lessons: Lessons) -> JobReport:
         not_measured=judged.not_measured,
         figures=tuple(texts),
         figure_texts=texts,
+        no_causes=no_causes(judged),
+        no_advice=no_advice(judged),
+        is_use_judged=facts.is_use_judged,
     )
 
 
@@ -73,14 +82,15 @@ def _efficiency(judged: Assessment) -> EfficiencyView:
     )
 
 
-def _finding(found: Finding, lessons: Lessons) -> FindingView:
+def _finding(found: Finding, facts: JobFacts, lessons: Lessons) -> FindingView:
     return FindingView(
         code=found.code.value,
-        title=TITLES[found.code],
+        title=title(found),
         confidence=found.confidence,
         evidence=dict(found.evidence),
-        text=finding_text(found),
-        lesson=lesson_view(lessons.get(found.code)),
+        text=finding_text(found, facts),
+        lesson=lesson_view(found.code, lessons, facts.record),
+        basis=COUNTED if found.is_fact else INFERRED,
     )
 
 
@@ -92,13 +102,13 @@ def _observed(facts: JobFacts, judged: Efficiency) -> tuple[Observation, ...]:
         peak += f" ({share(judged.peak_gpu_mem_fraction)})"
     pairs = [
         ("Mean GPU use", percent(judged.avg_gpu_util)),
-        ("GPUs used above 30 %", effective or percent(None)),
+        (f"GPUs used above {LIMITS.active_gpu_percent:g} %", effective or percent(None)),
         ("Measured GPU time", share(judged.coverage_fraction)),
         ("GPU use over time", _over_time(facts)),
         ("Peak GPU memory", peak),
         ("Run time", duration(facts.elapsed_s)),
         ("GPU-hours billed", hours(judged.gpu_hours)),
-        ("GPU-hours wasted (estimate)", _hours(judged.wasted_gpu_hours, judged)),
+        ("Unused GPU-hours (estimate)", _hours(judged.wasted_gpu_hours, judged)),
         ("GPU-hours on idle GPUs", _hours(judged.idle_gpu_hours, judged)),
         ("Busy CPU cores", _busy_cores(facts)),
     ]

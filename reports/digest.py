@@ -14,6 +14,9 @@ from enum import StrEnum
 
 from analysis.efficiency import EfficiencyClass
 
+SERIES_GAP = timedelta(hours=6)
+"""Crashed runs of one work that follow each other within this are reported once, as a series."""
+
 CLASS_ORDER = (
     EfficiencyClass.EFFICIENT,
     EfficiencyClass.ACCEPTABLE,
@@ -79,7 +82,10 @@ class Choices:
 
 @dataclass(frozen=True)
 class Waiting:
-    """One report that nobody was told of; `earlier_class` is that of the last comparable run, None without one."""
+    """One report that nobody was told of; `earlier_class` is that of the last comparable run, None without one.
+
+    `series` is what crashed runs of one work share, None for any other run.
+    """
 
     report_pk: int
     project_pk: int
@@ -90,6 +96,7 @@ class Waiting:
     ended_at: datetime
     reported_at: datetime
     earlier_class: EfficiencyClass | None = None
+    series: tuple[str, str] | None = None
 
     @property
     def is_telling(self) -> bool:
@@ -207,8 +214,15 @@ class Group:
 
 def _groups(items: list[Waiting], choices: Choices, past: Past, rules: Rules) -> list[Group]:
     found: dict[object, list[Waiting]] = defaultdict(list)
+    open_series: dict[tuple[str, str], list[Waiting]] = {}
     for item in items:
+        before = open_series.get(item.series) if item.series else None
+        if before is not None and item.ended_at - before[-1].ended_at <= SERIES_GAP:
+            before.append(item)
+            continue
         found[item.array or item.report_pk].append(item)
+        if item.series:
+            open_series[item.series] = found[item.report_pk]
     return [
         Group(choices.frequency_of(members[0].project_pk), tuple(members), _settled_at(members, past, rules))
         for members in found.values()
@@ -216,13 +230,13 @@ def _groups(items: list[Waiting], choices: Choices, past: Past, rules: Rules) ->
 
 
 def _settled_at(members: list[Waiting], past: Past, rules: Rules) -> datetime:
-    """A job at once; an array when it has been quiet for a while, at the latest a day after its first task."""
+    """A job at once; an array or a series when it has been quiet for a while, at the latest a day after its first."""
     oldest, newest = min(item.ended_at for item in members), max(item.ended_at for item in members)
     array = members[0].array
-    if array is None:
+    if array is None and len(members) == 1:
         return oldest
     settled = min(newest + rules.array_quiet, oldest + rules.array_longest)
-    told = past.arrays_told_at.get(array)
+    told = past.arrays_told_at.get(array) if array else None
     return settled if told is None else max(settled, told + rules.pause)
 
 

@@ -57,9 +57,16 @@ class LessonView:
     links: tuple[LinkView, ...] = ()
 
 
+COUNTED, INFERRED = "counted", "inferred"
+
+
 @dataclass(frozen=True)
 class FindingView:
-    """One root cause: machine code and evidence, and the sentence people read."""
+    """One root cause: machine code and evidence, and the sentence people read.
+
+    `basis` is "counted" for a fact, whose `confidence` people do not read, or "inferred"; empty in reports that were
+    stored before it was known.
+    """
 
     code: str
     title: str
@@ -67,16 +74,22 @@ class FindingView:
     evidence: dict[str, float | int | str]
     text: str
     lesson: LessonView
+    basis: str = ""
 
 
 @dataclass(frozen=True)
 class RecommendationView:
-    """One piece of advice; `diff` lines read `--gpus=8 -> --gpus=2`."""
+    """One piece of advice; `diff` lines read `--gpus=8 -> --gpus=2`, `request` options `--gpus-per-node=2`.
+
+    `request` is the whole block to write where the user's own options are not known.
+    """
 
     kind: str
     recommended_gpus: int | None
     reason: str
     diff: tuple[str, ...]
+    basis: str = ""
+    request: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -98,7 +111,10 @@ class Observation:
 
 @dataclass(frozen=True)
 class JobReport:
-    """One job's report; `figures` names the drawn figures, `figure_texts` says in words what each one shows."""
+    """One job's report; `figures` names the drawn figures, `figure_texts` says in words what each one shows.
+
+    `no_causes` and `no_advice` stand where there are none of them; empty in reports that were stored without.
+    """
 
     job: JobRecord
     efficiency: EfficiencyView
@@ -111,4 +127,7 @@ class JobReport:
     not_measured: tuple[str, ...]
     figures: tuple[str, ...]
     figure_texts: dict[str, str] = field(default_factory=dict)
+    no_causes: str = ""
+    no_advice: str = ""
+    is_use_judged: bool = True
     schema: str = SCHEMA

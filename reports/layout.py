@@ -6,19 +6,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, tzinfo
 
+from analysis.findings import COUNTED, FindingCode
 from jobs.records import printable
-from reports.job_report import JobReport, LessonView, LinkView, Observation, RecommendationView
+from reports.advice import OTHER_HARDWARE, sbatch_lines
+from reports.ending import exit_words, label
+from reports.job_report import FindingView, JobReport, LessonView, LinkView, Observation, RecommendationView
 from reports.numbers import counted, duration, energy, hours, instant
 from reports.unmeasured import in_words
 
-NO_CAUSES = "Nothing stood out."
-FITS = "The request fits what the job did; nothing to change."
-NOT_THE_REQUEST = "Nothing in the request would help; start with the causes above."
-NO_BETTER_REQUEST = "The measurements name no better request."
-UNMEASURED_CAUSES = "Without a measurement of the GPUs no cause can be named."
-UNMEASURED_ADVICE = "Without a measurement of the GPUs there is nothing to advise."
+NO_CAUSES = "We found no clear cause."
+NO_BETTER_REQUEST = "No better request can be derived."
 ESTIMATE = "Following the advice would have saved about"
-ADVISORY = "This is advice. Nothing was changed, and nothing is held against anyone."
+SAME_BILL = "The bill stays the same, but smaller requests often start sooner."
+ADVISORY = "This is advice. Nothing was changed, and this does not affect your account."
+OPTIONS_NOT_KNOWN = "Your own options are not known; a complete request would be:"
+OPTIONS_NOT_ENOUGH = "Single lines of your recorded options do not lead there; a complete request would be:"
+OTHER_REQUEST = "A complete request would be:"
 
 CLASS_NAMES = {
     "EFFICIENT": "Efficient",
@@ -27,16 +30,22 @@ CLASS_NAMES = {
     "WASTED": "Wasted",
     "UNKNOWN": "Unknown",
 }
-
+NOT_JUDGED = "Not judged"
+UNKNOWN = "unknown"
 
 LIKELIHOODS = ((0.9, "very likely"), (0.7, "likely"), (0.5, "possible"), (0.0, "a hint"))
+SHOWN_CONFIDENCE_MIN = 0.2
+"""A percentage below this would tell people less than the word beside it."""
 NODES_NAMED_MAX = 4
 NAME_LENGTH_MAX = 60
 
 
 @dataclass(frozen=True)
 class Cause:
-    """One finding; the text of a lesson that several findings share stands with the first of them only."""
+    """One finding; the text of a lesson that several findings share stands with the first of them only.
+
+    `sure` is empty for a fact, and where no cause is named.
+    """
 
     title: str
     sure: str
@@ -46,6 +55,16 @@ class Cause:
     lesson_text: str
     lesson_links: tuple[LinkView, ...]
     code: str
+
+
+@dataclass(frozen=True)
+class Advice:
+    """One piece of advice: lines of the user's own request to change, or the whole block behind its introduction."""
+
+    reason: str
+    diff: tuple[str, ...]
+    introduction: str = ""
+    block: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -61,7 +80,7 @@ class Layout:
     facts: tuple[Observation, ...]
     observed: tuple[Observation, ...]
     findings: tuple[Cause, ...]
-    recommendations: tuple[RecommendationView, ...]
+    recommendations: tuple[Advice, ...]
     no_causes: str
     no_advice: str
     savings: str
@@ -72,22 +91,21 @@ class Layout:
 
 def layout(report: JobReport, zone: tzinfo = UTC) -> Layout:
     """The report in reading order, its times in this zone."""
-    judged, job = report.efficiency, report.job
-    class_name = CLASS_NAMES[judged.efficiency_class] + (", partial" if judged.partial else "")
+    job = report.job
     lessons = {link.url: link.title for finding in report.findings for link in _links(finding.lesson)}
     return Layout(
         title=f"Job {job.job_id}" + (f", {job.job_name}" if job.job_name else ""),
         header=f"Job {job.job_id}, {_brief(job.job_name)} · {job.project_id}" if job.job_name else job.project_id,
-        class_name=class_name,
-        css_class=judged.efficiency_class.lower(),
+        class_name=class_name(report),
+        css_class=css_class(report),
         headline=report.headline,
         verdict=report.verdict,
         facts=_facts(report, zone),
         observed=report.observed,
         findings=tuple(_causes(report)),
-        recommendations=report.recommendations,
-        no_causes=UNMEASURED_CAUSES if judged.efficiency_class == "UNKNOWN" else NO_CAUSES,
-        no_advice=_no_advice(report),
+        recommendations=tuple(_advice(report)),
+        no_causes=report.no_causes or NO_CAUSES,
+        no_advice=report.no_advice or NO_BETTER_REQUEST,
         savings=_savings(report),
         lessons=tuple((title, url) for url, title in lessons.items()),
         not_measured=tuple(in_words(printable(text)) for text in report.not_measured),
@@ -95,30 +113,57 @@ def layout(report: JobReport, zone: tzinfo = UTC) -> Layout:
     )
 
 
-def _no_advice(report: JobReport) -> str:
-    """What stands where there is no recommendation; only a job that used its GPUs is told that its request fits."""
-    if report.efficiency.efficiency_class == "UNKNOWN":
-        return UNMEASURED_ADVICE
-    if report.efficiency.efficiency_class in ("EFFICIENT", "ACCEPTABLE"):
-        return FITS
-    return NOT_THE_REQUEST if report.findings else NO_BETTER_REQUEST
+def class_name(report: JobReport) -> str:
+    """The class and how the run ended; a run that ended too early for a class has none.
+
+    A completed run is in its class however short it was: it is summarised and not counted.
+    """
+    end = label(report.job)
+    is_open = bool(end) and not report.is_use_judged and report.efficiency.avg_gpu_util is not None
+    parts = [NOT_JUDGED if is_open else CLASS_NAMES[report.efficiency.efficiency_class]]
+    return ", ".join([*parts, *(["partial"] if report.efficiency.partial else []), *([end] if end else [])])
+
+
+def css_class(report: JobReport) -> str:
+    """The style of the class, neutral where there is none."""
+    is_open = class_name(report).startswith(NOT_JUDGED)
+    return UNKNOWN if is_open else report.efficiency.efficiency_class.lower()
+
+
+def written(advice: RecommendationView) -> tuple[str, ...]:
+    """The lines of one piece of advice: what to change, else the whole block."""
+    return advice.diff or sbatch_lines(advice.request)
+
+
+def _advice(report: JobReport) -> Iterator[Advice]:
+    """Each piece of advice; a block that several share stands once, with the last of them."""
+    for place, advice in enumerate(report.recommendations):
+        comes_again = any(advice.request == later.request for later in report.recommendations[place + 1 :])
+        block = () if comes_again else sbatch_lines(advice.request)
+        yield Advice(advice.reason, advice.diff, _introduction(report, advice) if block else "", block)
+
+
+def _introduction(report: JobReport, advice: RecommendationView) -> str:
+    if not report.job.request:
+        return OPTIONS_NOT_KNOWN
+    return OTHER_REQUEST if advice.basis in OTHER_HARDWARE else OPTIONS_NOT_ENOUGH
 
 
 def _causes(report: JobReport) -> Iterator[Cause]:
-    told: set[str] = set()
+    shown: set[str] = set()
     for finding in report.findings:
         lesson = finding.lesson
         yield Cause(
             title=finding.title,
-            sure=f"{_likelihood(finding.confidence)}, {finding.confidence * 100:.0f} % sure",
+            sure=_sure(finding),
             text=finding.text,
             lesson_title=lesson.title,
             lesson_url=lesson.url,
-            lesson_text="" if lesson.text in told else lesson.text,
+            lesson_text="" if lesson.text in shown else lesson.text,
             lesson_links=lesson.links,
             code=finding.code,
         )
-        told.add(lesson.text)
+        shown.add(lesson.text)
 
 
 def _links(lesson: LessonView) -> Iterator[LinkView]:
@@ -126,6 +171,14 @@ def _links(lesson: LessonView) -> Iterator[LinkView]:
     if lesson.url:
         yield LinkView(lesson.title, lesson.url)
     yield from lesson.links
+
+
+def _sure(finding: FindingView) -> str:
+    """How sure an inference is, in words and, where that says more, as a number."""
+    if finding.code in COUNTED or finding.code == FindingCode.LOW_USE_UNEXPLAINED:
+        return ""
+    word = _likelihood(finding.confidence)
+    return word if finding.confidence < SHOWN_CONFIDENCE_MIN else f"{word}, {finding.confidence * 100:.0f} % sure"
 
 
 def _likelihood(confidence: float) -> str:
@@ -144,16 +197,24 @@ def _brief(name: str) -> str:
 
 def _savings(report: JobReport) -> str:
     if report.savings is None or report.savings.gpu_hours <= 0:
-        return ""
-    said = f"{ESTIMATE} {hours(report.savings.gpu_hours)} GPU-hours, assuming {report.savings.assumption}."
+        return SAME_BILL if _is_smaller_for_the_same(report) else ""
+    sentence = f"{ESTIMATE} {hours(report.savings.gpu_hours)} GPU-hours, assuming {report.savings.assumption}."
     if report.savings.energy_j is None:
-        return said
-    return f"{said} The modules that stood idle drew {energy(report.savings.energy_j)}."
+        return sentence
+    return f"{sentence} Idle modules used {energy(report.savings.energy_j)}."
+
+
+def _is_smaller_for_the_same(report: JobReport) -> bool:
+    """Whether fewer GPUs are advised in a run whose bill is known and would not fall."""
+    return report.efficiency.gpu_hours is not None and any(
+        advice.recommended_gpus and advice.recommended_gpus < report.efficiency.allocated_gpus
+        for advice in report.recommendations
+    )
 
 
 def _facts(report: JobReport, zone: tzinfo) -> tuple[Observation, ...]:
-    """What Slurm says of the job."""
-    job = report.job
+    """What Slurm recorded of the job."""
+    job, words = report.job, exit_words(report.job.exit_code)
     number = f"{job.array_job_id}_{job.array_task_id}" if job.array_job_id is not None else ""
     pairs = [
         ("Cluster", job.cluster),
@@ -162,7 +223,7 @@ def _facts(report: JobReport, zone: tzinfo) -> tuple[Observation, ...]:
         ("Owner", job.user_id),
         ("Project", job.project_id),
         ("Partition", job.partition),
-        ("State", job.state),
+        ("State", f"{job.state} ({words})" if words else job.state),
         ("Nodes", _nodes(report)),
         ("GPUs", f"{report.efficiency.allocated_gpus:,}"),
         ("Ended", instant(job.ended_at, zone)),

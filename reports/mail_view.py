@@ -6,12 +6,14 @@ import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from analysis.efficiency import EfficiencyClass
-from reports.digest import is_better
+from reports.digest import SERIES_GAP, is_better
+from reports.ending import COMPLETED, SHORT_JOB, is_crash, label
 from reports.job_report import JobReport
-from reports.layout import CLASS_NAMES, NO_CAUSES
-from reports.numbers import counted, hours, percent
+from reports.layout import CLASS_NAMES, NO_CAUSES, class_name, css_class, written
+from reports.numbers import counted, duration, hours, percent
 
 NAME_LENGTH_MAX = 60
 ENTRIES_MAX = 20
@@ -29,12 +31,25 @@ class Told:
     url: str
     earlier_class: EfficiencyClass | None = None
     earlier_util: float | None = None
+    work_key: str = ""
 
     @property
     def array(self) -> tuple[str, int] | None:
         """What the tasks of one array share."""
         job = self.report.job
         return None if job.array_job_id is None else (job.cluster, job.array_job_id)
+
+    @property
+    def series(self) -> tuple[str, str] | None:
+        """What the crashed runs of one work share; None for any other run."""
+        job = self.report.job
+        is_one = (
+            self.array is None
+            and self.work_key
+            and job.ended_at is not None
+            and is_crash(job.state, job.walltime_used_s)
+        )
+        return (job.cluster, self.work_key) if is_one else None
 
     @property
     def is_telling(self) -> bool:
@@ -85,17 +100,37 @@ def _is_unseen(letter: str) -> bool:
 
 
 def groups(told: Sequence[Told]) -> list[list[Told]]:
-    """The reports as jobs and arrays, in their order."""
+    """The reports as jobs, arrays and series of crashes, in their order."""
     found: dict[object, list[Told]] = {}
+    open_series: dict[tuple[str, str], list[Told]] = {}
     for place, item in enumerate(told):
-        found.setdefault(item.array or place, []).append(item)
+        series = item.series
+        before = open_series.get(series) if series else None
+        if before is not None and _ended_at(item) - _ended_at(before[-1]) <= SERIES_GAP:
+            before.append(item)
+            continue
+        group = found.setdefault(item.array or place, [])
+        group.append(item)
+        if series:
+            open_series[series] = group
     return list(found.values())
 
 
+def _ended_at(item: Told) -> datetime:
+    return item.report.job.ended_at or datetime.min.replace(tzinfo=UTC)
+
+
+def is_series(group: Sequence[Told]) -> bool:
+    """Whether these are several crashed runs of one work."""
+    return len(group) > 1 and group[0].series is not None
+
+
 def title(group: Sequence[Told]) -> str:
-    """`job 123456, train`, or `array 4711, train (12 tasks)`."""
+    """`job 123456, train`, `array 4711, train (12 tasks)`, or `6 runs of train`; it judges nothing."""
     job = group[0].report.job
     name = f", {calm(job.job_name)}" if calm(job.job_name) else ""
+    if is_series(group):
+        return f"{counted(len(group), 'run')} of {calm(job.job_name) or 'one work'}"
     if job.array_job_id is None:
         return f"job {job.job_id}{name}"
     return f"array {job.array_job_id}{name} ({counted(len(group), 'task')})"
@@ -106,7 +141,7 @@ def subject(told: Sequence[Told]) -> str:
     named = groups([item for item in told if item.is_telling])
     if len(named) == 1:
         return f"Kaiku: {title(named[0])}"
-    numbers = [str(group[0].report.job.array_job_id or group[0].report.job.job_id) for group in named]
+    numbers = [str(group[-1].report.job.array_job_id or group[-1].report.job.job_id) for group in named]
     shown = numbers if len(numbers) <= JOBS_IN_SUBJECT_MAX else numbers[: JOBS_IN_SUBJECT_MAX - 1]
     more = len(numbers) - len(shown)
     return f"Kaiku: jobs {', '.join(shown)}" + (f" and {more:,} more" if more else "")
@@ -127,19 +162,18 @@ def digest(told: Sequence[Told]) -> Digest:
 
 
 def entry(group: Sequence[Told]) -> Entry:
-    """One job, or one array by its task with the lowest use."""
+    """One job, one array by its task with the lowest use, or a series of crashes by its last."""
     telling = [item for item in group if item.is_telling] or list(group)
-    shown = min(telling, key=_lowest_first)
-    judged = shown.report.efficiency
+    shown = group[-1] if is_series(group) else min(telling, key=_lowest_first)
     first_advice = shown.report.recommendations[:1]
     return Entry(
         title=_capital(title(group)),
-        class_name=CLASS_NAMES[judged.efficiency_class],
-        css_class=judged.efficiency_class.lower(),
+        class_name=class_name(shown.report),
+        css_class=css_class(shown.report),
         use=_uses(telling),
         gpu_hours=_gpu_hours(telling),
-        cause=_cause(shown, len(group)),
-        diff=first_advice[0].diff if first_advice else (),
+        cause=_cause(shown, group),
+        diff=written(first_advice[0]) if first_advice else (),
         improvement=improvement(shown),
         url=shown.url,
         note=_note(group),
@@ -150,7 +184,7 @@ def improvement(told: Told) -> str:
     """The sentence for a run that went better than the last comparable one; empty otherwise."""
     judged = told.report.efficiency
     now, earlier = EfficiencyClass(judged.efficiency_class), told.earlier_class
-    if earlier is None or not told.is_telling or not is_better(now, earlier):
+    if earlier is None or not told.is_telling or not is_better(now, earlier) or told.report.job.state != COMPLETED:
         return ""
     return (
         f"Better than the last comparable run: {CLASS_NAMES[earlier.value]} ({percent(told.earlier_util)}) then,"
@@ -182,22 +216,41 @@ def _gpu_hours(group: Sequence[Told]) -> str:
     return hours(None if None in billed else sum(value for value in billed if value is not None))
 
 
-def _cause(shown: Told, tasks: int) -> str:
-    """The first cause, or the verdict where none is needed; of an array, that of the task with the lowest use."""
+def _cause(shown: Told, group: Sequence[Told]) -> str:
+    """The first cause, or the verdict where there is none; of several runs, that of the one shown."""
     found = shown.report.findings
-    needs_none = shown.report.efficiency.efficiency_class in ("EFFICIENT", "ACCEPTABLE")
-    said = f"{found[0].title}." if found else shown.report.verdict if needs_none else NO_CAUSES
-    return f"The task with the lowest use: {said}" if tasks > 1 else said
+    is_well = shown.report.efficiency.efficiency_class == EfficiencyClass.EFFICIENT.value
+    without = shown.report.verdict if is_well else shown.report.no_causes or NO_CAUSES
+    sentence = f"{found[0].title}." if found else without
+    if len(group) == 1:
+        return sentence
+    return f"The last run: {sentence}" if is_series(group) else f"The task with the lowest use: {sentence}"
+
+
+def _series_note(group: Sequence[Told]) -> str:
+    """`6 runs of this work failed within 2 h 00 min (exit code 1), last: job 123461.`"""
+    words = [label(item.report.job).removeprefix("failed").strip(" ()") or "no exit code" for item in group]
+    ends = Counter(words)
+    how = words[0] if len(ends) == 1 else ", ".join(f"{count} {end}" for end, count in ends.most_common())
+    span_s = (_ended_at(group[-1]) - _ended_at(group[0])).total_seconds()
+    verb = "ended early" if any(item.report.job.state == "CANCELLED" for item in group) else "failed"
+    return (
+        f"{counted(len(group), 'run')} of this work {verb} within {duration(span_s)} ({how}), last: job"
+        f" {group[-1].report.job.job_id}."
+    )
 
 
 def _note(group: Sequence[Told]) -> str:
-    """Why a run does not count, or how the tasks of an array spread over the classes."""
+    """Why a run does not count, how the tasks of an array spread over the classes, or what happened in a series."""
+    if is_series(group):
+        return _series_note(group)
     if len(group) > 1:
         spread = Counter(CLASS_NAMES[item.report.efficiency.efficiency_class] for item in group)
         return "Tasks by class: " + ", ".join(f"{count:,} {name}" for name, count in spread.most_common())
     judged = group[0].report.efficiency
     if judged.uncounted_reason == "short":
-        return "Ran for less than five minutes: not counted."
+        end = label(group[0].report.job)
+        return f"Ran for less than {SHORT_JOB}: not counted." + (f" {_capital(end)}." if end else "")
     return "Ended by the system: not counted." if judged.uncounted_reason else ""
 
 

@@ -38,17 +38,17 @@ def _lines(page: Layout) -> Iterator[str]:
     yield f"\n**{escaped(page.headline)}: {escaped(page.class_name)}.** {escaped(page.verdict)}"
     yield "\n## The job\n"
     yield from _table(page.facts)
-    yield "\n## What was observed\n"
+    yield "\n## Measurements\n"
     yield from _table(page.observed)
-    yield "\n## Why\n"
+    yield "\n## Findings\n"
     yield from _findings(page)
-    yield "\n## What to ask for next time\n"
+    yield "\n## Suggested request\n"
     yield from _advice(page)
     if page.lessons:
-        yield "\n## What to read\n"
+        yield "\n## Further reading\n"
         yield from (f"- [{escaped(title)}]({_address(url)})" for title, url in page.lessons)
     if page.not_measured:
-        yield "\n## What was not measured\n"
+        yield "\n## Not measured\n"
         yield from (f"- {escaped(text)}" for text in page.not_measured)
     yield f"\n*{escaped(ADVISORY)}*"
 
@@ -60,17 +60,27 @@ def _table(rows: Iterable[Observation]) -> Iterator[str]:
 
 def _findings(page: Layout) -> Iterator[str]:
     if not page.findings:
-        yield page.no_causes
+        yield escaped(page.no_causes)
     for number, finding in enumerate(page.findings, 1):
-        yield f"{number}. **{escaped(finding.title)}** ({finding.sure}). {escaped(finding.text)}"
+        sure = f" ({finding.sure})" if finding.sure else ""
+        yield f"{number}. **{escaped(finding.title)}**{sure}. {escaped(finding.text)}"
 
 
 def _advice(page: Layout) -> Iterator[str]:
     if not page.recommendations:
-        yield page.no_advice
+        yield escaped(page.no_advice)
     for advice in page.recommendations:
-        yield f"{escaped(advice.reason)}\n\n{FENCE}"
-        yield from (change.replace("`", "'") for change in advice.diff)
-        yield f"{FENCE}\n"
+        yield f"{escaped(advice.reason)}\n"
+        yield from _fenced(advice.diff)
+        if advice.block:
+            yield f"{escaped(advice.introduction)}\n"
+            yield from _fenced(advice.block)
     if page.savings:
         yield escaped(page.savings)
+
+
+def _fenced(lines: Iterable[str]) -> Iterator[str]:
+    """Lines that nothing in them can end; nothing where there is none."""
+    kept = [line.replace("`", "'") for line in lines]
+    if kept:
+        yield "\n".join([FENCE, *kept, f"{FENCE}\n"])

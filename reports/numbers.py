@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, tzinfo
 
+from analysis.thresholds import LIMITS
+
 NOT_MEASURED = "not measured"
-CLASS_BOUNDARIES_PERCENT = (15.0, 40.0, 70.0)
+CLASS_BOUNDARIES_PERCENT = (LIMITS.inefficient_percent, LIMITS.acceptable_percent, LIMITS.efficient_percent)
 DIGITS_MAX = 12
 JOULES_PER_KWH = 3_600_000
 
@@ -85,17 +87,18 @@ def energy(joules: float | None) -> str:
     return NOT_MEASURED if joules is None else f"{joules / JOULES_PER_KWH:.2f} kWh"
 
 
-def counted(count: int, noun: str) -> str:
-    """A count with its noun.
+def counted(count: float, noun: str) -> str:
+    """A count with its noun; a part of one keeps its decimals.
 
-    >>> counted(1, "GPU"), counted(2, "GPU")
-    ('1 GPU', '2 GPUs')
+    >>> counted(1, "GPU"), counted(2, "GPU"), counted(1.5, "GPU")
+    ('1 GPU', '2 GPUs', '1.5 GPUs')
     """
-    return f"{count} {noun}" if count == 1 else f"{count:,} {noun}s"
+    number = f"{count:,.0f}" if count == round(count) else f"{count:,.4g}"
+    return f"{number} {noun}" if count == 1 else f"{number} {noun}s"
 
 
 def instant(at: datetime | None, zone: tzinfo = UTC) -> str:
-    """An instant to the minute, and the zone it is told in.
+    """An instant to the minute, and its zone.
 
     >>> instant(datetime(2026, 11, 20, 12, 0, tzinfo=UTC))
     '2026-11-20 12:00 UTC'

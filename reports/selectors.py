@@ -14,6 +14,7 @@ from analysis.efficiency import EfficiencyClass
 from analysis.models import JobEfficiency
 from jobs.models import Job
 from reports.digest import Choices, Frequency, Past, Waiting
+from reports.ending import is_crash
 from reports.job_report import JobReport
 from reports.models import Delivery, DeliveryPreference, ProjectPreference, Report
 from reports.retries import LEASE
@@ -61,8 +62,13 @@ def waiting_reports(user_pk: int | None = None) -> dict[int, list[Waiting]]:
         Coalesce("job__ended_at", "published_at"),
         "published_at",
         "earlier",
+        "job__work_key",
+        "job__state",
+        "job__walltime_used_s",
     )
-    for owner, pk, project, name, uncounted, gpus, cluster, array, ended_at, reported_at, earlier in columns:
+    for owner, *row, work_key, state, run_s in columns:
+        pk, project, name, uncounted, gpus, cluster, array, ended_at, reported_at, earlier = row
+        is_one_of_series = bool(work_key) and array is None and is_crash(state, run_s)
         found[owner].append(
             Waiting(
                 report_pk=pk,
@@ -74,6 +80,7 @@ def waiting_reports(user_pk: int | None = None) -> dict[int, list[Waiting]]:
                 ended_at=ended_at,
                 reported_at=reported_at,
                 earlier_class=EfficiencyClass(earlier) if earlier else None,
+                series=(cluster, work_key) if is_one_of_series else None,
             )
         )
     return found

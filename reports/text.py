@@ -24,31 +24,34 @@ def _lines(page: Layout) -> Iterator[str]:
     yield from _wrapped(f"{page.headline}: {page.class_name.upper()}.")
     yield from _wrapped(page.verdict)
     yield from _section("The job", _table(page.facts))
-    yield from _section("What was observed", _table(page.observed))
-    yield from _section("Why", _findings(page))
-    yield from _section("What to ask for next time", _advice(page))
+    yield from _section("Measurements", _table(page.observed))
+    yield from _section("Findings", _findings(page))
+    yield from _section("Suggested request", _advice(page))
     if page.lessons:
-        yield from _section("What to read", (line for title, url in page.lessons for line in (title, f"  {url}")))
+        yield from _section("Further reading", (line for title, url in page.lessons for line in (title, f"  {url}")))
     if page.not_measured:
-        yield from _section("What was not measured", (line for text in page.not_measured for line in _item(text)))
+        yield from _section("Not measured", (line for text in page.not_measured for line in _item(text)))
     yield ""
     yield from _wrapped(ADVISORY)
 
 
 def _findings(page: Layout) -> Iterator[str]:
     if not page.findings:
-        yield page.no_causes
+        yield from _wrapped(page.no_causes)
     for number, finding in enumerate(page.findings, 1):
-        yield from _wrapped(f"{number}. {finding.title} ({finding.sure})")
+        sure = f" ({finding.sure})" if finding.sure else ""
+        yield from _wrapped(f"{number}. {finding.title}{sure}")
         yield from _wrapped(finding.text, "   ")
 
 
 def _advice(page: Layout) -> Iterator[str]:
     if not page.recommendations:
-        yield page.no_advice
+        yield from _wrapped(page.no_advice)
     for advice in page.recommendations:
         yield from _wrapped(advice.reason)
         yield from (f"    {change}" for change in advice.diff)
+        yield from _wrapped(advice.introduction)
+        yield from (f"    {line}" for line in advice.block)
     if page.savings:
         yield from _wrapped(page.savings)
 

@@ -1,31 +1,30 @@
-"""What each finding says to people: a title and a few sentences made from its evidence. Kind, concrete, no blame."""
+"""The headline, the verdict and the titles of a report: what someone reads who reads three lines."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Iterator
 
-from analysis.efficiency import Efficiency, EfficiencyClass
+from analysis.assess import Assessment
+from analysis.efficiency import EfficiencyClass
 from analysis.findings import Finding, FindingCode
 from analysis.phases import Course
-from reports.numbers import counted, duration, gigabytes, percent, share
-
-Evidence = Mapping[str, Any]
+from reports.ending import COMPLETED, SHORT_JOB, predicate
+from reports.numbers import counted, percent, share
 
 TITLES = {
     FindingCode.NO_GPU_USE: "The GPUs were not used",
     FindingCode.PARALLELISM_MISMATCH: "Only part of the GPUs did the work",
     FindingCode.IDLE_GPUS: "Some GPUs stayed idle",
-    FindingCode.EXCLUSIVE_NODE_UNDERUSED: "Whole nodes for part of their GPUs",
+    FindingCode.EXCLUSIVE_NODE_UNDERUSED: "Whole node billed, few GPUs used",
     FindingCode.LOAD_IMBALANCE: "The GPUs shared the work unevenly",
-    FindingCode.OVERSCALING: "More GPUs than the work filled",
+    FindingCode.OVERSCALING: "More GPUs than needed",
     FindingCode.CPU_BOTTLENECK: "The GPUs waited for the CPU",
     FindingCode.HOST_OVERSUBSCRIPTION: "More threads than CPU cores",
-    FindingCode.IO_OR_SYNC_STALL: "GPU use fell after the start",
+    FindingCode.IO_OR_SYNC_STALL: "The GPUs waited for files or for each other",
     FindingCode.LATE_START: "The GPUs began late",
     FindingCode.IDLE_TAIL: "The GPUs were done before the job ended",
     FindingCode.BUSY_BUT_WAITING: "Busy GPUs that drew little power",
-    FindingCode.KERNEL_TUNING: "Room in the GPU kernels",
+    FindingCode.KERNEL_TUNING: "GPU kernels could run faster",
     FindingCode.THROTTLED: "The hardware slowed the GPUs down",
     FindingCode.GPU_MEMORY_PRESSURE: "GPU memory was nearly full",
     FindingCode.GPU_OUT_OF_MEMORY: "GPU memory probably ran out",
@@ -35,279 +34,171 @@ TITLES = {
     FindingCode.WALLTIME_OVERREQUEST: "Much more time was requested than used",
     FindingCode.LOW_USE_UNEXPLAINED: "We found no clear cause",
 }
+TITLES_OF_PATTERNS = {
+    (FindingCode.PARALLELISM_MISMATCH, "in_turns"): "The GPUs took turns",
+    (FindingCode.LOAD_IMBALANCE, "stopped_early"): "Some GPUs stopped early",
+    (FindingCode.IO_OR_SYNC_STALL, "fallen"): "GPU use fell after the start",
+    (FindingCode.IO_OR_SYNC_STALL, "again_and_again"): "The GPUs stopped again and again",
+    (FindingCode.IO_OR_SYNC_STALL, "steady"): "The GPUs waited for files",
+    (FindingCode.LOW_USE_UNEXPLAINED, "low_use"): "We found no clear cause of the low GPU use",
+    (FindingCode.LOW_USE_UNEXPLAINED, "failed"): "The program failed, and we found no clear cause",
+}
 
 VERDICTS = {
     EfficiencyClass.EFFICIENT: "The GPUs were kept busy.",
     EfficiencyClass.ACCEPTABLE: "The GPUs were busy for a fair part of the time; there is room for more.",
-    EfficiencyClass.INEFFICIENT: "The GPUs waited most of the time. The causes below are where to start.",
-    EfficiencyClass.WASTED: "The GPUs had very little to do. A small change may free most of them.",
+    EfficiencyClass.INEFFICIENT: "The GPUs waited most of the time.",
+    EfficiencyClass.WASTED: "The GPUs had very little to do.",
     EfficiencyClass.UNKNOWN: "No GPU measurement of this job arrived, so its GPU use cannot be judged.",
 }
+SPUN = "The GPUs showed as busy, but probably waited for much of the time."
 
 COURSES = {
     Course.STEADY: "steady",
     Course.BURSTS: "in bursts",
     Course.FALLING: "falling after the start",
     Course.UNEVEN: "uneven",
-    Course.UNKNOWN: "too few points to tell its course",
+    Course.UNKNOWN: "too few points to show its course",
 }
 
-ALL_WELL = "Nothing needs to change for their sake."
+ALL_WELL = "No change needed."
 BUT = "Even so, there is something to look at below."
+NEXT = "Start with the causes below."
+STEPS = "We found no clear cause; steps to try are below."
+RELEASE = "Most of them could be released."
+TOO_EARLY = "It ended too early for a judgement of its GPU use."
 
 UNCOUNTED = {
-    "short": "The job ran for less than five minutes: it is summarised here and not counted in any statistic.",
+    "short": (f"The job ran for less than {SHORT_JOB}: it is summarised here and not counted in any statistic."),
     "system_failure": "The system ended this job, not you: it is summarised here and not counted in any statistic.",
 }
 
-
-def headline(judged: Efficiency) -> str:
-    """The one sentence that someone reads who reads one sentence."""
-    if judged.avg_gpu_util is None:
-        return "The GPU use of your job was not measured"
-    gpus = "its GPU" if judged.allocated_gpus == 1 else f"its {judged.allocated_gpus:,} GPUs"
-    return f"Your job kept {gpus} busy {percent(judged.avg_gpu_util)} of the time"
-
-
-def verdict(judged: Efficiency, *, has_causes: bool = False) -> str:
-    """The class in words, what was missing first, and why a run does not count where it does not."""
-    sentences = [VERDICTS[judged.efficiency_class]]
-    if judged.efficiency_class is EfficiencyClass.EFFICIENT:
-        sentences.append(BUT if has_causes else ALL_WELL)
-    if judged.is_partial:
-        sentences.insert(
-            0,
-            f"Partial: only {share(judged.coverage_fraction)} of the GPU time was measured, so everything below is"
-            " less certain.",
-        )
-    if judged.uncounted_reason:
-        sentences.append(UNCOUNTED[judged.uncounted_reason])
-    return " ".join(sentences)
-
-
-def finding_text(finding: Finding) -> str:
-    """The sentences of one finding."""
-    return TEXTS[finding.code](finding.evidence)
-
-
-def _no_gpu_use(seen: Evidence) -> str:
-    subject = "The GPU was" if seen["gpus"] == 1 else f"All {seen['gpus']:,} GPUs were"
-    return (
-        f"{subject} idle for {share(seen['idle_fraction'])} of {duration(seen['elapsed_s'])}. The program probably"
-        " ran on the CPU cores alone, or ended before it reached the GPUs."
-    )
-
-
-def _parallelism_mismatch(seen: Evidence) -> str:
-    return (
-        f"{seen['active_gpus']:,} of {counted(seen['gpus'], 'GPU')} worked, at {percent(seen['active_util_percent'])}"
-        f" on average; the others stood at {percent(seen['inactive_util_percent'])}. The job probably started fewer"
-        " processes that use a GPU than it had GPUs, or several on the same one."
-    )
-
-
-def _idle_gpus(seen: Evidence) -> str:
-    verb = "was" if seen["idle_gpus"] == 1 else "were"
-    return (
-        f"{seen['idle_gpus']:,} of {counted(seen['gpus'], 'GPU')} {verb} idle for {share(seen['idle_fraction'])} of"
-        f" {duration(seen['elapsed_s'])} ({seen['gpu_list']})."
-    )
-
-
-def _cpu_bottleneck(seen: Evidence) -> str:
-    working = f"The working GPUs were busy {percent(seen['gpu_util_percent'])} of the time while "
-    if seen["pattern"] == "one_core_per_rank":
-        return (
-            f"{working}each of the {seen['ranks']:,} ranks kept about one CPU core busy"
-            f" ({seen['busy_cores_per_rank']:.2f} cores a rank): the part of the program that runs on one core is"
-            " likely to set the pace."
-        )
-    return (
-        f"{working}{seen['busy_cores']:.1f} of {counted(seen['cores_allocated'], 'CPU core')} were busy"
-        f" ({share(seen['busy_fraction'])}): the host is likely to set the pace."
-    )
-
-
-def _overscaling(seen: Evidence) -> str:
-    return (
-        f"All {seen['gpus']:,} GPUs were evenly used, but only {percent(seen['avg_util_percent'])} on average, and none"
-        f" needed more than {gigabytes(seen['peak_memory_gb'])} ({share(seen['peak_memory_fraction'])}) of its memory."
-        " The work would fit on fewer GPUs, or each GPU could take more of it."
-    )
-
-
-def _io_or_sync_stall(seen: Evidence) -> str:
-    fall = (
-        f"GPU use fell from {percent(seen['first_third_percent'])} in the first third to"
-        f" {percent(seen['later_percent'])} afterwards. "
-    )
-    if seen["points_to"] == "io":
-        return f"{fall}The host waited for files in that time ({_waits(seen)}), so input or output is the likely cause."
-    if seen["points_to"] == "synchronisation":
-        return f"{fall}The host was quiet and did not wait for files, which points to ranks waiting for each other."
-    return f"{fall}What the host did in that time was not measured; waiting for files or for other ranks is likely."
-
-
-def _waits(seen: Evidence) -> str:
-    parts = []
-    if "io_pressure_fraction" in seen:
-        parts.append(f"I/O pressure {share(seen['io_pressure_fraction'])} of the time")
-    if "iowait_fraction" in seen:
-        parts.append(f"I/O wait {share(seen['iowait_fraction'])} of the cores")
-    return ", ".join(parts)
-
-
-def _host_out_of_memory(seen: Evidence) -> str:
-    ended = "Slurm ended the job because it passed its host memory."
-    if seen.get("oom_kills"):
-        ended = f"The kernel ended {seen['oom_kills']:,} of the job's processes for lack of memory."
-    if "peak_memory_gb" not in seen:
-        return ended
-    limit = f" of a limit of {gigabytes(seen['memory_limit_gb'])}" if "memory_limit_gb" in seen else ""
-    return f"{ended} The fullest node reached {gigabytes(seen['peak_memory_gb'])}{limit}."
-
-
-def _timeout(seen: Evidence) -> str:
-    ended = f"The job reached its time limit of {duration(seen['walltime_requested_s'])}. "
-    if "final_util_percent" not in seen:
-        return f"{ended}Whether it was still working is not known; checkpoints keep what was done."
-    if seen["final_util_percent"] >= 30:
-        return (
-            f"{ended}The GPUs were still busy ({percent(seen['final_util_percent'])} at the end): work may have been"
-            " lost. A longer limit, or checkpoints and a follow-up job, keeps it."
-        )
-    return (
-        f"{ended}The GPUs had little to do by then ({percent(seen['final_util_percent'])} at the end): look for a hang"
-        " or a step that never ends before asking for more time."
-    )
-
-
-def _walltime_overrequest(seen: Evidence) -> str:
-    return (
-        f"The job used {duration(seen['walltime_used_s'])} of {duration(seen['walltime_requested_s'])}"
-        f" ({share(seen['used_fraction'])}). This costs nothing, but a shorter limit often starts sooner."
-    )
-
-
-def _exclusive_node_underused(seen: Evidence) -> str:
-    return (
-        f"{seen['partition']} gives and bills whole nodes: {counted(seen['nodes'], 'node')} with"
-        f" {counted(seen['gpus'], 'GPU')}, of which {seen['active_gpus']:,} worked. A partition that bills by GPU, or"
-        " fewer nodes, costs less for the same work."
-    )
-
-
-def _load_imbalance(seen: Evidence) -> str:
-    return (
-        f"Of {seen['active_gpus']:,} working GPUs the least busy stood at {percent(seen['lowest_util_percent'])}, the"
-        f" busiest at {percent(seen['highest_util_percent'])}. The ones that did less probably waited for the others"
-        f" (below the mean: {seen['gpu_list']})."
-    )
-
-
-def _host_oversubscription(seen: Evidence) -> str:
-    return (
-        f"On {seen['node']}, {counted(seen['ranks'], 'rank')} ran {seen['threads']:,} threads on"
-        f" {counted(seen['cores_allocated'], 'core')}, and some of them waited for a core"
-        f" {share(seen['cpu_pressure_fraction'])} of the time. As many threads as cores are faster."
-    )
-
-
-def _late_start(seen: Evidence) -> str:
-    return (
-        f"For the first {duration(seen['idle_s'])} of {duration(seen['elapsed_s'])} ({share(seen['idle_fraction'])}) no"
-        " GPU had work: installing, unpacking, reading or preparing data can be done before the GPUs are held."
-    )
-
-
-def _idle_tail(seen: Evidence) -> str:
-    return (
-        f"For the last {duration(seen['idle_s'])} of {duration(seen['elapsed_s'])} ({share(seen['idle_fraction'])}) no"
-        " GPU had work: look for a process that does not end, or move the steps after the GPU work into a job of"
-        " their own."
-    )
-
-
-def _busy_but_waiting(seen: Evidence) -> str:
-    return (
-        f"The GPUs showed {percent(seen['busy_percent'])} busy, but {_modules(seen)} drew {seen['power_w']:.0f} W on"
-        f" average ({share(seen['power_fraction'])} of the cap). Kernels that only wait look like this: for a"
-        " collective across nodes, or in a deadlock."
-    )
-
-
-def _kernel_tuning(seen: Evidence) -> str:
-    return (
-        f"The GPUs were steadily busy at {percent(seen['busy_percent'])} while {_modules(seen)} drew"
-        f" {share(seen['power_fraction'])} of the power cap, with cores and GPU memory to spare. Larger batches, fewer"
-        " small kernels or a profile of them are where the room is."
-    )
-
-
-def _modules(seen: Evidence) -> str:
-    return "the one module measured" if seen["modules"] == 1 else f"the {seen['modules']:,} modules"
-
-
-def _throttled(seen: Evidence) -> str:
-    return (
-        f"{seen['throttled_gpus']:,} of {counted(seen['gpus'], 'GPU')} were slowed for heat or power, together"
-        f" {share(seen['throttled_fraction'])} of the time. That is the machine's doing, not yours; the support team"
-        " can look at the node if it comes again."
-    )
-
-
-def _gpu_memory_pressure(seen: Evidence) -> str:
-    return (
-        f"{_full_gpus(seen)}. The job went well; a slightly larger input may not fit."
-        " Frameworks that reserve memory ahead look the same."
-    )
-
-
-def _gpu_out_of_memory(seen: Evidence) -> str:
-    return (
-        f"The program failed, and {_full_gpus(seen)}: its output probably names an allocation that did not fit. A"
-        " smaller batch, or more GPUs to share the memory, avoids it."
-    )
-
-
-def _full_gpus(seen: Evidence) -> str:
-    return (
-        f"{seen['full_gpus']:,} of {counted(seen['gpus'], 'GPU')} came close to the end of their memory"
-        f" ({gigabytes(seen['peak_memory_gb'])} of {gigabytes(seen['capacity_gb'])}; {seen['gpu_list']})"
-    )
-
-
-def _cores_or_memory_beyond_share(seen: Evidence) -> str:
-    used = []
-    if "peak_memory_gb" in seen:
-        used.append(f"{gigabytes(seen['peak_memory_gb'])} of {gigabytes(seen['memory_gb'])} of host memory")
-    if "busy_cores" in seen:
-        used.append(f"{seen['busy_cores']:.1f} of {counted(seen['cores'], 'core')}")
-    return (
-        f"The job used {' and '.join(used)}. What it asked for is billed like {counted(seen['billed_slices'], 'GPU')};"
-        f" {seen['needed_slices']:,} would have been enough."
-    )
-
-
-TEXTS: Mapping[FindingCode, Callable[[Evidence], str]] = {
-    FindingCode.NO_GPU_USE: _no_gpu_use,
-    FindingCode.PARALLELISM_MISMATCH: _parallelism_mismatch,
-    FindingCode.IDLE_GPUS: _idle_gpus,
-    FindingCode.EXCLUSIVE_NODE_UNDERUSED: _exclusive_node_underused,
-    FindingCode.LOAD_IMBALANCE: _load_imbalance,
-    FindingCode.OVERSCALING: _overscaling,
-    FindingCode.CPU_BOTTLENECK: _cpu_bottleneck,
-    FindingCode.HOST_OVERSUBSCRIPTION: _host_oversubscription,
-    FindingCode.IO_OR_SYNC_STALL: _io_or_sync_stall,
-    FindingCode.LATE_START: _late_start,
-    FindingCode.IDLE_TAIL: _idle_tail,
-    FindingCode.BUSY_BUT_WAITING: _busy_but_waiting,
-    FindingCode.KERNEL_TUNING: _kernel_tuning,
-    FindingCode.THROTTLED: _throttled,
-    FindingCode.GPU_MEMORY_PRESSURE: _gpu_memory_pressure,
-    FindingCode.GPU_OUT_OF_MEMORY: _gpu_out_of_memory,
-    FindingCode.HOST_OUT_OF_MEMORY: _host_out_of_memory,
-    FindingCode.CORES_OR_MEMORY_BEYOND_SHARE: _cores_or_memory_beyond_share,
-    FindingCode.TIMEOUT: _timeout,
-    FindingCode.WALLTIME_OVERREQUEST: _walltime_overrequest,
+NO_CAUSES = {
+    "unmeasured": "Without a measurement of the GPUs no cause can be named.",
+    "system": "The system ended this job; how it used its GPUs says nothing about your program.",
+    "early": "The job was too short, or ended too early, to look for causes.",
+    "well": "No problem was found.",
+    "partial": "No problem was found in the part that was measured.",
+    "ended": "No problem was found in what ran until then.",
+    "below": "We found no clear cause.",
 }
+FITS = "The request fits what the job did; no change needed."
+NO_ADVICE = {
+    "unmeasured": "Without a measurement of the GPUs there is nothing to advise.",
+    "system": "There is nothing to change: the system ended this job.",
+    "early": "The job was too short, or ended too early, to derive another request.",
+    "well": FITS,
+    "causes": "No better request can be derived; start with the causes above.",
+    "steps": "No better request can be derived; steps to try are above.",
+    "": "No better request can be derived.",
+}
+
+
+def title(finding: Finding) -> str:
+    """The title of one finding, closer to its pattern than that of its code where there is one."""
+    return TITLES_OF_PATTERNS.get((finding.code, str(finding.evidence.get("pattern", ""))), TITLES[finding.code])
+
+
+def headline(judged: Assessment) -> str:
+    """The one sentence that someone reads who reads one sentence: how it ended first, then what it used."""
+    seen, end = judged.efficiency, predicate(judged.facts.record)
+    gpus = "its GPU" if seen.allocated_gpus == 1 else f"its {counted(seen.allocated_gpus, 'GPU')}"
+    use = percent(seen.avg_gpu_util)
+    kept = f"Your job kept {gpus} busy {use} of the time"
+    if seen.avg_gpu_util is None:
+        return f"Your job {end}; its GPU use was not measured" if end else "The GPU use of your job was not measured"
+    if end and not judged.facts.is_use_judged:
+        return f"Your job {end}"
+    if not end and any(finding.code is FindingCode.NO_GPU_USE for finding in judged.findings):
+        return f"Your job did not use {gpus}"
+    was = "was" if seen.allocated_gpus == 1 else "were"
+    verb = "showed as" if _spun(judged) else was
+    if end:
+        return f"Your job {end}; {gpus} {verb} busy {use} of the time"
+    return f"Your job completed; {gpus} {verb} busy {use} of the time" if verb != was else kept
+
+
+def verdict(judged: Assessment) -> str:
+    """The class in words, what was missing first, and why a run does not count where it does not."""
+    return " ".join(_verdict(judged))
+
+
+def _verdict(judged: Assessment) -> Iterator[str]:
+    seen = judged.efficiency
+    if seen.is_partial:
+        yield (
+            f"Partial: only {share(seen.coverage_fraction)} of the GPU time was measured, so everything below is less"
+            " certain."
+        )
+    if seen.avg_gpu_util is None:
+        yield VERDICTS[EfficiencyClass.UNKNOWN]
+    elif judged.facts.is_use_judged:
+        yield from _of_use(judged)
+    elif not seen.uncounted_reason:
+        yield TOO_EARLY
+    if seen.uncounted_reason:
+        yield UNCOUNTED[seen.uncounted_reason]
+
+
+def _of_use(judged: Assessment) -> Iterator[str]:
+    """The class of a run whose use is judged, and where to go on from there."""
+    name, codes = judged.efficiency.efficiency_class, {finding.code for finding in judged.findings}
+    yield SPUN if _spun(judged) else VERDICTS[name]
+    if name is EfficiencyClass.WASTED and _frees_most(judged):
+        yield RELEASE
+    if name is EfficiencyClass.EFFICIENT and judged.facts.record.state == COMPLETED:
+        if codes or judged.recommendations:
+            yield BUT
+        elif not judged.efficiency.is_partial:
+            yield ALL_WELL
+    elif FindingCode.LOW_USE_UNEXPLAINED in codes:
+        yield STEPS
+    elif codes:
+        yield NEXT
+
+
+def no_causes(judged: Assessment) -> str:
+    """What stands where there is no finding."""
+    situation = _situation(judged)
+    if situation:
+        return NO_CAUSES[situation]
+    if judged.efficiency.efficiency_class is not EfficiencyClass.EFFICIENT:
+        return NO_CAUSES["below"]
+    if judged.facts.record.state != COMPLETED:
+        return NO_CAUSES["ended"]
+    return NO_CAUSES["partial" if judged.efficiency.is_partial else "well"]
+
+
+def no_advice(judged: Assessment) -> str:
+    """What stands where there is no recommendation; only a completed, Efficient run without findings fits."""
+    codes = {finding.code for finding in judged.findings}
+    situation = _situation(judged)
+    if FindingCode.LOW_USE_UNEXPLAINED in codes:
+        return NO_ADVICE["steps"]
+    if codes:
+        return NO_ADVICE["causes"]
+    if situation:
+        return NO_ADVICE[situation]
+    is_well = judged.efficiency.efficiency_class is EfficiencyClass.EFFICIENT and not judged.efficiency.is_partial
+    return NO_ADVICE["well" if is_well and judged.facts.record.state == COMPLETED else ""]
+
+
+def _situation(judged: Assessment) -> str:
+    """Why nothing can be said of the use of a run: "system", "unmeasured", "early", or "" where it can."""
+    if judged.facts.record.is_system_failure:
+        return "system"
+    if judged.efficiency.avg_gpu_util is None:
+        return "unmeasured"
+    return "" if judged.facts.is_use_judged else "early"
+
+
+def _spun(judged: Assessment) -> bool:
+    return any(finding.code is FindingCode.BUSY_BUT_WAITING for finding in judged.findings)
+
+
+def _frees_most(judged: Assessment) -> bool:
+    """Whether the advice gives back more than half of the GPUs."""
+    return any(
+        advice.recommended_gpus is not None and advice.recommended_gpus * 2 < judged.facts.allocated_gpus
+        for advice in judged.recommendations
+    )

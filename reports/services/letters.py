@@ -13,7 +13,7 @@ from django.template.loader import render_to_string
 from analysis.efficiency import EfficiencyClass
 from jobs.models import User
 from reports.emails import Letter, headers
-from reports.layout import layout
+from reports.layout import ADVISORY, layout
 from reports.mail_view import Told, calm, digest, improvement, subject, title
 from reports.models import Report
 from reports.selectors import report_value
@@ -66,6 +66,7 @@ def _written(user: User, rows: Sequence[Report], told: Sequence[Told]) -> Writte
     alone = [place for place, item in enumerate(told) if item.is_telling]
     context: dict[str, Any] = {
         "subject": subject(told),
+        "advisory": ADVISORY,
         "digest": digest(told),
         "user": user,
         "jobs_url": address("my-jobs"),
@@ -104,6 +105,7 @@ def _told(row: Report) -> Told:
         url=job_address(row.job),
         earlier_class=EfficiencyClass(row.earlier_class) if row.earlier_class else None,
         earlier_util=row.earlier_util,
+        work_key=row.job.work_key,
     )
 
 

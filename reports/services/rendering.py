@@ -11,7 +11,7 @@ from django.template.loader import render_to_string
 from django.utils.safestring import mark_safe
 
 from reports.job_report import JobReport
-from reports.layout import layout
+from reports.layout import ADVISORY, layout
 
 STYLE_FILES = ("tokens.css", "report.css")
 
@@ -30,6 +30,7 @@ def context(report: JobReport) -> dict[str, object]:
     """What both files are made from, the HTML and the one that becomes a PDF; every string is escaped there."""
     return {
         "page": layout(report),
+        "advisory": ADVISORY,
         # Our own files, not a user's text: the only markup that is not escaped.
         "style": mark_safe("\n".join(_style(name) for name in STYLE_FILES)),  # noqa: S308 (see the line above)
     }

@@ -12,13 +12,25 @@ from reports.job_report import JobReport
 from tests.analysis.runs import metrics_of
 from tests.payloads import gpu, job_record, node_payload
 
+WHOLE_REQUEST = {
+    "--gpus-per-node": "8",
+    "--ntasks-per-node": "8",
+    "--cpus-per-task": "7",
+    "--mem": "480G",
+    "--time": "03:00:00",
+}
+"""Every option behind what `job_record` was given, so that advice is a change of its lines."""
+TWO_RANKS = {"cores_allocated": 56, "busy_cores_avg": 7.9, "ranks": 2, "peak_memory_gb": 80.2, "idle_fraction": 0.85}
+"""The host of a program that started two processes, for the two GPUs that work in `TWO_OF_EIGHT`."""
+
 TWO_OF_EIGHT = [gpu(index, 88.0 if index < 2 else 0.0, peak_mem_gb=14.2) for index in range(8)]
 
 
 def judged(gpus: list[dict[str, Any]] | None = None, **record: Any) -> Assessment:
     """A judged run of one node; `gpus=[]` is a run that nobody measured."""
     shown = TWO_OF_EIGHT if gpus is None else gpus
-    return assess(job_record(**record), metrics_of(*([node_payload(gpus=shown)] if shown else [])))
+    nodes = [node_payload(gpus=shown, cpu=TWO_RANKS)] if shown else []
+    return assess(job_record(**{"request": WHOLE_REQUEST} | record), metrics_of(*nodes))
 
 
 def report(gpus: list[dict[str, Any]] | None = None, **record: Any) -> JobReport:

@@ -14,12 +14,12 @@ from jobs.services import record_job
 from metrics.services import record_node_summary
 from reports.services.publishing import publish_due
 from tests.mail_server import HOST, Post, mail_server
-from tests.payloads import gpu, job_record, node_payload
+from tests.payloads import job_record, node_payload
+from tests.reports.builders import TWO_OF_EIGHT, TWO_RANKS, WHOLE_REQUEST
 
 ENDED_AT = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 REPORTED_AT = ENDED_AT + timedelta(minutes=10)
 DUE_AT = ENDED_AT + timedelta(minutes=15)
-TWO_OF_EIGHT = [gpu(index, 88.0 if index < 2 else 0.0, peak_mem_gb=14.2) for index in range(8)]
 
 
 @pytest.fixture
@@ -28,10 +28,10 @@ def ended(db: None) -> Callable[..., None]:
 
     def arrive(*job_ids: int, gpus: list[dict[str, Any]] | None = None, address: str | None = None, **record: Any):
         for job_id in job_ids or (123456,):
-            run = job_record(job_id=job_id, **record)
+            run = job_record(job_id=job_id, **{"request": WHOLE_REQUEST} | record)
             record_job(run)
             if gpus != []:
-                record_node_summary(node_payload(gpus=gpus or TWO_OF_EIGHT, job_id=job_id))
+                record_node_summary(node_payload(gpus=gpus or TWO_OF_EIGHT, cpu=TWO_RANKS, job_id=job_id))
             mail = f"{run.user_id}@users.example" if address is None else address
             User.objects.filter(username=run.user_id).update(email=mail)
         analyse_due(1000, REPORTED_AT)

@@ -155,7 +155,7 @@ def test_a_short_job_beside_another_is_named_and_said_not_to_count(ended, told) 
     message = told(2)
     assert message["Subject"] == "Kaiku: job 2, train"
     assert "Job 1, train: GPU use" in part(message, "text/plain")
-    assert "Ran for less than five minutes: not counted." in part(message, "text/html")
+    assert "Ran for less than 5 minutes: not counted." in part(message, "text/html")
 
 
 def test_an_improvement_is_told_with_both_numbers(ended, told) -> None:
@@ -179,7 +179,7 @@ def test_nothing_is_said_of_a_run_that_is_not_comparable(ended, told, name: str,
 
 def test_an_efficient_job_is_told_so(told) -> None:
     message = told(gpus=BUSY)
-    assert "Nothing needs to change for their sake." in part(message, "text/plain")
+    assert "No change needed." in part(message, "text/plain")
     assert 'class="badge efficient"' in part(message, "text/html")
 
 

@@ -7,6 +7,7 @@ import html as html_parser
 import io
 import json
 import re
+from typing import Any
 
 import msgspec
 import pytest
@@ -15,6 +16,7 @@ from pypdf import PdfReader
 from reports.as_json import report_json
 from reports.figures import draw
 from reports.job_report import JobReport
+from reports.layout import layout
 from reports.markdown import report_markdown
 from reports.services import pdf
 from reports.services.pdf import report_pdf
@@ -59,8 +61,8 @@ def test_the_energy_of_idle_modules_is_told_where_it_is_known() -> None:
     # Three idle modules at 100 W for two hours: 0.6 kWh.
     idle = [{"energy_j": 720_000.0} if index in (2, 4, 6) else {} for index in range(8)]
     value = report([gpu(i, 88.0 if i < 2 else 0.0, peak_mem_gb=14.2, **idle[i]) for i in range(8)])
-    assert "The modules that stood idle drew 0.60 kWh." in re.sub(r"\s+", " ", report_text(value))
-    assert "stood idle drew" not in report_text(report())
+    assert "Idle modules used 0.60 kWh." in re.sub(r"\s+", " ", report_text(value))
+    assert "Idle modules" not in report_text(report())
 
 
 def test_what_was_not_measured_is_said_in_words_and_as_data_as_it_came() -> None:
@@ -177,10 +179,88 @@ def test_a_pdf_of_an_ordinary_job_is_two_pages_with_the_job_on_each_and_small() 
     assert "GPU use (%)" in "".join(pages)
 
 
-def test_confidence_is_told_in_words() -> None:
+def test_only_inferences_are_told_with_how_sure_they_are() -> None:
+    # Two of eight GPUs: that six were idle was counted, that few processes were started is inferred.
     value = report()
-    assert "(very likely, 100 % sure)" in report_text(value)
-    assert "(likely, 90 % sure)" in report_text(value)
+    data = {finding["code"]: finding for finding in json.loads(report_json(value))["findings"]}
+    assert (data["idle_gpus"]["basis"], data["parallelism_mismatch"]["basis"]) == ("counted", "inferred")
+    assert data["idle_gpus"]["confidence"] == 1.0
+    for content in (report_text(value), report_markdown(value), report_html(value, {})):
+        assert content.count("% sure") == 1
+        assert "likely, 9" in content
+
+
+@pytest.mark.parametrize(
+    ("confidence", "shown"), [(0.19, "a hint"), (0.2, "a hint, 20 % sure"), (0.93, "very likely, 93 % sure")]
+)
+def test_next_to_no_confidence_has_no_percentage(confidence: float, shown: str) -> None:
+    mismatch = next(finding for finding in report().findings if finding.code == "parallelism_mismatch")
+    value = dataclasses.replace(report(), findings=(dataclasses.replace(mismatch, confidence=confidence),))
+    assert layout(value).findings[0].sure == shown
+
+
+def test_a_whole_request_stands_once_in_every_format_with_its_introduction() -> None:
+    # Nothing of the request is known, and the limit was far too long: both pieces of advice carry the same block.
+    value = report(request={}, walltime_requested_s=86_400.0)
+    block = value.recommendations[0].request
+    assert [advice.request for advice in value.recommendations] == [block, block]
+    assert "--gpus-per-node=2" in block
+    formats = {
+        "text": re.sub(r"\s+", " ", report_text(value)),
+        "markdown": report_markdown(value).replace("\\", ""),
+        "html": html_parser.unescape(report_html(value, drawn(value))),
+        "pdf": pdf_text(value),
+    }
+    for name, content in formats.items():
+        assert content.count("#SBATCH --gpus-per-node=2") == 1, name
+        assert content.count("Your own options are not known; a complete request would be:") == 1, name
+        assert "->" not in content, name
+    advice = json.loads(report_json(value))["recommendations"][0]
+    assert (advice["kind"], advice["basis"], advice["diff"]) == ("gpus", "active_gpus", [])
+    assert advice["request"] == list(block)
+
+
+def test_fewer_gpus_at_the_same_bill_are_advised_for_the_queue() -> None:
+    saved = "The bill stays the same, but smaller requests often start sooner."
+    assert saved in re.sub(r"\s+", " ", report_text(dataclasses.replace(report(), savings=None)))
+    assert saved not in re.sub(r"\s+", " ", report_text(report()))
+
+
+@pytest.mark.parametrize(
+    ("record", "class_name"),
+    [
+        ({"state": "TIMEOUT"}, "Inefficient, time limit reached"),
+        ({"state": "FAILED", "exit_code": "2:0"}, "Inefficient, failed (exit code 2)"),
+        ({"state": "FAILED", "exit_code": "2:0", "walltime_used_s": 99.0}, "Not judged, failed (exit code 2)"),
+        ({"state": "OUT_OF_MEMORY"}, "Inefficient, out of host memory"),
+        ({"state": "CANCELLED"}, "Inefficient, cancelled"),
+        ({"state": "NODE_FAIL"}, "Not judged, ended by the system"),
+    ],
+)
+def test_how_a_run_ended_stands_beside_its_class_in_every_format(record: dict[str, Any], class_name: str) -> None:
+    value = report(**record)
+    assert class_name.upper() in re.sub(r"\s+", " ", report_text(value))
+    assert class_name in report_markdown(value).replace("\\", "")
+    assert class_name in report_html(value, {})
+
+
+def test_an_unmeasured_failure_says_how_it_ended() -> None:
+    content = re.sub(r"\s+", " ", report_text(report([], state="FAILED", exit_code="1:0", walltime_used_s=99.0)))
+    assert "Your job ended with exit code 1 after 1 min 39 s; its GPU use was not measured" in content
+    assert "UNKNOWN, FAILED (EXIT CODE 1)" in content
+
+
+def test_a_report_that_was_stored_before_these_fields_can_still_be_shown() -> None:
+    content = msgspec.to_builtins(report())
+    for name in ("no_causes", "no_advice", "is_use_judged"):
+        del content[name]
+    for finding in content["findings"]:
+        del finding["basis"]
+    for advice in content["recommendations"]:
+        del advice["basis"], advice["request"]
+    stored = msgspec.convert(content, JobReport)
+    assert "--gpus-per-node=8 -> --gpus-per-node=2" in report_text(stored)
+    assert report_text(stored).count("% sure") == 1
 
 
 def test_without_pango_a_pdf_says_what_to_install_and_html_still_works(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
 from analysis.efficiency import EfficiencyClass
+from analysis.facts import JobFacts
 from analysis.findings import Finding, FindingCode
 from analysis.rightsizing import Recommendation, RecommendationKind
 from jobs.sbatch import OptionChange, Shape
 from reports.advice import REASONS, assumption, reason
-from reports.wording import TEXTS, TITLES, VERDICTS, finding_text, headline, verdict
+from reports.finding_texts import TEXTS, finding_text
+from reports.wording import TITLES, TITLES_OF_PATTERNS, VERDICTS, headline, no_advice, no_causes, title, verdict
 from tests.payloads import gpu
 from tests.reports.builders import judged, report
+
+AFTER_99_S = {"walltime_used_s": 99.0}
 
 EVIDENCE = {
     FindingCode.NO_GPU_USE: {"gpus": 8, "idle_fraction": 1.0, "elapsed_s": 7200.0},
@@ -36,7 +41,6 @@ EVIDENCE = {
         "cores_allocated": 56,
         "busy_cores": 50.4,
         "busy_fraction": 0.9,
-        "pattern": "busy_host",
     },
     FindingCode.OVERSCALING: {
         "gpus": 8,
@@ -102,10 +106,20 @@ EVIDENCE = {
         "memory_gb": 256.0,
         "peak_memory_gb": 30.0,
     },
+    FindingCode.LOW_USE_UNEXPLAINED: {
+        "pattern": "low_use",
+        "gpus": 8,
+        "elapsed_s": 7200.0,
+        "avg_util_percent": 35.0,
+        "peak_memory_fraction": 0.5,
+        "busy_host_fraction": 0.12,
+        "power_fraction": 0.4,
+        "iowait_fraction": 0.02,
+    },
 }
 MUST_SAY = {
     FindingCode.NO_GPU_USE: "All 8 GPUs were idle for 100 % of 2 h 00 min.",
-    FindingCode.PARALLELISM_MISMATCH: "2 of 8 GPUs worked, at 88.0 % on average; the others stood at 0.3 %.",
+    FindingCode.PARALLELISM_MISMATCH: "2 of 8 GPUs worked, at 88.0 % on average; the others were at 0.3 %.",
     FindingCode.IDLE_GPUS: "1 of 8 GPUs was idle for 97 % of 2 h 00 min (nid005123: 7).",
     FindingCode.CPU_BOTTLENECK: "busy 22.0 % of the time while 50.4 of 56 CPU cores were busy (90 %)",
     FindingCode.OVERSCALING: "only 17.5 % on average, and none needed more than 4.0 GB (6 %)",
@@ -114,7 +128,7 @@ MUST_SAY = {
     FindingCode.TIMEOUT: "The GPUs were still busy (88.0 % at the end)",
     FindingCode.WALLTIME_OVERREQUEST: "The job used 2 h 00 min of 1 d 00 h (8 %).",
     FindingCode.EXCLUSIVE_NODE_UNDERUSED: "whole nodes: 1 node with 8 GPUs, of which 2 worked",
-    FindingCode.LOAD_IMBALANCE: "the least busy stood at 40.0 %, the busiest at 95.0 %",
+    FindingCode.LOAD_IMBALANCE: "the least busy was at 40.0 %, the busiest at 95.0 %",
     FindingCode.HOST_OVERSUBSCRIPTION: "8 ranks ran 448 threads on 56 cores",
     FindingCode.LATE_START: "For the first 40 min 00 s of 2 h 00 min (33 %) no GPU had work",
     FindingCode.IDLE_TAIL: "For the last 1 h 00 min of 2 h 00 min (50 %) no GPU had work",
@@ -123,20 +137,62 @@ MUST_SAY = {
     FindingCode.THROTTLED: "2 of 8 GPUs were slowed for heat or power, together 20 % of the time",
     FindingCode.GPU_MEMORY_PRESSURE: "8 of 8 GPUs came close to the end of their memory (62.0 GB of 64.0 GB",
     FindingCode.GPU_OUT_OF_MEMORY: "The program failed, and 1 of 8 GPUs came close to the end",
-    FindingCode.CORES_OR_MEMORY_BEYOND_SHARE: "used 30.0 GB of 256.0 GB of host memory. What it asked for is billed",
+    FindingCode.CORES_OR_MEMORY_BEYOND_SHARE: "used 30.0 GB of 256.0 GB of host memory. What it requested is billed",
+    FindingCode.LOW_USE_UNEXPLAINED: "The 8 GPUs were busy 35.0 % of the time, and no known pattern fits.",
 }
+
+
+RUN = judged().facts
+ELSEWHERE = judged(cluster="elsewhere").facts
+
+
+def text(code: FindingCode, facts: JobFacts = RUN, **evidence: Any) -> str:
+    """The sentences of a finding with some of its evidence replaced."""
+    return finding_text(Finding(code, 0.9, EVIDENCE[code] | evidence), facts)
 
 
 @pytest.mark.parametrize("code", FindingCode)
 def test_every_code_has_a_title_and_a_text(code: FindingCode) -> None:
-    assert MUST_SAY[code] in finding_text(Finding(code, 0.9, EVIDENCE[code]))
+    assert MUST_SAY[code] in text(code)
     assert TITLES[code]
     assert set(TITLES) == set(TEXTS) == set(FindingCode)
 
 
 def test_a_single_gpu_is_spoken_of_as_one() -> None:
-    text = finding_text(Finding(FindingCode.NO_GPU_USE, 1.0, EVIDENCE[FindingCode.NO_GPU_USE] | {"gpus": 1}))
-    assert text.startswith("The GPU was idle")
+    assert text(FindingCode.NO_GPU_USE, gpus=1).startswith("The GPU was idle")
+
+
+@pytest.mark.parametrize(
+    ("busy_cores", "expected"),
+    [
+        (50.4, "50.4 CPU cores were busy meanwhile: the work ran on the CPU cores."),
+        (1.0, "About one CPU core was busy meanwhile: the program ran there, or waited."),
+        (0.2, "0.2 CPU cores were busy meanwhile: the program waited for something"),
+    ],
+)
+def test_idle_gpus_beside_busy_cores_mean_that_the_work_ran_there(busy_cores: float, expected: str) -> None:
+    assert expected in text(FindingCode.NO_GPU_USE, busy_cores=busy_cores)
+
+
+@pytest.mark.parametrize(
+    ("evidence", "expected"),
+    [
+        ({}, "or several on the same one."),
+        ({"pattern": "fewer_processes"}, "started fewer processes that use a GPU than it had GPUs."),
+        ({"pattern": "ranks_share_gpus", "ranks": 16}, "The 16 ranks of the job shared the working GPUs"),
+        ({"pattern": "one_gpu_of_each_module"}, "The working ones are one GPU of each module"),
+        ({"pattern": "memory_without_work"}, "Processes hold memory on the others but give them no work"),
+        ({"pattern": "in_turns"}, "The 8 GPUs took turns: at any time only about 2 of them worked, at 88.0 %."),
+    ],
+)
+def test_a_mismatch_is_named_by_its_pattern(evidence: dict[str, Any], expected: str) -> None:
+    assert expected in text(FindingCode.PARALLELISM_MISMATCH, **evidence)
+
+
+def test_gpus_that_stopped_early_are_not_called_less_busy() -> None:
+    told = text(FindingCode.LOAD_IMBALANCE, pattern="stopped_early", early_gpus=4, early_s=3600.0)
+    assert told.startswith("4 of 8 working GPUs stopped up to 1 h 00 min before the last one")
+    assert "least busy" not in told
 
 
 @pytest.mark.parametrize(
@@ -144,21 +200,98 @@ def test_a_single_gpu_is_spoken_of_as_one() -> None:
     [("io", "waited for files"), ("synchronisation", "ranks waiting for each other"), ("unclear", "was not measured")],
 )
 def test_a_stall_names_what_the_host_showed(points_to: str, expected: str) -> None:
-    evidence = EVIDENCE[FindingCode.IO_OR_SYNC_STALL] | {"points_to": points_to}
-    assert expected in finding_text(Finding(FindingCode.IO_OR_SYNC_STALL, 0.9, evidence))
+    assert expected in text(FindingCode.IO_OR_SYNC_STALL, points_to=points_to)
+
+
+def test_stalls_that_come_again_and_steady_waiting_say_nothing_of_a_fall() -> None:
+    waited = {"io_pressure_fraction": 0.5, "points_to": "io", "lost_fraction": 0.25}
+    stalled = {"pattern": "again_and_again", "stalls": 12, **waited}
+    steady = {"pattern": "steady", "gpu_util_percent": 40.0, **waited}
+    code = FindingCode.IO_OR_SYNC_STALL
+    assert finding_text(Finding(code, 0.9, stalled), RUN).startswith("All GPUs stopped 12 times, together 25 % of")
+    assert finding_text(Finding(code, 0.9, steady), RUN).startswith("The working GPUs were busy 40.0 % of the time")
+    assert {title(Finding(code, 0.9, stalled)), title(Finding(code, 0.9, steady))} == {
+        "The GPUs stopped again and again",
+        "The GPUs waited for files",
+    }
+
+
+def test_a_title_follows_its_pattern_and_else_its_code() -> None:
+    for (code, pattern), expected in TITLES_OF_PATTERNS.items():
+        assert title(Finding(code, 0.9, {"pattern": pattern})) == expected != TITLES[code]
+    assert title(Finding(FindingCode.TIMEOUT, 1.0, {"pattern": "busy"})) == TITLES[FindingCode.TIMEOUT]
 
 
 @pytest.mark.parametrize(
-    ("final", "expected"), [({"final_util_percent": 5.0}, "look for a hang"), ({}, "is not known")]
+    ("end", "expected"),
+    [
+        ({"final_util_percent": 5.0}, "look for a hang"),
+        ({"final_util_percent": 29.9}, "look for a hang"),
+        ({"final_util_percent": 30.0}, "A longer limit, or checkpoints"),
+        ({"final_util_percent": 5.0, "pattern": "idle"}, "look for a hang"),
+        ({"final_util_percent": 99.0, "pattern": "spinning"}, "a longer limit would not help"),
+        ({"pattern": "spinning"}, "a collective that never ended (RCCL)"),
+        ({}, "is not known"),
+    ],
 )
-def test_the_advice_on_a_timeout_depends_on_its_end(final: dict, expected: str) -> None:
-    evidence = {"walltime_requested_s": 7200.0} | final
-    assert expected in finding_text(Finding(FindingCode.TIMEOUT, 1.0, evidence))
+def test_the_advice_on_a_timeout_depends_on_its_end(end: dict[str, Any], expected: str) -> None:
+    evidence = {"walltime_requested_s": 7200.0} | end
+    assert expected in finding_text(Finding(FindingCode.TIMEOUT, 1.0, evidence), RUN)
+
+
+@pytest.mark.parametrize(
+    ("record", "expected"),
+    [
+        ({"node_count": 2, "gpus_allocated": 16}, "for a collective across nodes (RCCL), or in a deadlock"),
+        ({}, "for another GPU of the node (RCCL), or in a deadlock"),
+        ({"gpus_allocated": 1, "gpus_requested": 1}, "On a single GPU many small kernels or a small batch look like"),
+    ],
+)
+def test_waiting_kernels_wait_for_what_the_run_had(record: dict[str, Any], expected: str) -> None:
+    told = text(FindingCode.BUSY_BUT_WAITING, judged(**record).facts)
+    assert expected in told
+    assert ("across nodes" in told) == ("node_count" in record)
+    assert "small batch" in told
 
 
 def test_an_out_of_memory_state_without_numbers_invents_none() -> None:
-    text = finding_text(Finding(FindingCode.HOST_OUT_OF_MEMORY, 1.0, {}))
-    assert text == "Slurm ended the job because it passed its host memory."
+    told = finding_text(Finding(FindingCode.HOST_OUT_OF_MEMORY, 1.0, {}), RUN)
+    assert told == "Slurm ended the job because it passed its host memory."
+
+
+def test_no_clear_cause_says_what_was_ruled_out_and_what_to_try() -> None:
+    told = text(FindingCode.LOW_USE_UNEXPLAINED)
+    assert (
+        "Ruled out: full GPU memory (50 % at most), busy CPU cores (12 % of them), the power limit (40 % of the cap),"
+        " waiting for files (I/O wait 2 % of the cores)." in told
+    )
+    for step in ("srun --overlap --jobid=JOBID rocm-smi", "run once on 4 GPUs", "rocprofv3", "is bound to"):
+        assert step in told
+    assert "MPI" not in told
+    assert "this is also how MPI and HIP wait; or one serial part" in text(
+        FindingCode.LOW_USE_UNEXPLAINED, busy_cores_per_rank=1.02
+    )
+
+
+def test_what_was_not_measured_is_not_ruled_out() -> None:
+    bare = {"pattern": "low_use", "gpus": 1, "elapsed_s": 7200.0, "avg_util_percent": 20.0}
+    told = finding_text(Finding(FindingCode.LOW_USE_UNEXPLAINED, 0.4, bare), RUN)
+    assert "were not measured, so none of them is ruled out" in told
+    assert "Ruled out" not in told
+    assert "run once on" not in told
+    # A host that waited for files a fifth of the time is not ruled out by having been measured.
+    waited = text(FindingCode.LOW_USE_UNEXPLAINED, iowait_fraction=0.2)
+    assert "waiting for files" not in waited
+
+
+def test_a_failed_run_without_a_cause_is_sent_to_its_output_and_hears_nothing_of_gpu_use() -> None:
+    evidence = {"pattern": "failed", "gpus": 8, "elapsed_s": 99.0, "state": "FAILED", "exit_code": "1:0"}
+    for facts, place in ((RUN, "a short test on dev-g"), (ELSEWHERE, "a short test job")):
+        told = finding_text(Finding(FindingCode.LOW_USE_UNEXPLAINED, 0.4, evidence), facts)
+        assert told.startswith("The program ended with exit code 1 after 1 min 39 s")
+        assert "last lines of its output" in told
+        assert place in told
+        assert "GPU" not in told
 
 
 def test_every_class_has_a_verdict_and_none_of_them_blames() -> None:
@@ -167,19 +300,80 @@ def test_every_class_has_a_verdict_and_none_of_them_blames() -> None:
     assert not re.search(r"\b(bad|fault|wrong|must|violat|abus|punish)", spoken)
 
 
-def test_the_headline_says_the_use_or_that_it_was_not_measured() -> None:
-    assert headline(judged().efficiency) == "Your job kept its 8 GPUs busy 22.0 % of the time"
-    assert headline(judged([]).efficiency) == "The GPU use of your job was not measured"
+BUSY = [gpu(index, 86.0) for index in range(8)]
+
+
+@pytest.mark.parametrize(
+    ("gpus", "record", "expected"),
+    [
+        (None, {}, "Your job kept its 8 GPUs busy 22.0 % of the time"),
+        ([], {}, "The GPU use of your job was not measured"),
+        (
+            BUSY,
+            {"state": "FAILED", "exit_code": "1:0"} | AFTER_99_S,
+            "Your job ended with exit code 1 after 1 min 39 s",
+        ),
+        ([], {"state": "FAILED", "exit_code": "0:9"}, "Your job ended with signal 9 after 2 h 00 min; its GPU use was"),
+        (BUSY, {"state": "CANCELLED"} | AFTER_99_S, "Your job was cancelled after 1 min 39 s"),
+        (
+            BUSY,
+            {"state": "TIMEOUT", "walltime_requested_s": 7200.0},
+            "Your job reached its time limit of 2 h 00 min; its",
+        ),
+        (
+            BUSY,
+            {"state": "OUT_OF_MEMORY"},
+            "Your job ran out of host memory after 2 h 00 min; its 8 GPUs were busy 86.0 %",
+        ),
+        (BUSY, {"state": "NODE_FAIL"}, "Your job was ended by the system (NODE_FAIL) after 2 h 00 min"),
+        ([gpu(index, 0.0) for index in range(8)], {}, "Your job did not use its 8 GPUs"),
+    ],
+)
+def test_the_headline_says_how_it_ended_before_what_it_used(gpus, record: dict[str, Any], expected: str) -> None:
+    assert headline(judged(gpus, **record)).startswith(expected)
+
+
+def test_a_run_that_ended_early_is_not_praised_for_busy_gpus() -> None:
+    crashed = judged(BUSY, state="FAILED", exit_code="1:0", **AFTER_99_S)
+    assert "busy" not in headline(crashed) + verdict(crashed)
+    assert no_advice(crashed) == "No better request can be derived; steps to try are above."
+    cancelled = judged(BUSY, state="CANCELLED", **AFTER_99_S)
+    assert "too short, or ended too early" in no_causes(cancelled)
+    assert "too short, or ended too early" in no_advice(cancelled)
 
 
 def test_partial_data_are_said_first_and_uncounted_runs_last() -> None:
-    partial = verdict(judged(gpus_allocated=16, gpus_requested=16).efficiency)
+    partial = verdict(judged(gpus_allocated=16, gpus_requested=16))
     assert partial.startswith("Partial: only 50 % of the GPU time was measured")
-    assert verdict(judged(state="NODE_FAIL").efficiency).endswith("not counted in any statistic.")
+    assert verdict(judged(state="NODE_FAIL")).endswith("not counted in any statistic.")
+    half_seen = judged(BUSY, gpus_allocated=16, gpus_requested=16)
+    assert "needed" not in verdict(half_seen) + no_advice(half_seen)
 
 
 ADVICE = {
     "active_gpus": ({"gpus": 8, "active_gpus": 2, "threshold_percent": 30.0}, "Only 2 GPUs showed sustained"),
+    "cpu_work": ({"gpus": 8, "busy_cores": 50.4}, "50.4 CPU cores were busy: this work belongs on the CPU partition"),
+    "smaller_gpu": (
+        {
+            "avg_util_percent": 5.0,
+            "peak_memory_gb": 3.0,
+            "smaller_memory_gb": 10.0,
+            "smaller_share_fraction": 0.142857,
+        },
+        "a part of a GPU with 10.0 GB and 14 % of the compute is enough",
+    ),
+    "more_memory": (
+        {"memory_gb": 60.0, "recommended_memory_gb": 90.0, "share_gb": 60.0},
+        "Host memory ran out at 60.0 GB; 90.0 GB are a first try, which raises the bill",
+    ),
+    "more_time": (
+        {"walltime_requested_s": 7200.0, "recommended_walltime_s": 10_800.0},
+        "The GPUs worked until the limit of 2 h 00 min; how long the work takes is not known, and 3 h 00 min",
+    ),
+    "own_longer_runs": (
+        {"walltime_requested_s": 7200.0, "longest_run_s": 9000.0},
+        "took 2 h 30 min; the limit of 2 h 00 min was too short",
+    ),
     "gpu_memory": (
         {"gpus": 8, "active_gpus": 2, "memory_gpus": 6, "peak_memory_total_gb": 320.0},
         "6 GPUs hold the 320.0 GB of GPU memory",
@@ -238,6 +432,71 @@ def test_the_reason_for_fewer_gpus_reads_as_agreed() -> None:
     assert reason(advised("active_gpus"), judged().facts) == "Only 2 GPUs showed sustained utilization > 30 %."
 
 
+COUNTED_WORK = {"gpus": 8, "target_percent": 70.0, "threshold_percent": 30.0}
+
+
+@pytest.mark.parametrize(
+    ("basis", "evidence", "gpus", "expected"),
+    [
+        # 3 active of 8; 4 divides 8.
+        (
+            "active_gpus",
+            {"active_gpus": 3, "busy_gpus": 3, "needed_gpus": 3, "avg_util_percent": 25.0},
+            4,
+            "Only 3 GPUs showed sustained utilization > 30 %; 4 is the nearest count the work divides into.",
+        ),
+        # 2 active, and 8 x 25 = 200 percent of use fill three GPUs at 67 %.
+        (
+            "active_gpus",
+            {"active_gpus": 2, "busy_gpus": 3, "needed_gpus": 3, "avg_util_percent": 25.0},
+            4,
+            "Only 2 GPUs showed sustained utilization > 30 %; all use together fills 3 GPUs at 70 %; 4 is the nearest"
+            " count the work divides into.",
+        ),
+        # In turns no GPU is above 30 % on average.
+        (
+            "active_gpus",
+            {"active_gpus": 0, "busy_gpus": 2, "needed_gpus": 2, "avg_util_percent": 12.5},
+            2,
+            "No GPU showed sustained utilization > 30 %; all use together fills 2 GPUs at 70 %.",
+        ),
+        # 8 x 20 = 160 percent fill two GPUs at 80 %, which the busiest GPU of the run showed to be possible.
+        (
+            "overscaling",
+            {"active_gpus": 0, "busy_gpus": 2, "needed_gpus": 2, "avg_util_percent": 20.0},
+            2,
+            "The work of 8 GPUs at 20.0 % fits on 2 GPUs at 80 %.",
+        ),
+        (
+            "overscaling",
+            {"active_gpus": 3, "busy_gpus": 2, "needed_gpus": 3, "avg_util_percent": 17.5},
+            4,
+            "The work of 8 GPUs at 17.5 % fits on 2 GPUs at 70 %, but 3 showed sustained utilization > 30 %; 4 is the"
+            " nearest count the work divides into.",
+        ),
+        (
+            "gpu_memory",
+            {"active_gpus": 2, "memory_gpus": 3, "needed_gpus": 3, "peak_memory_total_gb": 160.0},
+            4,
+            "Only 2 GPUs showed sustained utilization > 30 %, and 3 GPUs hold the 160.0 GB of GPU memory that was used;"
+            " 4 is the nearest count the work divides into.",
+        ),
+    ],
+)
+def test_the_reason_names_what_decided_the_count(
+    basis: str, evidence: dict[str, Any], gpus: int, expected: str
+) -> None:
+    shape = Shape(nodes=1, gpus=gpus, partition="small-g")
+    advice = Recommendation(RecommendationKind.GPUS, basis, COUNTED_WORK | evidence, shape, ())
+    assert reason(advice, judged().facts) == expected
+
+
+def test_a_cpu_partition_is_not_said_to_bill_by_gpu() -> None:
+    said = reason(advised("cpu_work", partition="small", gpus=0), judged().facts)
+    assert said.endswith("CPU partition small, which bills core-hours, so no saving in GPU-hours is stated.")
+    assert "bills by GPU" not in said
+
+
 def test_another_partition_is_explained() -> None:
     said = reason(advised("active_gpus"), judged(partition="standard-g").facts)
     assert said.endswith("; small-g bills by GPU, standard-g by whole node.")
@@ -253,7 +512,7 @@ def test_savings_state_their_assumption() -> None:
         ([90.0] * 120, "steady"),
         ([0.0] * 60 + [90.0] * 60, "idle for the first 1 h 00 min, steady"),
         ([90.0] * 40 + [20.0] * 60 + [0.0] * 20, "falling after the start, idle for the last 20 min 00 s"),
-        ([90.0] * 2, "too few points to tell its course"),
+        ([90.0] * 2, "too few points to show its course"),
         ([0.0] * 120, "no work seen"),
         ([None] * 120, "not measured"),
     ],
@@ -265,6 +524,7 @@ def test_the_phases_of_a_run_are_told_in_a_few_words(util: list[float | None], e
 
 
 def test_busy_gpus_are_praised_only_where_nothing_else_was_found() -> None:
-    assert report([gpu(index, 95.0) for index in range(8)]).verdict.endswith("Nothing needs to change for their sake.")
+    assert report([gpu(index, 95.0) for index in range(8)]).verdict.endswith("No change needed.")
+    assert report([gpu(index, 95.0) for index in range(8)], state="TIMEOUT").verdict.count("No change needed") == 0
     one_idle = report([gpu(index, 95.0 if index else 0.0) for index in range(8)])
     assert one_idle.verdict == "The GPUs were kept busy. Even so, there is something to look at below."

@@ -1,0 +1,83 @@
+"""What a report says where it found no cause: what was ruled out, and what to try next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from analysis.thresholds import LIMITS
+from reports.ending import exit_words
+from reports.numbers import counted, duration, percent, share
+from reports.vendor import Tools
+
+Evidence = Mapping[str, Any]
+
+
+def without_cause(seen: Evidence, tools: Tools, short_test: str) -> str:
+    """The sentences of a run that failed, or that used its GPUs little, for no visible reason."""
+    if seen.get("pattern") == "failed":
+        return (
+            f"The program {_failed(seen)} after {duration(seen['elapsed_s'])}, and nothing that was recorded shows why."
+            " What to try: read the last lines of its output and error files, and repeat the failing step in"
+            f" {short_test}."
+        )
+    gpus = seen.get("gpus", 1)
+    subject = "The GPU was" if gpus == 1 else f"The {counted(gpus, 'GPU')} were"
+    sentences = [f"{subject} busy {percent(seen.get('avg_util_percent'))} of the time, and no known pattern fits."]
+    if seen.get("state") == "FAILED":
+        sentences.append(f"The program {_failed(seen)}: read the last lines of its output first.")
+    sentences += [_ruled_out(seen), *_one_core(seen, tools), f"What to try: {'; '.join(_steps(seen, gpus, tools))}."]
+    return " ".join(sentences)
+
+
+def waits(seen: Evidence) -> str:
+    """How long a host waited for files, as far as that was measured."""
+    parts = []
+    if "io_pressure_fraction" in seen:
+        parts.append(f"I/O pressure {share(seen['io_pressure_fraction'])} of the time")
+    if "iowait_fraction" in seen:
+        parts.append(f"I/O wait {share(seen['iowait_fraction'])} of the cores")
+    return ", ".join(parts)
+
+
+def _failed(seen: Evidence) -> str:
+    words = exit_words(str(seen.get("exit_code", "")))
+    return f"ended with {words}" if words else "failed"
+
+
+def _ruled_out(seen: Evidence) -> str:
+    """What was measured and is not the reason."""
+    checks = (
+        ("peak_memory_fraction", LIMITS.memory_pressure_fraction, "full GPU memory ({} at most)"),
+        ("busy_host_fraction", LIMITS.busy_host_fraction, "busy CPU cores ({} of them)"),
+        ("power_fraction", 1.0, "the power limit ({} of the cap)"),
+    )
+    parts = [
+        words.format(share(seen[name])) for name, limit, words in checks if name in seen and float(seen[name]) < limit
+    ]
+    waited = max(float(seen.get(name, 0.0)) for name in ("io_pressure_fraction", "iowait_fraction"))
+    if waits(seen) and waited < LIMITS.io_wait_fraction:
+        parts.append(f"waiting for files ({waits(seen)})")
+    if not parts:
+        return "Memory, CPU cores, power and file access were not measured, so none of them is ruled out."
+    return f"Ruled out: {', '.join(parts)}."
+
+
+def _one_core(seen: Evidence, tools: Tools) -> Iterator[str]:
+    if "busy_cores_per_rank" in seen:
+        yield (
+            f"Each rank kept about one CPU core busy ({seen['busy_cores_per_rank']:.2f}): this is also how MPI and"
+            f" {tools.runtime} wait; or one serial part sets the pace."
+        )
+
+
+def _steps(seen: Evidence, gpus: int, tools: Tools) -> Iterator[str]:
+    """Steps from cheap to thorough."""
+    yield f"look at a running job with {tools.look}"
+    if gpus > 1:
+        yield f"run once on {counted(gpus // 2, 'GPU')} and compare the run times"
+        yield "check that each rank is bound to the CPU cores next to its GPU"
+    if float(seen.get("peak_memory_fraction", 1.0)) * 2 <= LIMITS.memory_fill_fraction:
+        yield "let two of these programs share a GPU: they fit its memory together"
+    yield "use a larger batch or more work for each step"
+    yield f"profile a few minutes with {tools.profiler}"
