@@ -42,7 +42,8 @@ def phases(facts: JobFacts, limits: Limits = LIMITS) -> Phases | None:
     """The phases of the GPUs that worked; None where the timeline shows no work.
 
     An edge is the longest stretch from the start, or to the end, that is idle on average: one stray reading does not
-    end it. The tail begins after the late start: no second is counted at both ends.
+    end it. The tail begins after the late start: no second is counted at both ends. Where the whole run is idle on
+    average, its busiest bucket parts them.
     """
     use, seconds = facts.working_use, _bucket_seconds(facts)
     is_measured = ~np.isnan(use)
@@ -50,6 +51,8 @@ def phases(facts: JobFacts, limits: Limits = LIMITS) -> Phases | None:
         return None
     known, measured_s = np.where(is_measured, use, 0.0), np.where(is_measured, seconds, 0.0)
     late = _idle_buckets(known, measured_s, limits.idle_util_percent)
+    if late == use.size:
+        late = int(np.argmax(known))
     tail = _idle_buckets(known[late:][::-1], measured_s[late:][::-1], limits.idle_util_percent)
     span = use[late : use.size - tail]
     return Phases(
