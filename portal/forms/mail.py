@@ -8,6 +8,7 @@ from typing import Any
 from django import forms
 
 from analysis.efficiency import EfficiencyClass
+from analysis.thresholds import LIMITS
 from jobs.models import Project
 from reports.digest import Choices, Frequency
 
@@ -20,9 +21,9 @@ FREQUENCY_LABELS = [
 ]
 CLASS_LABELS = [
     (EfficiencyClass.EFFICIENT.value, "All jobs, efficient ones too"),
-    (EfficiencyClass.ACCEPTABLE.value, "Acceptable and below (under 70 %)"),
-    (EfficiencyClass.INEFFICIENT.value, "Inefficient and below (under 40 %)"),
-    (EfficiencyClass.WASTED.value, "Wasted only (under 15 %)"),
+    (EfficiencyClass.ACCEPTABLE.value, f"Acceptable and below (under {LIMITS.efficient_percent:g} %)"),
+    (EfficiencyClass.INEFFICIENT.value, f"Inefficient and below (under {LIMITS.acceptable_percent:g} %)"),
+    (EfficiencyClass.WASTED.value, f"Wasted only (under {LIMITS.inefficient_percent:g} %)"),
 ]
 
 

@@ -1,4 +1,4 @@
-"""What would save most as a short list: requests to change and causes to mend, with the latest job as an example."""
+"""What would save most as a short list: requests to change and causes to fix, with the latest job as an example."""
 
 from __future__ import annotations
 
@@ -14,13 +14,17 @@ from education.selectors import current_lessons
 from jobs.models import Job
 from jobs.sbatch import OptionChange
 from portal.links import job_url
+from reports.advice import sbatch_lines
 from reports.advice_titles import ADVICE_TITLES
 from reports.wording import TITLES
 
 
 @dataclass(frozen=True)
 class ListedAdvice:
-    """One thing to do: `diff` is how it read for the job at `url`, or `lesson` says how to mend the cause `code`."""
+    """One thing to do: `diff` is how it read for the job at `url`, or `lesson` says how to fix the cause `code`.
+
+    Where the user's own options were not known, `diff` is the whole block to write.
+    """
 
     title: str
     jobs: int
@@ -46,7 +50,7 @@ def _requests(found: Sequence[BestAdvice]) -> list[ListedAdvice]:
         row = examples[advice.latest_pk, advice.kind]
         changes = msgspec.convert(row.changes, tuple[OptionChange, ...])
         run = row.efficiency.job
-        diff = tuple(str(change) for change in changes)
+        diff = tuple(str(change) for change in changes) or sbatch_lines(row.request)
         title = ADVICE_TITLES[advice.basis]
         listed.append(ListedAdvice(title, advice.jobs, advice.potential_gpu_hours, run.job_id, job_url(run), diff))
     return listed

@@ -7,6 +7,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from analysis.feedback import GROUP_USERS_MIN
+from analysis.findings import RIGHT_AT_THRESHOLD, RIGHT_FAR_PAST_IT
 from analysis.thresholds import LIMITS, RULES_VERSION
 from reports.wording import TITLES
 
@@ -18,6 +19,8 @@ def about(request: HttpRequest) -> HttpResponse:
         "limits": LIMITS,
         "rules_version": RULES_VERSION,
         "titles": TITLES.values(),
+        "right_at_threshold": RIGHT_AT_THRESHOLD,
+        "right_far_past_it": RIGHT_FAR_PAST_IT,
         "users_min": GROUP_USERS_MIN,
     }
     return render(request, "portal/about.html", context)

@@ -18,6 +18,7 @@ from jobs.services import record_job, replace_grants
 from metrics.services import record_node_summary
 from tests.parts import missing
 from tests.payloads import gpu, job_record, node_payload
+from tests.reports.builders import TWO_RANKS, WHOLE_REQUEST
 from tests.roles import set_role
 
 PASSWORD = "a password of the cast"
@@ -75,8 +76,8 @@ def reported(cast: Callable[[str], Client]) -> Callable[..., None]:
     def report(*job_ids: int, **record: object) -> None:
         gpus = [gpu(index, 88.0 if index < 2 else 0.0, peak_mem_gb=14.2) for index in range(8)]
         for job_id in job_ids or (123456,):
-            record_job(job_record(job_id=job_id, **record))
-            record_node_summary(node_payload(gpus=gpus, job_id=job_id))
+            record_job(job_record(**{"job_id": job_id, "request": WHOLE_REQUEST} | record))
+            record_node_summary(node_payload(gpus=gpus, cpu=TWO_RANKS, job_id=job_id))
         call_command("analyse_job", "--due", verbosity=0)
 
     return report

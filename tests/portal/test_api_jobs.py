@@ -17,6 +17,7 @@ from metrics.services import record_node_summary
 from reports.models import Report
 from reports.services.publishing import publish_due
 from tests.payloads import gpu, job_record, node_payload
+from tests.reports.builders import TWO_RANKS, WHOLE_REQUEST
 from tests.roles import set_role
 
 pytestmark = pytest.mark.django_db
@@ -27,9 +28,9 @@ JOB = "/api/v1/jobs/lumi/123456/"
 @pytest.fixture
 def job() -> None:
     """alice's job: two of eight GPUs at 88 %, reported."""
-    record_job(job_record())
+    record_job(job_record(request=WHOLE_REQUEST))
     gpus = [gpu(index, 88.0 if index < 2 else 0.0, peak_mem_gb=14.2) for index in range(8)]
-    record_node_summary(node_payload(gpus=gpus))
+    record_node_summary(node_payload(gpus=gpus, cpu=TWO_RANKS))
     call_command("analyse_job", "--due", verbosity=0)
 
 
@@ -47,12 +48,14 @@ def test_the_job_says_its_class_findings_recommendations_and_lessons(job) -> Non
     assert report["efficiency"]["job_id"] == 123456
     assert report["efficiency"]["efficiency_class"] == "INEFFICIENT"
     assert report["efficiency"]["avg_gpu_util"] == pytest.approx(22.0)
-    assert {"idle_gpus", "parallelism_mismatch"} <= {finding["code"] for finding in report["findings"]}
+    bases = {finding["code"]: finding["basis"] for finding in report["findings"]}
+    assert bases == {"idle_gpus": "counted", "parallelism_mismatch": "inferred"}
     assert all(finding["lesson"]["url"].startswith("https://") for finding in report["findings"])
     advice = report["recommendations"][0]
     assert advice["recommended_gpus"] == 2
     assert advice["reason"].startswith("Only 2 GPUs showed sustained utilization > 30 %")
     assert advice["diff"][0] == "--gpus-per-node=8 -> --gpus-per-node=2"
+    assert (advice["kind"], advice["basis"], advice["request"]) == ("gpus", "active_gpus", [])
     assert report["savings"]["gpu_hours"] == pytest.approx(6.0)
 
 

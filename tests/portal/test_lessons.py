@@ -10,6 +10,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from analysis.findings import FindingCode
 from education.models import Lesson, LessonLink
 from education.selectors import lesson_content, lesson_row
 from education.services.seeding import store_seeds
@@ -187,7 +188,7 @@ def test_dead_links_are_marked_in_the_list(cast, now) -> None:
 
 def test_learn_finds_every_word_in_any_case_and_survives_any_query(cast) -> None:
     dave = cast("dave")
-    assert dave.get("/learn/").content.count(b"<h2>") == 20
+    assert dave.get("/learn/").content.count(b"<h2>") == len(FindingCode)
     assert b"Let a job end well" in dave.get("/learn/", {"q": "CHECKPOINTS signal"}).content
     for query in ("zzzz", "\x00", "%", "'\"<script>", "x" * 10_000):
         answer = dave.get("/learn/", {"q": query, "language": "xx"})
@@ -198,7 +199,7 @@ def test_learn_finds_every_word_in_any_case_and_survives_any_query(cast) -> None
 
 def test_the_public_json_needs_no_sign_in_and_holds_link_and_text() -> None:
     lessons = Client().get("/api/v1/education/").json()
-    assert len(lessons) == 20
+    assert len(lessons) == len(FindingCode)
     assert lessons["overscaling"]["url"].startswith("https://")
     assert lessons["overscaling"]["text"].startswith("When every GPU is lightly used")
     table = Client().get("/api/v1/education/links/").json()
