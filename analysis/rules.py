@@ -61,7 +61,6 @@ EXPLAINED_BY: Mapping[FindingCode, frozenset[FindingCode]] = {
     ),
     FindingCode.KERNEL_TUNING: frozenset(
         {
-            FindingCode.OVERSCALING,
             FindingCode.CPU_BOTTLENECK,
             FindingCode.HOST_OVERSUBSCRIPTION,
             FindingCode.IO_OR_SYNC_STALL,
@@ -92,9 +91,13 @@ def findings(facts: JobFacts, limits: Limits = LIMITS) -> tuple[Finding, ...]:
     rules = OF_THE_SYSTEM
     if not facts.record.is_system_failure:
         rules += OF_THE_END + (OF_USE if facts.is_use_judged else ())
-    raised = [finding for rule in rules if (finding := rule(facts, limits)) is not None and finding.confidence > 0]
+    raised = _raised(rules, facts, limits)
     codes = {finding.code for finding in raised}
     held = [finding for finding in raised if not codes & EXPLAINED_BY.get(finding.code, frozenset())]
     if not facts.record.is_system_failure and not codes - NOT_OF_USE:
-        held += [finding for finding in (low_use_unexplained(facts, limits),) if finding is not None]
+        held += _raised((low_use_unexplained,), facts, limits)
     return tuple(sorted(held, key=lambda finding: (-expected_gain(finding, limits), -finding.confidence)))
+
+
+def _raised(rules: tuple[Rule, ...], facts: JobFacts, limits: Limits) -> list[Finding]:
+    return [finding for rule in rules if (finding := rule(facts, limits)) is not None and finding.confidence > 0]
