@@ -76,7 +76,9 @@ CPU_FIELDS = {
     "pressure_io_s": maybe(SECONDS),
 }
 RECORD_FIELDS = {
-    "state": st.sampled_from(["COMPLETED", "FAILED", "TIMEOUT", "OUT_OF_MEMORY", "NODE_FAIL", "CANCELLED", ""]),
+    "state": st.sampled_from(
+        ["COMPLETED", "FAILED", "TIMEOUT", "OUT_OF_MEMORY", "NODE_FAIL", "REQUEUED", "CANCELLED", ""]
+    ),
     "exit_code": st.sampled_from(["", "0:0", "1:0", "0:9", ":", "x"]),
     "partition": st.sampled_from(["small-g", "standard-g", "dev-g", "lumid", ""]),
     "nodes": st.sampled_from([[], ["nid005123"], ["nid005123", "nid005124"], ["other"]]),
@@ -136,7 +138,7 @@ def check(judged: Assessment) -> None:
         numbers = [value for value in finding.evidence.values() if not isinstance(value, str)]
         assert all(math.isfinite(value) for value in numbers)
     for advice in judged.recommendations:
-        assert advice.changes
+        assert bool(advice.changes) != bool(advice.request)
         assert all(
             change.requested != change.recommended for change in advice.changes if change.option != "--exclusive"
         )
@@ -208,10 +210,13 @@ def test_a_strangers_node_and_a_node_under_two_names_do_not_count() -> None:
 
 
 def test_a_measured_time_next_to_nothing_divides_nothing() -> None:
-    # One reading of a second in 5e-324 s: its idle share is not known.
+    # One reading of a second in 5e-324 s: only its mean of 0 shows that it was idle.
     judged = assess(job_record(gpus_allocated=1), metrics_of(node_payload(gpus=[gpu(0, 0.0, **NEXT_TO_NOTHING)])))
     assert judged.efficiency.efficiency_class is EfficiencyClass.WASTED
-    assert judged.efficiency.idle_gpu_hours is None
+    assert judged.efficiency.coverage_fraction == 0.0
+    assert judged.efficiency.idle_gpu_hours == judged.efficiency.gpu_hours
+    # Nothing is said of its use: no measured second supports it.
+    assert {finding.code for finding in judged.findings} == {FindingCode.CORES_OR_MEMORY_BEYOND_SHARE}
 
 
 NEXT_TO_NOTHING = {"measured_s": 5e-324, "idle_s": 1.0, "active_s": 0.0, "util_histogram_s": None}
@@ -221,7 +226,7 @@ def test_a_capacity_of_nothing_or_a_peak_above_it_is_dropped_and_named() -> None
     # 70 of 64 GB without a capacity of its own: the hardware's is known.
     gpus = [gpu(0, 90.0, mem_total_gb=0.0, peak_mem_gb=0.0), gpu(1, 90.0, mem_total_gb=None, peak_mem_gb=70.0)]
     judged = assess(job_record(gpus_allocated=2, gpus_requested=2), metrics_of(node_payload(gpus=gpus)))
-    assert "GPU memory: 2 GPUs told an impossible peak or capacity" in judged.not_measured
+    assert "GPU memory: 2 GPUs reported an impossible peak or capacity" in judged.not_measured
     assert judged.efficiency.avg_gpu_util == pytest.approx(90.0)
     assert judged.efficiency.peak_gpu_mem_gb == 0.0
 

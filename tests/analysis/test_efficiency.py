@@ -44,6 +44,12 @@ def test_two_busy_gpus_of_eight_give_hand_computed_quantities() -> None:
     assert (judged.peak_gpu_mem_gb, judged.peak_gpu_mem_fraction) == (40.0, 0.625)
 
 
+@pytest.mark.parametrize(("util", "effective"), [(30.0, 1), (30.001, 2)])
+def test_a_gpu_is_effective_above_30_percent_and_not_at_it(util: float, effective: int) -> None:
+    judged = efficiency(facts([90.0, util]))
+    assert (judged.effective_gpus, judged.effective_gpus_fraction) == (effective, effective / 2)
+
+
 def test_a_gpu_measured_for_less_time_weighs_less() -> None:
     # (90 x 7200 + 30 x 6600) / 13800 = 61.304…; a plain mean would say 60.
     short = gpu(1, 30.0, measured_s=6600.0, samples=6600, active_s=6600.0, util_histogram_s={"30": 6600.0})
@@ -98,6 +104,8 @@ def test_an_inconsistent_gpu_is_named_and_left_out_of_the_mean() -> None:
         ({"walltime_used_s": 300}, ""),
         ({"state": "NODE_FAIL"}, "system_failure"),
         ({"state": "PREEMPTED"}, "system_failure"),
+        ({"state": "REQUEUED"}, "system_failure"),
+        ({"state": "NODE_FAIL", "walltime_used_s": 60}, "system_failure"),
         ({"state": "FAILED"}, ""),
     ],
 )

@@ -27,6 +27,19 @@ def test_nobody_may_make_up_more_than_85_percent(most: int, told: bool) -> None:
     assert is_anonymous([most, 1, 1, 1, 1]) is told
 
 
+def test_exactly_85_percent_hides_the_one_who_makes_it_up() -> None:
+    # 17 of 20 is 85 percent.
+    assert is_anonymous([17.0, 0.75, 0.75, 0.75, 0.75])
+    assert not is_anonymous([17.1, 0.75, 0.75, 0.75, 0.75])
+
+
+def test_the_bound_holds_for_the_answers_of_a_person_whatever_they_were() -> None:
+    # 23 of 27 answers are one person's, right and wrong together; only that code is withheld.
+    rows = [("overscaling", "1", 0, 20, 3), *(("overscaling", "1", user, 1, 0) for user in range(1, 5))]
+    told = answers([*rows, *(("timeout", "1", user, 0, 1) for user in range(5))])
+    assert [(row.code, row.right, row.wrong) for row in told] == [("overscaling", None, None), ("timeout", 0, 5)]
+
+
 def test_the_newest_rules_come_first_and_versions_count_as_numbers() -> None:
     rows = [(code, version, 1, 1, 0) for code in ("timeout", "idle_tail") for version in ("2026.11.9", "2026.11.10")]
     assert [(row.rules_version, row.code) for row in answers(rows)] == [

@@ -7,17 +7,12 @@ from typing import Any
 import pytest
 
 from analysis.facts import JobFacts
-from analysis.findings import Finding, FindingCode
-from analysis.rules import findings
-from tests.analysis.runs import facts
-from tests.payloads import gpu
+from analysis.findings import FindingCode
+from tests.analysis.runs import codes, facts, found, of_nodes
+from tests.payloads import gpu, node_payload
 
-PRESSURE, OUT = FindingCode.GPU_MEMORY_PRESSURE, FindingCode.GPU_OUT_OF_MEMORY
+PRESSURE = FindingCode.GPU_MEMORY_PRESSURE
 SHARE, THREADS = FindingCode.CORES_OR_MEMORY_BEYOND_SHARE, FindingCode.HOST_OVERSUBSCRIPTION
-
-
-def found(known: JobFacts, code: FindingCode) -> Finding | None:
-    return next((finding for finding in findings(known) if finding.code is code), None)
 
 
 @pytest.mark.parametrize(("peak_gb", "holds"), [(60.8, True), (60.7, False), (None, False)])
@@ -28,30 +23,16 @@ def test_gpu_memory_is_short_from_95_percent_of_its_capacity(peak_gb: float | No
 
 
 def test_memory_pressure_in_numbers() -> None:
-    # 62.4 / 64 = 0.975: half way from 0.95 to 1, so 0.75.
+    # 62.4 / 64 = 0.975.
     finding = found(facts([], gpus=[gpu(0, 90.0, peak_mem_gb=62.4), gpu(1, 90.0)]), PRESSURE)
-    assert finding.confidence == pytest.approx(0.75)
+    assert finding.confidence == 1.0
+    assert finding.evidence["peak_memory_fraction"] == pytest.approx(0.975)
     assert (finding.evidence["full_gpus"], finding.evidence["gpu_list"]) == (1, "nid005123: 0")
 
 
-@pytest.mark.parametrize(
-    ("changes", "cpu", "code"),
-    [
-        ({"state": "FAILED", "exit_code": "1:0"}, {}, OUT),
-        ({"state": "FAILED", "exit_code": "0:9"}, {}, PRESSURE),
-        ({"state": "FAILED", "exit_code": "1:0"}, {"oom_kills": 1}, PRESSURE),
-        ({"state": "COMPLETED"}, {}, PRESSURE),
-        ({"state": "CANCELLED"}, {}, PRESSURE),
-    ],
-)
-def test_only_a_failure_of_the_program_itself_points_to_the_gpus_memory(changes: dict, cpu: dict, code: str) -> None:
-    known = facts([], gpus=[gpu(0, 90.0, peak_mem_gb=63.5)], cpu=cpu, **changes)
-    assert [each for each in (PRESSURE, OUT) if found(known, each)] == [code]
-
-
-def crowded(threads: float, pressure_s: float | None) -> JobFacts:
+def crowded(threads: float, pressure_s: float | None, util: float = 50.0) -> JobFacts:
     cpu = {"cores_allocated": 56, "busy_cores_avg": 30.0, "ranks": 8, "threads_per_rank": threads}
-    return facts([90.0] * 8, cpu=cpu | {"pressure_cpu_s": pressure_s})
+    return facts([util] * 8, cpu=cpu | {"pressure_cpu_s": pressure_s})
 
 
 @pytest.mark.parametrize(
@@ -64,10 +45,36 @@ def test_threads_beyond_the_cores_need_pressure_to_count(threads: float, pressur
 
 
 def test_oversubscription_in_numbers() -> None:
-    # Pressure 3960 / 7200 = 0.55: margin 0.5. Threads 112 on 56: margin 1 - 1/2 = 0.5. So 0.75.
+    # Pressure 3960 / 7200 = 0.55: margin 0.5. Threads 112 on 56: margin 1 - 1/2 = 0.5. So 0.85 + 0.12 x 0.5.
     finding = found(crowded(14.0, 3960.0), THREADS)
-    assert (finding.evidence["threads"], finding.evidence["node"]) == (112, "nid005123")
-    assert finding.confidence == pytest.approx(0.75)
+    assert dict(finding.evidence) == {
+        "ranks": 8,
+        "threads": 112,
+        "cores_allocated": 56,
+        "cpu_pressure_fraction": pytest.approx(0.55),
+        "node": "nid005123",
+    }
+    assert finding.confidence == pytest.approx(0.91)
+
+
+@pytest.mark.parametrize(("util", "holds"), [(69.9, True), (70.0, False)])
+def test_threads_beyond_the_cores_are_no_cause_while_the_gpus_are_fed(util: float, holds: bool) -> None:
+    assert (found(crowded(14.0, 3960.0, util), THREADS) is not None) == holds
+
+
+def test_the_node_that_waits_most_for_its_cores_is_named_and_one_of_two_is_half_the_coverage() -> None:
+    waiting = {"cores_allocated": 56, "busy_cores_avg": 30.0, "ranks": 8, "threads_per_rank": 14.0}
+    nodes = [
+        node_payload([50.0] * 8, node=f"nid00512{index}", cpu=waiting | {"pressure_cpu_s": pressure_s})
+        for index, pressure_s in enumerate((1000.0, 3960.0, 7000.0))
+    ]
+    # The third waits most, but for other tasks: its threads are as many as its cores.
+    nodes[2] = node_payload(
+        [50.0] * 8, node="nid005122", cpu=waiting | {"threads_per_rank": 7.0, "pressure_cpu_s": 7000.0}
+    )
+    assert found(of_nodes(*nodes), THREADS).evidence["node"] == "nid005121"
+    silent = node_payload([50.0] * 8, node="nid005122", cpu=None)
+    assert found(of_nodes(nodes[1], silent), THREADS).confidence == pytest.approx(0.91 / 2)
 
 
 ONE_GPU: dict[str, Any] = {"cpus_allocated": 7, "memory_requested_gb": 256.0, "request": {"--mem": "256G"}}
@@ -79,7 +86,7 @@ def one_gpu(peak_gb: float | None, busy: float | None = 1.0, **changes: Any) -> 
 
 
 def test_memory_beyond_the_share_in_numbers() -> None:
-    # 256 GB is 4 slices; 1.2 x 30 = 36 GB is 1. Margin (4 - 1) / 4 = 0.75: 0.875.
+    # 256 GB is 4 slices; 1.2 x 30 = 36 GB is 1.
     finding = found(one_gpu(30.0), SHARE)
     assert dict(finding.evidence) == {
         "gpus": 1,
@@ -88,7 +95,7 @@ def test_memory_beyond_the_share_in_numbers() -> None:
         "memory_gb": 256.0,
         "peak_memory_gb": 30.0,
     }
-    assert finding.confidence == pytest.approx(0.875)
+    assert finding.confidence == 1.0
 
 
 @pytest.mark.parametrize(
@@ -126,7 +133,7 @@ def test_cores_beyond_the_share_raise_the_bill_too() -> None:
     assert found(one_gpu(30.0, 46.0, **wide), SHARE) is None
 
 
-def test_a_crowded_host_is_named_where_no_gpu_could_be_read() -> None:
+def test_a_crowded_host_harms_no_gpu_that_could_not_be_read() -> None:
     cpu = {"cores_allocated": 56, "ranks": 8, "threads_per_rank": 14.0, "pressure_cpu_s": 3960.0}
     silent = [gpu(0, None, missing={"avg_util": "no reading"})]
-    assert found(facts([], gpus=silent, cpu=cpu), THREADS).confidence == pytest.approx(0.75)
+    assert THREADS not in codes(facts([], gpus=silent, cpu=cpu))

@@ -10,17 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.facts import JobFacts
-from analysis.findings import Finding, FindingCode
-from analysis.phases import Course, course, phases
+from analysis.findings import FindingCode
+from analysis.phases import Course, course, phases, span_percent, stalls
 from analysis.rules import findings
-from tests.analysis.runs import facts
+from tests.analysis.runs import facts, found
 from tests.payloads import gpu
 
 LATE, TAIL = FindingCode.LATE_START, FindingCode.IDLE_TAIL
-
-
-def found(known: JobFacts, code: FindingCode) -> Finding | None:
-    return next((finding for finding in findings(known) if finding.code is code), None)
 
 
 def over_time(util: list[float | None], step_s: float = 60.0, **record: Any) -> JobFacts:
@@ -41,10 +37,28 @@ def over_time(util: list[float | None], step_s: float = 60.0, **record: Any) -> 
 
 
 def test_a_late_start_in_numbers() -> None:
-    # 60 of 120 minutes: half. Margins (0.5 - 0.2) / 0.8 = 0.375 and 1 - 600 / 3600 = 0.83333; sqrt = 0.559017.
+    # 60 of 120 minutes: half.
     finding = found(over_time([0.0] * 60 + [90.0] * 60), LATE)
     assert dict(finding.evidence) == {"idle_s": 3600.0, "idle_fraction": 0.5, "elapsed_s": 7200.0}
-    assert finding.confidence == pytest.approx(0.5 + 0.5 * 0.559017, abs=1e-5)
+    assert finding.confidence == 1.0
+
+
+def test_an_edge_is_as_sure_as_the_run_was_measured() -> None:
+    # 24 of 120 minutes are a gap; the GPU's own count covers them.
+    known = over_time([0.0] * 40 + [None] * 24 + [90.0] * 56)
+    assert found(known, LATE).confidence == pytest.approx(0.8)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "late_s", "tail_s"), [(0, 117, 0.0, 7020.0), (117, 0, 7020.0, 0.0), (40, 77, 2400.0, 4620.0)]
+)
+def test_where_the_whole_run_is_idle_on_average_its_busiest_bucket_parts_the_edges(
+    before: int, after: int, late_s: float, tail_s: float
+) -> None:
+    # Three minutes at 30 percent in two hours: 0.75 percent on average.
+    seen = phases(over_time([0.0] * before + [30.0] * 3 + [0.0] * after))
+    assert (seen.late_start_s, seen.idle_tail_s) == (late_s, tail_s)
+    assert list(seen.span) == [30.0] * 3
 
 
 @pytest.mark.parametrize(
@@ -116,10 +130,31 @@ def _points(util: list[float]) -> dict[str, Any]:
         ([90.0] * 20 + [20.0] * 40, Course.FALLING),
         ([40.0] * 20 + [90.0] * 40, Course.UNEVEN),
         ([90.0] * 5, Course.UNKNOWN),
+        ([90.0] * 6, Course.STEADY),
+        ([75.0] * 30 + [95.0] * 30, Course.STEADY),
+        ([75.0] * 30 + [95.5] * 30, Course.UNEVEN),
+        ([70.0] * 9 + [20.0, 70.0] * 3, Course.BURSTS),
+        ([70.0] * 9 + [20.5, 70.0] * 3, Course.UNEVEN),
+        ([80.0] * 20 + [40.0] * 40, Course.FALLING),
+        ([80.0] * 20 + [40.5] * 40, Course.UNEVEN),
     ],
 )
 def test_the_course_of_a_run(util: list[float], expected: Course) -> None:
     assert course(phases(over_time(util))) is expected
+
+
+def test_the_use_of_the_span_leaves_idle_edges_out_where_the_timeline_shows_them() -> None:
+    assert span_percent(over_time([0.0] * 30 + [80.0] * 60 + [0.0] * 30)) == pytest.approx(80.0)
+    # Five buckets show no span: the mean of the run stands for it.
+    assert span_percent(over_time([0.0, 80.0, 80.0, 80.0, 0.0])) == pytest.approx(48.0)
+    assert span_percent(facts([80.0, 60.0, 0.0], gpus=None)) == pytest.approx(70.0)
+
+
+def test_stalls_are_counted_from_the_first_to_the_last_of_the_span() -> None:
+    # At rest is at most 90 x 20 / 70 = 25.7; the span begins at rest and rests three times.
+    seen = phases(over_time([20.0] * 2 + [90.0] * 4 + [10.0] + [90.0] * 6 + [25.0] * 3 + [90.0] * 4))
+    assert stalls(seen) == (3, pytest.approx(6 / 20))
+    assert stalls(phases(over_time([90.0, 0.0, 90.0, 0.0, 90.0]))) == (0, 0.0)
 
 
 def test_two_busy_phases_with_a_gap_between_are_no_bursts_yet() -> None:

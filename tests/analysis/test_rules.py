@@ -9,18 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.causes.unexplained import low_use_unexplained
-from analysis.facts import JobFacts, job_facts
-from analysis.findings import COUNTED, Finding, FindingCode
+from analysis.facts import JobFacts
+from analysis.findings import COUNTED, FindingCode, confidence
 from analysis.ranking import expected_gain
 from analysis.rules import OF_THE_END, OF_THE_SYSTEM, OF_USE, findings
-from tests.analysis.runs import facts, metrics_of
-from tests.payloads import gpu, job_record
+from tests.analysis.runs import codes, facts, found, of_nodes
+from tests.payloads import gpu, node_payload
 
 QUIET_HOST = {"cores_allocated": 56, "busy_cores_avg": 4.0, "ranks": 8, "idle_fraction": 0.92}
-
-
-def found(known: JobFacts, code: FindingCode) -> Finding | None:
-    return next((finding for finding in findings(known) if finding.code is code), None)
 
 
 def small(gpu_id: int, avg_util: float, **changes: Any) -> dict[str, Any]:
@@ -38,8 +34,7 @@ def test_an_efficient_job_has_no_finding() -> None:
 
 
 def test_all_gpus_idle_is_no_gpu_use_and_nothing_else_about_gpus() -> None:
-    codes = {finding.code for finding in findings(facts([0.0] * 8))}
-    assert codes == {FindingCode.NO_GPU_USE}
+    assert codes(facts([0.0] * 8)) == {FindingCode.NO_GPU_USE}
 
 
 @pytest.mark.parametrize(("idle_s", "holds"), [(6840.0, True), (6839.0, False)])
@@ -63,7 +58,9 @@ HOST_AT_THRESHOLD = {"cores_allocated": 56, "ranks": 8, "threads_per_rank": 14.0
             "io_or_sync_stall",
             facts(
                 [],
-                gpus=[gpu(0, 53.0, timeline={"step_s": 60.0, "util": [80.0] * 40 + [40.0] * 80, "mem_gb": [8.0] * 120})],
+                gpus=[
+                    gpu(0, 53.0, timeline={"step_s": 60.0, "util": [80.0] * 40 + [40.0] * 80, "mem_gb": [8.0] * 120})
+                ],
                 cpu={"pressure_io_s": 720.0},
             ),
         ),
@@ -104,34 +101,19 @@ def test_one_idle_gpu_shows_however_good_the_mean() -> None:
     assert finding.confidence == pytest.approx(1.0)
 
 
-def test_two_of_eight_active_is_a_parallelism_mismatch() -> None:
-    # Margins: 1 - 2/5 = 0.6; (88 - 30) / 70 = 0.82857; (30 - 0) / 30 = 1. Their geometric mean is 0.79219, so
-    # 0.5 + 0.5 x 0.79219 = 0.89609.
-    finding = found(facts([88.0] * 2 + [0.0] * 6), FindingCode.PARALLELISM_MISMATCH)
-    assert (finding.evidence["active_gpus"], finding.evidence["gpus"]) == (2, 8)
-    assert finding.evidence["active_util_percent"] == pytest.approx(88.0)
-    assert finding.confidence == pytest.approx(0.89609, abs=1e-5)
+def test_half_the_coverage_is_half_the_confidence_of_a_fact() -> None:
+    whole = found(facts([0.0] * 4), FindingCode.NO_GPU_USE)
+    half = found(facts([0.0] * 4, gpus_allocated=8), FindingCode.NO_GPU_USE)
+    assert (whole.confidence, half.confidence) == (1.0, 0.5)
 
 
-@pytest.mark.parametrize(("active", "holds"), [(0, False), (1, True), (4, True), (5, False), (8, False)])
-def test_a_mismatch_needs_one_active_gpu_and_at_most_half(active: int, holds: bool) -> None:
-    known = facts([60.0] * active + [5.0] * (8 - active))
-    assert (found(known, FindingCode.PARALLELISM_MISMATCH) is not None) == holds
-
-
-def test_even_use_around_the_threshold_is_no_mismatch() -> None:
-    # Half of them are above 30, but all do the same: standard deviation 2 of a mean of 30.
-    assert found(facts([32.0] * 4 + [28.0] * 4), FindingCode.PARALLELISM_MISMATCH) is None
-    # 40 against 20: 10 / 30 = 0.33 of the mean, above 0.25.
-    assert found(facts([40.0] * 4 + [20.0] * 4), FindingCode.PARALLELISM_MISMATCH) is not None
-
-
-def test_exactly_30_percent_is_not_active() -> None:
-    assert found(facts([30.0, 5.0]), FindingCode.PARALLELISM_MISMATCH) is None
-
-
-def test_a_single_gpu_cannot_be_mismatched() -> None:
-    assert found(facts([60.0]), FindingCode.PARALLELISM_MISMATCH) is None
+def test_confidence_grows_with_every_margin_and_stays_between_its_two_rates() -> None:
+    # The geometric mean of 0.5 and 0.25 is 0.353553: 0.85 + 0.12 x 0.353553 = 0.892426; half of it is seen.
+    assert confidence(1.0, 0.5, 0.25) == pytest.approx(0.892426, abs=1e-6)
+    assert confidence(0.5, 0.5, 0.25) == pytest.approx(0.446213, abs=1e-6)
+    assert confidence(1.0, 0.5, 0.0) == pytest.approx(0.85)
+    assert confidence(2.0, 9.0) == pytest.approx(0.97)
+    assert confidence(-1.0, 0.5) == 0.0
 
 
 @pytest.mark.parametrize(("busy_cores", "holds"), [(42.0, True), (41.9, False)])
@@ -141,24 +123,64 @@ def test_a_busy_host_starves_gpus_from_three_quarters_of_its_cores(busy_cores: f
     assert (found(known, FindingCode.CPU_BOTTLENECK) is not None) == holds
 
 
-def test_every_rank_on_one_core_starves_gpus_too() -> None:
-    finding = found(facts([20.0] * 8, cpu={"cores_allocated": 56, "busy_cores_avg": 8.0, "ranks": 8}), CPU)
-    assert finding.evidence["pattern"] == "one_core_per_rank"
-    # Exactly one core a rank is the full margin 1, (40 - 20) / 40 = 0.5; sqrt(0.5) = 0.70711.
-    assert finding.confidence == pytest.approx(0.5 + 0.5 * 0.70711, abs=1e-5)
+CPU, UNEXPLAINED = FindingCode.CPU_BOTTLENECK, FindingCode.LOW_USE_UNEXPLAINED
 
 
-CPU = FindingCode.CPU_BOTTLENECK
+def test_a_cpu_bottleneck_in_numbers() -> None:
+    # 49 of 56 cores: (0.875 - 0.75) / 0.25 = 0.5; use 35: (70 - 35) / 70 = 0.5. So 0.85 + 0.12 x 0.5.
+    finding = found(facts([35.0] * 8, cpu={"cores_allocated": 56, "busy_cores_avg": 49.0}), CPU)
+    assert dict(finding.evidence) == {
+        "gpu_util_percent": 35.0,
+        "cores_allocated": 56,
+        "busy_cores": 49.0,
+        "busy_fraction": 0.875,
+    }
+    assert finding.confidence == pytest.approx(0.91)
 
 
-@pytest.mark.parametrize(("per_rank", "holds"), [(0.84, False), (0.86, True), (1.14, True), (1.16, False)])
-def test_the_band_around_one_core_a_rank(per_rank: float, holds: bool) -> None:
-    known = facts([20.0] * 8, cpu={"cores_allocated": 56, "busy_cores_avg": 8 * per_rank, "ranks": 8})
+@pytest.mark.parametrize(("util", "holds"), [(69.9, True), (70.0, False)])
+def test_gpus_that_are_fed_well_have_no_cpu_bottleneck(util: float, holds: bool) -> None:
+    known = facts([util] * 8, cpu={"cores_allocated": 56, "busy_cores_avg": 56.0})
     assert (found(known, CPU) is not None) == holds
 
 
-def test_busy_gpus_have_no_cpu_bottleneck() -> None:
-    assert found(facts([40.0] * 8, cpu={"cores_allocated": 56, "busy_cores_avg": 56.0}), CPU) is None
+def test_cores_that_nodes_did_not_count_are_those_of_slurm() -> None:
+    # 56 cores on one node: 42 of them busy are three quarters.
+    assert found(facts([20.0] * 8, cpu={"busy_cores_avg": 42.0}), CPU) is not None
+    assert found(facts([20.0] * 8, cpu={"busy_cores_avg": 41.0}), CPU) is None
+
+
+def test_a_cpu_bottleneck_needs_a_gpu_that_worked() -> None:
+    known = facts([0.0] * 8, cpu={"cores_allocated": 56, "busy_cores_avg": 56.0})
+    assert codes(known) == {FindingCode.NO_GPU_USE}
+
+
+def test_one_busy_core_a_rank_is_a_number_to_look_at_and_no_cause() -> None:
+    known = facts([20.0] * 8, cpu={"cores_allocated": 56, "busy_cores_avg": 8.0, "ranks": 8})
+    assert codes(known) == {UNEXPLAINED}
+    assert found(known, UNEXPLAINED).evidence["busy_cores_per_rank"] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("per_rank", "shown"), [(0.84, False), (0.86, True), (1.14, True), (1.16, False)], ids=lambda value: str(value)
+)
+def test_the_band_around_one_core_a_rank(per_rank: float, shown: bool) -> None:
+    known = facts([20.0] * 8, cpu={"cores_allocated": 56, "busy_cores_avg": 8 * per_rank, "ranks": 8})
+    assert ("busy_cores_per_rank" in found(known, UNEXPLAINED).evidence) == shown
+
+
+@pytest.mark.parametrize(
+    ("busy", "per_rank"),
+    [((8.0, 8.0), 1.0), ((8.0, 7.2), 0.95), ((8.0, 4.0), None), ((8.0, 16.0), None), ((8.0, None), None)],
+)
+def test_one_core_a_rank_is_shown_only_where_every_node_shows_it(busy: tuple, per_rank: float | None) -> None:
+    names = ("nid005123", "nid005124")
+    nodes = [
+        node_payload([20.0] * 8, node=name, cpu={"cores_allocated": 56, "busy_cores_avg": cores, "ranks": 8})
+        for name, cores in zip(names, busy, strict=True)
+    ]
+    shown = found(of_nodes(*nodes), UNEXPLAINED).evidence.get("busy_cores_per_rank")
+    assert shown == (None if per_rank is None else pytest.approx(per_rank))
 
 
 def test_a_host_that_was_not_measured_is_not_blamed() -> None:
@@ -166,9 +188,9 @@ def test_a_host_that_was_not_measured_is_not_blamed() -> None:
 
 
 def test_evenly_low_use_with_little_memory_is_overscaling() -> None:
-    # Margins: (40 - 20) / 40 = 0.5 and (0.25 - 0.125) / 0.25 = 0.5; mean 0.5, so 0.75.
+    # Margins: (40 - 20) / 40 = 0.5 and (0.25 - 0.125) / 0.25 = 0.5; mean 0.5, so 0.85 + 0.12 x 0.5 = 0.91.
     finding = found(facts([], gpus=[small(index, 20.0) for index in range(8)], cpu=QUIET_HOST), OVER)
-    assert finding.confidence == pytest.approx(0.75)
+    assert finding.confidence == pytest.approx(0.91)
     assert finding.evidence["peak_memory_fraction"] == pytest.approx(0.125)
 
 
@@ -191,105 +213,36 @@ def test_overscaling_needs_low_even_use_and_known_small_memory(gpus: list[dict])
     assert found(facts([], gpus=gpus, cpu=QUIET_HOST), OVER) is None
 
 
-def stalled(first: float, later: float) -> dict[str, Any]:
-    """A GPU at `first` for 40 minutes, then at `later` for 80."""
-    mean = (first + 2 * later) / 3
-    timeline = {"step_s": 60.0, "util": [first] * 40 + [later] * 80, "mem_gb": [30.0] * 120}
-    return gpu(0, mean, timeline=timeline)
-
-
-STALL = FindingCode.IO_OR_SYNC_STALL
-
-
-def test_use_that_falls_with_io_pressure_points_to_io() -> None:
-    cpu = QUIET_HOST | {"iowait_fraction": 0.3, "pressure_io_s": 3600.0}
-    finding = found(facts([], gpus=[stalled(80.0, 20.0)], cpu=cpu), STALL)
-    assert finding.evidence["first_third_percent"] == pytest.approx(80.0)
-    assert finding.evidence["later_percent"] == pytest.approx(20.0)
-    assert finding.evidence["io_pressure_fraction"] == pytest.approx(0.5)
-    assert finding.evidence["points_to"] == "io"
-    # Margins (60 - 20) / 80 = 0.5, (0.75 - 0.5) / 0.5 = 0.5 and 1 for the pressure: 0.25 ** (1/3) = 0.62996.
-    assert finding.confidence == pytest.approx(0.5 + 0.5 * 0.62996, abs=1e-5)
-
-
-def test_the_same_fall_with_a_quiet_host_points_to_synchronisation_less_surely() -> None:
-    cpu = QUIET_HOST | {"iowait_fraction": 0.0, "pressure_io_s": 0.0}
-    finding = found(facts([], gpus=[stalled(80.0, 20.0)], cpu=cpu), STALL)
-    assert finding.evidence["points_to"] == "synchronisation"
-    assert finding.confidence == pytest.approx(0.75)
-
-
-def test_without_host_numbers_the_cause_stays_open() -> None:
-    assert found(facts([], gpus=[stalled(80.0, 20.0)], cpu={}), STALL).evidence["points_to"] == "unclear"
-
-
 @pytest.mark.parametrize(
-    ("first", "later", "holds"),
-    [(80.0, 40.0, True), (80.0, 41.0, False), (38.0, 18.0, True), (38.0, 18.5, False), (80.0, 80.0, False)],
-)
-def test_a_stall_falls_by_20_points_and_by_half(first: float, later: float, holds: bool) -> None:
-    assert (found(facts([], gpus=[stalled(first, later)]), STALL) is not None) == holds
-
-
-def test_idle_time_before_the_work_is_not_part_of_the_active_span() -> None:
-    timeline = {"step_s": 60.0, "util": [0.0] * 60 + [90.0] * 60, "mem_gb": [30.0] * 120}
-    assert found(facts([], gpus=[gpu(0, 45.0, timeline=timeline)]), STALL) is None
-
-
-def test_an_idle_neighbour_does_not_hide_a_stall() -> None:
-    known = facts([], gpus=[stalled(80.0, 20.0), gpu(1, 0.0)])
-    assert found(known, STALL).evidence["first_third_percent"] == pytest.approx(80.0)
-
-
-def test_too_few_points_tell_no_phases() -> None:
-    short = gpu(0, 40.0, timeline={"step_s": 1440.0, "util": [80, 20, 20, 20, 20], "mem_gb": [30.0] * 5})
-    assert found(facts([], gpus=[short]), STALL) is None
-
-
-def test_an_out_of_memory_state_or_a_kill_is_certain() -> None:
-    by_state = found(facts([50.0], state="OUT_OF_MEMORY", cpu={}), FindingCode.HOST_OUT_OF_MEMORY)
-    by_kill = found(facts([50.0], cpu={"oom_kills": 2, "peak_memory_gb": 59.0}), FindingCode.HOST_OUT_OF_MEMORY)
-    assert (by_state.confidence, dict(by_state.evidence)) == (1.0, {})
-    assert dict(by_kill.evidence) == {"oom_kills": 2, "peak_memory_gb": 59.0}
-    assert found(facts([50.0], cpu={"oom_kills": 0}), FindingCode.HOST_OUT_OF_MEMORY) is None
-
-
-def test_a_timeout_says_how_busy_the_end_was() -> None:
-    finding = found(facts([88.0], state="TIMEOUT"), FindingCode.TIMEOUT)
-    assert finding.evidence["final_util_percent"] == pytest.approx(88.0)
-    assert finding.evidence["walltime_requested_s"] == 10800
-
-
-@pytest.mark.parametrize(
-    ("changes", "holds"),
+    ("util", "peak_gb", "busy_cores", "holds"),
     [
-        ({"walltime_used_s": 7200, "walltime_requested_s": 12001}, True),
-        ({"walltime_used_s": 7200, "walltime_requested_s": 12000}, False),
-        ({"walltime_used_s": 900, "walltime_requested_s": 86400}, False),
-        ({"walltime_used_s": 901, "walltime_requested_s": 86400}, True),
-        ({"walltime_requested_s": 86400, "state": "FAILED"}, False),
-        ({"walltime_requested_s": 86400, "job_name": "interactive"}, False),
-        ({"walltime_requested_s": 86400, "job_name": "sys/dashboard/sys/jupyter"}, False),
-        ({"walltime_requested_s": 86400, "job_name": "shallow_water"}, True),
-        ({"walltime_requested_s": None}, False),
+        (60.0, 6.0, 27.9, True),
+        (60.0, 6.0, 28.0, False),
+        (60.0, 6.4, 4.0, False),
+        (69.9, 6.3, 4.0, True),
+        (70.0, 6.0, 4.0, False),
+        (39.9, 15.9, 30.0, True),
     ],
+    ids=["quiet host", "half of the cores busy", "a tenth of memory", "just below", "efficient", "low use"],
 )
-def test_walltime_is_overrequested_below_60_percent_after_15_minutes_of_batch_work(changes: dict, holds: bool) -> None:
-    # 7200 / 12000 = 0.6 exactly.
-    assert (found(facts([90.0] * 8, **changes), FindingCode.WALLTIME_OVERREQUEST) is not None) == holds
+def test_with_next_to_no_memory_and_a_quiet_host_higher_use_would_fit_on_fewer(
+    util: float, peak_gb: float, busy_cores: float, holds: bool
+) -> None:
+    # A quiet host has less than half of 56 cores busy; a tenth of 64 GB is 6.4, a quarter 16.
+    gpus = [small(index, util, peak_mem_gb=peak_gb) for index in range(8)]
+    known = facts([], gpus=gpus, cpu={"cores_allocated": 56, "busy_cores_avg": busy_cores, "ranks": 8})
+    assert (found(known, OVER) is not None) == holds
 
 
-def test_slurm_knows_the_walltime_even_where_nothing_was_measured() -> None:
-    known = job_facts(job_record(walltime_requested_s=72000), metrics_of())
-    # (0.6 - 0.1) / 0.6 = 0.83333; 0.5 + 0.5 x 0.83333 = 0.91667: not scaled by the coverage of 0.
-    assert [finding.code for finding in findings(known)] == [FindingCode.WALLTIME_OVERREQUEST]
-    assert findings(known)[0].confidence == pytest.approx(0.91667, abs=1e-5)
+def test_the_wider_bounds_of_overscaling_decide_its_confidence_too() -> None:
+    # (70 - 60) / 70 = 0.142857; 6 / 64 = 0.09375: (0.1 - 0.09375) / 0.1 = 0.0625. Root of the product 0.094491.
+    known = facts([], gpus=[small(index, 60.0, peak_mem_gb=6.0) for index in range(8)], cpu=QUIET_HOST)
+    assert found(known, OVER).confidence == pytest.approx(0.85 + 0.12 * 0.094491, abs=1e-6)
 
 
-def test_half_the_coverage_is_half_the_confidence() -> None:
-    whole = found(facts([0.0] * 4), FindingCode.NO_GPU_USE)
-    half = found(facts([0.0] * 4, gpus_allocated=8), FindingCode.NO_GPU_USE)
-    assert half.confidence == pytest.approx(whole.confidence / 2)
+def test_a_busy_host_explains_low_even_use_and_overscaling_is_not_said_beside_it() -> None:
+    busy = {"cores_allocated": 56, "busy_cores_avg": 50.0, "ranks": 8}
+    assert codes(facts([], gpus=[small(index, 20.0) for index in range(8)], cpu=busy)) == {CPU}
 
 
 @given(st.lists(st.floats(0, 100), min_size=1, max_size=16), st.floats(0, 56), st.integers(0, 56))
