@@ -30,14 +30,20 @@ class FittingHost:
 
 @dataclass(frozen=True)
 class HostNeed:
-    """What the work needs of all its hosts, a fifth more than it used; None where not every node was measured.
+    """What the work needs of its hosts, a fifth more than it used; None where not every node was measured.
 
-    `ranks` are those that kept a good part of a core busy, 0 where they did not or nobody counted them.
+    `total_gb` is over all nodes, `fullest_node_gb` one of them. `ranks` are those that kept a good part of a core busy,
+    0 where they did not or nobody counted them.
     """
 
     cores: int | None
-    memory_gb: float | None
+    total_gb: float | None
+    fullest_node_gb: float
     ranks: int
+
+    def memory_gb(self, nodes: int) -> float | None:
+        """What `nodes` nodes need together: all that was used, and on each as much as on the fullest."""
+        return None if self.total_gb is None else max(self.total_gb, self.fullest_node_gb * nodes)
 
 
 def fitting_host(facts: JobFacts, limits: Limits = LIMITS) -> FittingHost | None:
@@ -86,12 +92,14 @@ def used_cores(facts: JobFacts, limits: Limits = LIMITS) -> int | None:
 
 def host_need(facts: JobFacts, past: Sequence[ComparableRun] = (), limits: Limits = LIMITS) -> HostNeed:
     """What the work needs of its hosts, by this run and the user's own on as many GPUs."""
-    peak_gb, ranks = host_peak_gb(facts), float(np.sum(facts.hosts.ranks))
-    own_gb = highest_host_peak_gb(facts.allocated_gpus, past) * facts.held.nodes
+    peaks_gb, ranks = facts.hosts.peak_memory_gb, float(np.sum(facts.hosts.ranks))
+    is_measured = host_peak_gb(facts) is not None
+    fullest_gb = max(float(np.max(peaks_gb)) if is_measured else 0.0, highest_host_peak_gb(facts.allocated_gpus, past))
     busy = busy_cores(facts)
     return HostNeed(
         cores=used_cores(facts, limits),
-        memory_gb=None if peak_gb is None else float(math.ceil(limits.headroom_factor * max(peak_gb, own_gb))),
+        total_gb=float(math.ceil(limits.headroom_factor * float(np.sum(peaks_gb)))) if is_measured else None,
+        fullest_node_gb=float(math.ceil(limits.headroom_factor * fullest_gb)),
         ranks=round(ranks) if busy is not None and ranks > 0 and busy >= limits.busy_rank_cores * ranks else 0,
     )
 

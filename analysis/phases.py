@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
+from numpy.typing import NDArray
 
 from analysis.facts import JobFacts
 from analysis.thresholds import LIMITS, Limits
@@ -110,9 +111,19 @@ def stalls(seen: Phases, limits: Limits = LIMITS) -> tuple[int, float]:
     if seen.span.size < limits.span_buckets_min:
         return 0, 0.0
     usual_percent = float(np.percentile(seen.span, 90))
-    is_stalled = seen.span <= usual_percent * limits.burst_rest_percent / limits.burst_busy_percent
-    begins = int(np.sum(is_stalled[1:] & ~is_stalled[:-1])) + int(is_stalled[0])
-    return begins, float(np.mean(is_stalled))
+    return _stretches(seen.span <= usual_percent * limits.burst_rest_percent / limits.burst_busy_percent)
+
+
+def stops(seen: Phases, limits: Limits = LIMITS) -> tuple[int, float]:
+    """How often all GPUs stood (nearly) still within the active span, and the share of the span, 0..1, this took."""
+    if seen.span.size < limits.span_buckets_min:
+        return 0, 0.0
+    return _stretches(seen.span <= limits.nearly_idle_percent)
+
+
+def _stretches(holds: NDArray[np.bool_]) -> tuple[int, float]:
+    """How many stretches of buckets hold, and the share of all that they are."""
+    return int(np.sum(holds[1:] & ~holds[:-1])) + int(holds[0]), float(np.mean(holds))
 
 
 def final_util_percent(facts: JobFacts) -> float | None:

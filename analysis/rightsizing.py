@@ -103,11 +103,12 @@ def _to_cpu_partition(facts: JobFacts, host: HostNeed) -> Recommendation | None:
     if host.cores <= partition.node.cores_per_gpu:
         return None
     now = requested_shape(facts)
+    used_gb = host.memory_gb(now.nodes)
     wanted = replace(
         now,
         gpus=0,
         cores=min(host.cores, now.cores) if now.cores else host.cores,
-        memory_gb=min(host.memory_gb, now.memory_gb) if host.memory_gb and now.memory_gb else now.memory_gb,
+        memory_gb=min(used_gb, now.memory_gb) if used_gb and now.memory_gb else now.memory_gb,
         partition=partition.cpu_partition,
         is_exclusive=False,
     )
@@ -186,7 +187,7 @@ def _with_host_share(facts: JobFacts, shape: Shape, host: HostNeed) -> Shape | N
         cores = min(cores, max(fitting, host.cores or 0, shape.ntasks or 0))
     if memory_gb:
         share_gb = shape.gpus * partition.node.host_memory_share_gb if partition else math.ceil(memory_gb * share)
-        memory_gb = min(memory_gb, max(share_gb, host.memory_gb or 0.0))
+        memory_gb = min(memory_gb, max(share_gb, host.memory_gb(shape.nodes) or 0.0))
         if partition and memory_gb > shape.nodes * partition.node.host_memory_gb:
             return None
     return replace(shape, cores=cores, memory_gb=memory_gb)
@@ -202,7 +203,7 @@ def _fitting_host(
     now = requested_shape(facts)
     memory_gb = now.memory_gb
     if fitting.memory_gb is not None and memory_gb:
-        memory_gb = min(memory_gb, max(fitting.memory_gb, host.memory_gb or 0.0))
+        memory_gb = min(memory_gb, max(fitting.memory_gb, host.memory_gb(now.nodes) or 0.0))
     cores = now.cores if fitting.cores is None else fitting.cores
     evidence: dict[str, float | int] = {"headroom_factor": limits.headroom_factor}
     if fitting.memory_gb is not None:

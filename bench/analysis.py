@@ -1,7 +1,7 @@
 """One judgement from stored summaries at 8 to 23,824 GPUs, beside one bare numpy pass over the same arrays.
 
 The limit is reading every array once: the sum of each column, histogram and timeline, nothing decided. "assess" is the
-judgement of arrays in memory, "from rows" reads the summaries from the database before it. Run by `make bench`.
+judgement of arrays in memory, "from rows" reads the summaries from the database before it; "x" is how many bare passes that is. Run by `make bench`.
 """
 
 from __future__ import annotations
@@ -41,6 +41,8 @@ MEGABYTE = 2**20
 # Small numbers end in time whatever the size; the promise is of the two ends (a job on 8 GPUs, and on all of LUMI-G).
 SECONDS_MAX = {8: 0.002, 23_824: 1.0}
 MEGABYTES_MAX = {23_824: 300}
+# From stored rows, of a job on all of LUMI-G: within either of the two, for machines differ and a machine has bad hours.
+FROM_ROWS_GPUS, FROM_ROWS_SECONDS_MAX, FROM_ROWS_PASSES_MAX = 23_824, 0.2, 40
 
 
 def main() -> None:
@@ -67,8 +69,17 @@ def report(record: JobRecord, key: tuple[str, int, int]) -> None:
         f"  {gpus:7,}{limit_s * 1000:8.2f} ms{assess_s * 1000:8.2f} ms{assess_s / limit_s:7.1f} x"
         f"{whole_s * 1000:8.1f} ms{whole_s / limit_s:7.1f} x{peak_mb:11.1f} MB"
     )
+    if gpus == FROM_ROWS_GPUS:
+        print(f"  from rows: {target(whole_s, limit_s)}")
     assert assess_s <= SECONDS_MAX.get(gpus, 1.0), "the judgement takes longer than promised"
     assert peak_mb <= MEGABYTES_MAX.get(gpus, 300), "the judgement takes more memory than promised"
+
+
+def target(whole_s: float, limit_s: float) -> str:
+    """Whether a judgement from stored rows is as quick as was promised, and the promise."""
+    is_held = whole_s <= FROM_ROWS_SECONDS_MAX or whole_s <= FROM_ROWS_PASSES_MAX * limit_s
+    promise = f"{FROM_ROWS_SECONDS_MAX * 1000:.0f} ms or {FROM_ROWS_PASSES_MAX} bare passes"
+    return f"at most {promise}: {'held' if is_held else 'MISSED'}"
 
 
 def in_memory(record: JobRecord, metrics: RunMetrics) -> tuple[float, float]:

@@ -15,6 +15,7 @@ import msgspec
 
 from analysis.assess import Assessment, assess
 from analysis.next_request import requested_shape
+from analysis.rightsizing import RecommendationKind
 from analysis.savings import GPU_HOURS_MIN, bill
 from bench.noisy.library import LIBRARY as NOISY_LIBRARY
 from bench.noisy_score import draw
@@ -155,7 +156,12 @@ OptionChange(option='--mem', requested='', recommended='120G'))
 
 
 def _given(judged: Assessment, printed: dict[str, str]) -> float | None:
-    """The bill as it was less that of the printed request; None where either has no price."""
+    """The bill as it was less that of the printed request; None where either has no price.
+
+    A time limit alone is a change of one line of a request that need not be known otherwise, and of no bill.
+    """
+    if all(advice.kind is RecommendationKind.WALLTIME for advice in judged.recommendations):
+        return None
     record, before = judged.facts.record, judged.facts.gpu_hours
     target = partition_of(record.cluster, printed.get("--partition", record.partition))
     shape = shape_of(printed, target, requested_shape(judged.facts), threads_per_core(record.cluster))

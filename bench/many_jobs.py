@@ -57,7 +57,9 @@ TABLES = {
         " uncounted_reason rules_version revision job_revision metrics_revision analysed_at"
     ),
     "analysis_findingrow": "efficiency_id position code confidence evidence",
-    "analysis_recommendationrow": ("efficiency_id position kind basis recommended_gpus evidence wanted changes request"),
+    "analysis_recommendationrow": (
+        "efficiency_id position kind basis recommended_gpus evidence wanted changes request"
+    ),
 }
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from analysis.facts import JobFacts
 from analysis.findings import Finding, FindingCode, confidence, margin_above
-from analysis.phases import Phases, has_fallen, phases, span_percent, stalls, thirds
+from analysis.phases import Phases, has_fallen, phases, span_percent, stalls, stops, thirds
 from analysis.thresholds import LIMITS, Limits
 from metrics.series import Floats
 
@@ -85,10 +85,12 @@ def _fallen(facts: JobFacts, seen: Phases, waits: Waits, limits: Limits) -> Find
 
 def _again_and_again(facts: JobFacts, seen: Phases, waits: Waits, limits: Limits) -> Finding | None:
     """Stalls between stretches of work, each of them on all GPUs."""
-    count, stalled_fraction = stalls(seen, limits)
+    is_io = waits.io_fraction >= limits.io_wait_fraction
+    # Without I/O to point at, only GPUs that stop altogether stall: others do work of another kind.
+    count, stalled_fraction = stalls(seen, limits) if is_io else stops(seen, limits)
     if count < limits.bursts_min or stalled_fraction < limits.stalled_fraction:
         return None
-    if waits.io_fraction < limits.io_wait_fraction:
+    if not is_io and not _is_quiet_together(facts, waits, limits):
         return None
     return Finding(
         FindingCode.IO_OR_SYNC_STALL,
@@ -98,7 +100,7 @@ def _again_and_again(facts: JobFacts, seen: Phases, waits: Waits, limits: Limits
             "stalls": count,
             "lost_fraction": stalled_fraction,
             **waits.evidence,
-            "points_to": "io",
+            "points_to": "io" if is_io else "synchronisation",
         },
     )
 
@@ -125,11 +127,14 @@ def _points_to(facts: JobFacts, seen: Phases, waits: Waits, limits: Limits) -> s
     """What a fall is a sign of: "io", "synchronisation", or "" where nothing waits and it may be another phase."""
     if waits.io_fraction >= limits.io_wait_fraction:
         return "io"
+    is_stall = _is_quiet_together(facts, waits, limits) and not _is_other_phase(facts, seen, limits)
+    return "synchronisation" if is_stall else ""
+
+
+def _is_quiet_together(facts: JobFacts, waits: Waits, limits: Limits) -> bool:
+    """Whether several GPUs wait while their hosts have little to do."""
     is_quiet = waits.idle_fraction is not None and waits.idle_fraction >= limits.idle_host_fraction
-    is_alone = int(np.sum(facts.did_work)) < 2
-    if not is_quiet or is_alone or _is_other_phase(facts, seen, limits):
-        return ""
-    return "synchronisation"
+    return is_quiet and int(np.sum(facts.did_work)) > 1
 
 
 def _is_other_phase(facts: JobFacts, seen: Phases, limits: Limits) -> bool:

@@ -11,11 +11,14 @@ from analysis.thresholds import LIMITS, Limits
 
 
 def cpu_bottleneck(facts: JobFacts, limits: Limits = LIMITS) -> Finding | None:
-    """The working GPUs wait while most of the job's cores are busy."""
+    """The working GPUs wait while most of the job's cores are busy, and not just one of each GPU's rank."""
     util_percent, busy_fraction = span_percent(facts, limits), facts.busy_host_fraction
     if util_percent is None or busy_fraction is None or not np.any(facts.did_work):
         return None
     if util_percent >= limits.efficient_percent or busy_fraction < limits.busy_host_fraction:
+        return None
+    waits_for_gpu = float(np.sum(facts.hosts.ranks)) <= facts.allocated_gpus
+    if waits_for_gpu and pinned_cores_per_rank(facts, limits) is not None:
         return None
     busy, allocated = facts.cores
     return Finding(

@@ -276,7 +276,10 @@ CASES: tuple[Case, ...] = (
         _decoders,
         "INEFFICIENT",
         frozenset({"cpu_bottleneck"}),
-        sensible=Sensible(gpus=(2, 4), cores_min=28, is_ready_to_resubmit=False),
+        frozenset({"host_oversubscription"}),
+        Sensible(gpus=(2, 4), cores_min=28, is_ready_to_resubmit=False),
+        corrected="112 threads on 28 cores waited for a core 72 % of the time while the GPUs starved: by the "
+        "definition of host_oversubscription that holds too",
     ),
     Case(
         "examiner one core for each rank, all of them spinning",

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
-from bench.noisy import endings, learning, requests, simulation
+from bench.noisy import endings, examiner, inspector, learning, requests, simulation
 from bench.noisy.case import Case
 
 Areas = Mapping[str, tuple[Case, ...]]
@@ -24,6 +24,8 @@ def named_apart(areas: Areas) -> Areas:
 AREAS: Areas = named_apart(
     {
         "endings": endings.CASES,
+        "examiner": examiner.CASES,
+        "inspector": inspector.CASES,
         "learning": learning.CASES,
         "requests": requests.CASES,
         "simulation": simulation.CASES,

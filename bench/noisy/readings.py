@@ -49,9 +49,7 @@ class Node:
 
 def payloads(record: Mapping[str, Any], nodes: list[Node]) -> list[dict[str, Any]]:
     """The summaries of all nodes of one run, one after another in the order of the record's node list."""
-    return [
-        _summary(record, node, node.name or name) for node, name in zip(nodes, record["nodes"], strict=False)
-    ]
+    return [_summary(record, node, node.name or name) for node, name in zip(nodes, record["nodes"], strict=False)]
 
 
 def complete_record(fields: Mapping[str, Any], index: int) -> dict[str, Any]:
