@@ -16,7 +16,7 @@ from education.lesson import (
     TITLE_CHARACTERS_MAX,
 )
 from education.markup import lesson_html
-from education.seeds import FOLDER, seed_lessons
+from education.seeds import FOLDER, neutral_lessons, seed_lessons
 
 each_code = pytest.mark.parametrize("code", FindingCode)
 
@@ -62,3 +62,13 @@ def test_a_lesson_blames_nobody_and_has_no_html(code: FindingCode) -> None:
 
 def test_the_names_of_the_specification_are_no_finding_codes() -> None:
     assert not {code.value for code in FindingCode} & set(OTHER_NAMES)
+
+
+@each_code
+def test_every_lesson_has_a_neutral_form_of_the_same_size(code: FindingCode) -> None:
+    lesson = neutral_lessons()[code]
+    assert 0 < len(lesson.title) <= TITLE_CHARACTERS_MAX
+    assert 0 < len(lesson.micro) <= MICRO_CHARACTERS_MAX
+    assert len(re.findall(r"[.!?](?=\s|$)", lesson.micro)) in (2, 3)
+    assert all(link.url.startswith("https://") and "lumi" not in link.url.lower() for link in lesson.links)
+    assert lesson.links
