@@ -115,6 +115,26 @@ def test_an_array_that_never_rests_is_told_after_a_day_and_then_once_a_day() -> 
     assert plan(tasks, IMMEDIATE, told_before, now) == NOTHING
 
 
+def crash(pk: int, hour: float) -> Waiting:
+    return waiting(pk, NOON + timedelta(hours=hour), series=("lumi", "key of train"))
+
+
+def test_crashes_of_one_work_are_one_message_once_they_have_stopped_for_an_hour() -> None:
+    # The first follow each other within six hours; the fourth comes seven hours after the third.
+    runs = [crash(1, 0), crash(2, 1), crash(3, 7)]
+    assert plan(runs, IMMEDIATE, Past(), NOON + timedelta(hours=7.9)) == NOTHING
+    told = plan(runs, IMMEDIATE, Past(), NOON + timedelta(hours=8))
+    assert told.messages == (Message(Frequency.IMMEDIATE, (1, 2, 3)),)
+    later = plan([*runs, crash(4, 14)], IMMEDIATE, Past(), NOON + timedelta(hours=15))
+    assert later.messages == (Message(Frequency.IMMEDIATE, (1, 2, 3)), Message(Frequency.IMMEDIATE, (4,)))
+
+
+def test_one_crash_and_crashes_of_different_works_are_told_at_once_and_apart() -> None:
+    other = waiting(2, series=("lumi", "key of evaluate"))
+    told = plan([crash(1, 0), other], IMMEDIATE, Past(), NOON)
+    assert told.messages == (Message(Frequency.IMMEDIATE, (1,)), Message(Frequency.IMMEDIATE, (2,)))
+
+
 def test_a_running_array_does_not_hold_back_the_job_beside_it() -> None:
     mixed = [waiting(1), waiting(2, NOON + minutes(10), array=ARRAY)]
     assert plan(mixed, CALM, Past(), NOON + minutes(15)) == daily(1)

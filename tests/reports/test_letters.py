@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from email import message_from_bytes, policy
 from email.message import EmailMessage
@@ -148,6 +149,51 @@ def test_an_array_is_told_as_one_with_the_span_of_its_tasks(ended, told) -> None
     text = part(message, "text/plain")
     assert "GPU use 22.0 % to 90.0 %" in text
     assert "Tasks by class:" in text
+
+
+def crashed(job_id: int, hour: float, **record: object) -> dict[str, object]:
+    """A run of `train` that failed after half an hour, so many hours before the end of the others."""
+    ended_at = ENDED_AT - timedelta(hours=hour)
+    times = {"ended_at": ended_at.isoformat(), "started_at": (ended_at - timedelta(minutes=30)).isoformat()}
+    return {"state": "FAILED", "exit_code": "1:0", "walltime_used_s": 1800.0} | times | record
+
+
+def test_crashes_of_one_work_are_one_line_and_other_runs_keep_theirs(ended, told) -> None:
+    ended(1, **crashed(1, 2))
+    ended(2, **crashed(2, 1))
+    ended(3, **crashed(3, 0.5, job_name="evaluate"))
+    ended(4, gpus=BUSY)
+    message = told(5, **crashed(5, 0))
+    text = re.sub(r"\s+", " ", part(message, "text/plain"))
+    assert "3 runs of this work failed within 2 h 00 min (exit code 1), last: job 5." in text
+    assert "3 runs of train: Inefficient, failed (exit code 1)" in text
+    assert "Job 3, evaluate: Inefficient, failed (exit code 1)" in text
+    assert "Job 4, train: Efficient" in text
+    assert text.count("failed within") == 1
+    assert not any(word in message["Subject"].lower() for word in BLAME)
+
+
+def test_crashes_too_far_apart_or_of_no_known_work_are_no_series(ended, told) -> None:
+    ended(1, **crashed(1, 7))
+    ended(2, **crashed(2, 0.5, job_name="bash"))
+    ended(3, **crashed(3, 0.4, job_name="bash"))
+    text = part(told(4, **crashed(4, 0)), "text/plain")
+    assert "of this work failed" not in text
+    assert text.count("failed (exit code 1)") == 4
+
+
+def test_a_short_crash_beside_another_job_says_how_it_ended(ended, told) -> None:
+    ended(1, state="FAILED", exit_code="1:0", walltime_used_s=99.0, started_at="2026-11-20T11:58:21Z")
+    text = part(told(2), "text/plain")
+    assert "Ran for less than 5 minutes: not counted. Failed (exit code 1)." in text
+
+
+@pytest.mark.parametrize(("state", "is_better"), [("COMPLETED", True), ("FAILED", False), ("TIMEOUT", False)])
+def test_only_a_completed_run_is_an_improvement(ended, told, state: str, is_better: bool) -> None:
+    three_h_before, five_h_before = (ENDED_AT - timedelta(hours=hours) for hours in (3, 5))
+    ended(1, ended_at=three_h_before.isoformat(), started_at=five_h_before.isoformat())
+    text = part(told(2, gpus=BUSY, state=state), "text/plain")
+    assert ("Better than" in text) == is_better
 
 
 def test_a_short_job_beside_another_is_named_and_said_not_to_count(ended, told) -> None:
