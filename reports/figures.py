@@ -17,6 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from reports.figure_data import Clock, FigureData, memory_by_gpu, use_by_row, use_over_time
+from reports.numbers import CLASS_BOUNDARIES_PERCENT
 from reports.svg import on_dark, page_svg
 
 SIZES_IN = {"wide": (7.2, 2.7), "narrow": (4.2, 2.9), "mail": (5.0, 2.5)}
@@ -53,8 +54,6 @@ DRAWING = Lock()
 
 METADATA: dict[str, dict[str, Any]] = {"svg": {"Date": None, "Creator": None}, "png": {"Software": None}}
 """Neither a time nor a version, so that the same input gives the same bytes."""
-
-CLASS_LINES_PERCENT = (15, 40, 70)
 
 
 Size = tuple[float, float]
@@ -117,7 +116,7 @@ def _gpu_use(axes: Axes, data: FigureData) -> None:
     """Mean over the GPUs in each bucket, and the span between the least and the most used one."""
     use = use_over_time(data)
     hours = use.clock.middles
-    for boundary in CLASS_LINES_PERCENT:
+    for boundary in CLASS_BOUNDARIES_PERCENT:
         axes.axhline(boundary, color=LINE, linewidth=0.7, linestyle=(0, (4, 4)), zorder=0)
     if use.gpus > 1:
         axes.fill_between(
@@ -125,7 +124,7 @@ def _gpu_use(axes: Axes, data: FigureData) -> None:
         )
     axes.step(hours, use.mean, where="mid", color=ACCENT, linewidth=1.4, label="mean")
     axes.set(xlim=(0, use.clock.end), ylim=(0, 104), xlabel=_time_label(use.clock), ylabel="GPU use (%)")
-    axes.set_yticks([0, *CLASS_LINES_PERCENT, 100])
+    axes.set_yticks([0, *CLASS_BOUNDARIES_PERCENT, 100])
     if use.gpus > 1:
         _legend(axes)
 
