@@ -84,7 +84,7 @@ def code_list(codes: Iterable[str]) -> str:
 # How often inferences are right, at their threshold and far past it. On 174 runs that two readers drew who knew no rule
 # (`bench/noisy/examiner.py` and `inspector.py`, first judged on 2026-11-22) 112 of 114 were. Other runs will be
 # harder, so the threshold states less; `make score` holds both to within 0.1.
-RIGHT_AT_THRESHOLD = 0.90
+RIGHT_AT_THRESHOLD = 0.92
 RIGHT_FAR_PAST_IT = 0.98
 
 
@@ -96,7 +96,7 @@ def confidence(coverage_fraction: float, *margins: float) -> float:
     in part is scaled down by its coverage.
 
     >>> round(confidence(1.0, 1.0, 0.0), 3), round(confidence(1.0, 1.0), 3), round(confidence(0.5, 1.0), 3)
-    (0.9, 0.98, 0.49)
+    (0.92, 0.98, 0.49)
     """
     held = [min(max(margin, 0.0), 1.0) for margin in margins]
     strength = math.prod(held) ** (1 / len(held))

@@ -22,7 +22,8 @@ AT_ONCE_PERCENTILE = 90
 class GpuTurns:
     """The GPUs that worked: how many there are, how many worked at the same time, and when each stopped.
 
-    `ends_s` `(G,)` is the end of each GPU's last work, the last end of any for one that never worked; `busy_percent`
+    `ends_s` `(G,)` is the end of each GPU's last work, `last_busy_s` when the last of them was at work; a GPU that never
+    worked ends then. `busy_percent`
     is the mean use of buckets at work, `longest_share` how much of the time at work the GPU with most of it was.
     """
 
@@ -32,7 +33,7 @@ class GpuTurns:
     longest_share: float
     busy_percent: float
     ends_s: Floats
-    last_end_s: float
+    last_busy_s: float
 
     def is_in_turns(self, limits: Limits = LIMITS) -> bool:
         """Whether GPUs hand their work over: most of the use falls into turns, and none has its turn all the time."""
@@ -54,7 +55,8 @@ def gpu_turns(series: JobSeries, did_work: NDArray[np.bool_], limits: Limits = L
     # A stray reading after the work is one bucket, work that goes on is at least two.
     is_going_on[1:] &= is_going_on[:-1]
     ends = util.shape[0] - np.argmax(is_going_on[::-1], axis=0)
-    all_ends_s = np.full(did_work.size, float(np.max(ends)) * series.step_s)
+    last_busy_s = float(np.flatnonzero(at_once)[-1] + 1) * series.step_s
+    all_ends_s = np.full(did_work.size, last_busy_s)
     all_ends_s[chosen] = ends * series.step_s
     # No gap is busy; only a sum with gaps in it is made again without them.
     busy_sum, whole_sum = np.sum(util, where=is_busy), np.sum(util)
@@ -65,5 +67,5 @@ def gpu_turns(series: JobSeries, did_work: NDArray[np.bool_], limits: Limits = L
         longest_share=float(np.max(np.count_nonzero(is_busy, axis=0)) / np.count_nonzero(at_once)),
         busy_percent=float(busy_sum / np.sum(at_once)),
         ends_s=all_ends_s,
-        last_end_s=float(np.max(ends)) * series.step_s,
+        last_busy_s=last_busy_s,
     )

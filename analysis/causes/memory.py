@@ -72,10 +72,12 @@ def _full_gpus(facts: JobFacts, limits: Limits) -> dict[str, float | int | str] 
 def _is_full_at_the_end(facts: JobFacts, limits: Limits) -> bool:
     """Whether a full GPU was still (nearly) as full in the last quarter of the run, where a timeline shows it."""
     mem_gb = facts.series.mem_gb[:, facts.memory_fractions >= limits.memory_pressure_fraction]
-    last = mem_gb[-math.ceil(mem_gb.shape[0] / 4) :] if mem_gb.shape[0] else mem_gb
-    if not np.any(~np.isnan(last)):
+    enough_gb = limits.memory_fill_fraction * float(np.nanmax(facts.gpus.peak_mem_gb))
+    is_full = mem_gb >= enough_gb
+    # A peak shorter than a bucket is nowhere in the timeline: it may have been the last thing that happened.
+    if not np.any(is_full):
         return True
-    return float(np.nanmax(last)) >= limits.memory_fill_fraction * float(np.nanmax(facts.gpus.peak_mem_gb))
+    return bool(np.any(is_full[-math.ceil(is_full.shape[0] / 4) :]))
 
 
 def _failed_by_itself(facts: JobFacts) -> bool:

@@ -175,7 +175,7 @@ def _uneven_loads(facts: JobFacts, is_working: NDArray[np.bool_], limits: Limits
 
 
 def _stopped_early(facts: JobFacts, turns: GpuTurns, limits: Limits) -> Finding | None:
-    early_s = turns.last_end_s - turns.ends_s
+    early_s = turns.last_busy_s - turns.ends_s
     is_early = early_s >= max(limits.edge_idle_s, limits.edge_idle_fraction * facts.elapsed_s)
     if not np.any(is_early):
         return None
