@@ -22,9 +22,10 @@ AT_ONCE_PERCENTILE = 90
 class GpuTurns:
     """The GPUs that worked: how many there are, how many worked at the same time, and when each stopped.
 
-    `ends_s` `(G,)` is the end of each GPU's last work, `last_busy_s` when the last of them was at work; a GPU that never
-    worked ends then. `busy_percent`
-    is the mean use of buckets at work, `longest_share` how much of the time at work the GPU with most of it was.
+    `ends_s` `(G,)` is the end of each GPU's last work, `last_busy_s` when the last of them was at work; a GPU that
+    never worked ends then. `busy_percent` is the mean use of buckets at work, `share_at_work` how much of all use lies
+    in them (little where use is low all the time and single buckets rise by chance), `longest_share` how much of the
+    time at work the GPU with most of it was.
     """
 
     working: int
