@@ -79,5 +79,8 @@ def _changed(facts: JobFacts, now: Shape, wanted: Shape) -> tuple[tuple[OptionCh
     changes = changes_to(record.request, now, wanted, facts.partition, target, threads)
     if changes is None:
         return None
-    shape = shape_of(apply(record.request, changes), target, now, threads)
+    # Another size is given on the nodes that it needs, not on those that this run held.
+    is_same_size = replace(wanted, walltime_s=now.walltime_s) == now
+    still = now if is_same_size else replace(now, nodes=0)
+    shape = shape_of(apply(record.request, changes), target, still, threads)
     return None if shape is None else (changes, shape)
