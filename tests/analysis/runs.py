@@ -9,6 +9,7 @@ import numpy as np
 
 from analysis.facts import JobFacts, job_facts
 from analysis.findings import Finding, FindingCode
+from analysis.rightsizing import Recommendation, recommendations
 from analysis.rules import findings
 from metrics.packing import pack_histogram, unpack_histograms
 from metrics.payloads import NodePayload
@@ -84,6 +85,16 @@ def found(known: JobFacts, code: FindingCode) -> Finding | None:
 def codes(known: JobFacts) -> set[FindingCode]:
     """What holds of a run."""
     return {finding.code for finding in findings(known)}
+
+
+def advice(known: JobFacts) -> tuple[Recommendation, ...]:
+    """What follows from what was found in this run alone."""
+    return recommendations(known, findings(known))
+
+
+def diff(recommendation: Recommendation) -> list[str]:
+    """The lines to change, as they are printed."""
+    return [str(change) for change in recommendation.changes]
 
 
 def over_time(*utils: list[float | None], step_s: float = 60.0, mem_gb: list[float] | None = None) -> list[Any]:
