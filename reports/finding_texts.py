@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from analysis.facts import JobFacts
 from analysis.findings import Finding, FindingCode
 from analysis.thresholds import LIMITS
@@ -21,12 +23,13 @@ Evidence = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Run:
-    """What a sentence needs to know of the run beside its evidence."""
+    """What a sentence needs to know of the run beside its evidence; `has_idled`: no measured GPU ever had work."""
 
     tools: Tools = ANY
     nodes: int = 1
     gpus: int = 1
     short_test: str = "a short test job"
+    has_idled: bool = False
 
 
 def finding_text(finding: Finding, facts: JobFacts) -> str:
@@ -37,6 +40,7 @@ def finding_text(finding: Finding, facts: JobFacts) -> str:
         nodes=facts.held.nodes,
         gpus=facts.allocated_gpus,
         short_test=short_test(record.cluster),
+        has_idled=facts.gpus.count > 0 and not np.any(facts.did_work),
     )
     return TEXTS[finding.code](finding.evidence, run)
 
@@ -73,6 +77,8 @@ def _parallelism_mismatch(seen: Evidence, run: Run) -> str:
             f"{worked} The {seen['ranks']:,} ranks of the job shared the working GPUs: let each rank select a GPU of"
             f" its own, {run.tools.select_gpu}."
         )
+    if pattern == "one_gpu_of_each_module" and active == 1:
+        return f"{worked} The two share a module: each GPU of a module needs a process of its own."
     return f"{worked} {MISMATCHES.get(pattern or '', MISMATCHES[''])}"
 
 
@@ -225,8 +231,8 @@ def _throttled(seen: Evidence, _: Run) -> str:
 
 def _gpu_memory_pressure(seen: Evidence, _: Run) -> str:
     return (
-        f"{_full_gpus(seen)}. A slightly larger input may not fit. Frameworks that reserve memory in advance look the"
-        " same."
+        f"In this job {_full_gpus(seen)}. A slightly larger input may not fit. Frameworks that reserve memory in"
+        " advance look the same."
     )
 
 
@@ -238,8 +244,10 @@ def _gpu_out_of_memory(seen: Evidence, _: Run) -> str:
 
 
 def _full_gpus(seen: Evidence) -> str:
+    full = seen["full_gpus"]
+    subject = "its GPU" if seen["gpus"] == 1 else f"{full:,} of {counted(seen['gpus'], 'GPU')}"
     return (
-        f"{seen['full_gpus']:,} of {counted(seen['gpus'], 'GPU')} came close to the end of their memory"
+        f"{subject} came close to the end of {'its' if full == 1 else 'their'} memory"
         f" ({gigabytes(seen['peak_memory_gb'])} of {gigabytes(seen['capacity_gb'])}; {seen['gpu_list']})"
     )
 
@@ -273,6 +281,8 @@ def _timeout(seen: Evidence, run: Run) -> str:
     if pattern is None and final_percent is not None:
         pattern = "busy" if final_percent >= LIMITS.active_gpu_percent else "idle"
     at_end = f" ({percent(final_percent)} at the end)" if final_percent is not None else ""
+    if run.has_idled:
+        return f"{ended} No GPU had work in that time: find out why before you request more time."
     if pattern == "spinning":
         return (
             f"{ended} The GPUs showed as busy{at_end} but drew little power: they probably waited, in a deadlock or for"

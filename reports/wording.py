@@ -109,7 +109,7 @@ def headline(judged: Assessment) -> str:
         return f"Your job {end}; its GPU use was not measured" if end else "The GPU use of your job was not measured"
     if end and not judged.facts.is_use_judged:
         return f"Your job {end}"
-    if not end and any(finding.code is FindingCode.NO_GPU_USE for finding in judged.findings):
+    if not end and use == percent(0.0):
         return f"Your job did not use {gpus}"
     was = "was" if seen.allocated_gpus == 1 else "were"
     verb = "showed as" if _spun(judged) else was
@@ -136,17 +136,24 @@ def _verdict(judged: Assessment) -> Iterator[str]:
         yield from _of_use(judged)
     elif not seen.uncounted_reason:
         yield TOO_EARLY
+    yield from _next(judged)
     if seen.uncounted_reason:
         yield UNCOUNTED[seen.uncounted_reason]
 
 
 def _of_use(judged: Assessment) -> Iterator[str]:
-    """The class of a run whose use is judged, and where to go on from there."""
-    name, codes = judged.efficiency.efficiency_class, {finding.code for finding in judged.findings}
-    yield SPUN if _spun(judged) else VERDICTS[name]
-    if name is EfficiencyClass.WASTED and _frees_most(judged):
+    """The class of a run whose use is judged."""
+    sentence = SPUN if _spun(judged) else VERDICTS[judged.efficiency.efficiency_class]
+    is_one = judged.facts.allocated_gpus == 1
+    yield sentence.replace("The GPUs were", "The GPU was").replace("The GPUs", "The GPU") if is_one else sentence
+    if judged.efficiency.efficiency_class is EfficiencyClass.WASTED and not is_one and _frees_most(judged):
         yield RELEASE
-    if name is EfficiencyClass.EFFICIENT and judged.facts.record.state == COMPLETED:
+
+
+def _next(judged: Assessment) -> Iterator[str]:
+    """Where to go on from the verdict."""
+    codes = {finding.code for finding in judged.findings}
+    if judged.facts.is_use_judged and _is_well(judged):
         if codes or judged.recommendations:
             yield BUT
         elif not judged.efficiency.is_partial:
@@ -155,6 +162,11 @@ def _of_use(judged: Assessment) -> Iterator[str]:
         yield STEPS
     elif codes:
         yield NEXT
+
+
+def _is_well(judged: Assessment) -> bool:
+    is_efficient = judged.efficiency.efficiency_class is EfficiencyClass.EFFICIENT
+    return is_efficient and judged.facts.record.state == COMPLETED
 
 
 def no_causes(judged: Assessment) -> str:
@@ -179,8 +191,7 @@ def no_advice(judged: Assessment) -> str:
         return NO_ADVICE["causes"]
     if situation:
         return NO_ADVICE[situation]
-    is_well = judged.efficiency.efficiency_class is EfficiencyClass.EFFICIENT and not judged.efficiency.is_partial
-    return NO_ADVICE["well" if is_well and judged.facts.record.state == COMPLETED else ""]
+    return NO_ADVICE["well" if _is_well(judged) and not judged.efficiency.is_partial else ""]
 
 
 def _situation(judged: Assessment) -> str:

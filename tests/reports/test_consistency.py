@@ -56,7 +56,9 @@ def _praise(report: JobReport, page: Layout, text: str) -> Iterator[str]:
 
 def _use(_: JobReport, page: Layout, text: str) -> Iterator[str]:
     unused = TITLES_SHOWN["no_gpu_use"] in text
-    if unused and any(words in text for words in (VERDICTS["EFFICIENT"], VERDICTS["ACCEPTABLE"], "GPUs worked")):
+    if unused and any(
+        words in text for words in (VERDICTS["EFFICIENT"], VERDICTS["ACCEPTABLE"], "GPUs worked", "still busy")
+    ):
         yield "GPUs that were busy and not used"
     if TITLES_SHOWN["busy_but_waiting"] in text and VERDICTS["EFFICIENT"] in text:
         yield "GPUs that were kept busy and waited"
@@ -82,6 +84,8 @@ def _time(report: JobReport, _: Layout, text: str) -> Iterator[str]:
     is_longer = any(advice.basis in ("more_time", "own_longer_runs") for advice in report.recommendations)
     if "would not help" in text and (is_longer or "A longer limit, or checkpoints" in text):
         yield "more time advised and said not to help"
+    if "still working is not known" in text and TITLES_SHOWN["no_gpu_use"] in text:
+        yield "unknown whether GPUs that were not used still worked"
     if "look for a hang" in text and is_longer:
         yield "more time advised for a hang"
 
@@ -97,12 +101,8 @@ def _sure(_: JobReport, page: Layout, text: str) -> Iterator[str]:
 def _nodes(report: JobReport, _: Layout, text: str) -> Iterator[str]:
     if report.job.node_count == 1 and "across nodes" in text:
         yield "a collective across the nodes of one node"
-    if report.efficiency.allocated_gpus == 1 and re.search(r"\bGPUs\b(?! (showed|had))", _findings_only(report)):
-        yield f"one GPU spoken of as several: {_findings_only(report)}"
-
-
-def _findings_only(report: JobReport) -> str:
-    return " ".join(finding.text for finding in report.findings if finding.code == "low_use_unexplained")
+    if report.efficiency.allocated_gpus == 1 and re.search(r"its \d+ GPUs|[Tt]he \d+ GPUs|run once on", text):
+        yield "one GPU spoken of as several"
 
 
 def _savings(_: JobReport, page: Layout, text: str) -> Iterator[str]:
@@ -156,6 +156,8 @@ EFFICIENT, FAILED, HUNG = "efficient_training", "failed", "timeout_hung"
         (lambda: replace(drawn_report(EFFICIENT), verdict=NEXT), "nothing there"),
         (lambda: _with_text("timeout_busy", "a longer limit would not help"), "said not to help"),
         (lambda: _with_text("sync_stall", "for a collective across nodes", node_count=1), "of one node"),
+        (lambda: _with_text("no_gpu_use", "Whether it was still working is not known"), "unknown whether"),
+        (lambda: replace(drawn_report("tiny_inference"), verdict="The 2 GPUs were busy."), "spoken of as several"),
         (lambda: replace(drawn_report("overscaled"), recommendations=()), "a saving without advice"),
     ],
 )

@@ -136,7 +136,7 @@ MUST_SAY = {
     FindingCode.KERNEL_TUNING: "at 60.0 % while the one module measured drew 52 % of the power cap",
     FindingCode.THROTTLED: "2 of 8 GPUs were slowed for heat or power, together 20 % of the time",
     FindingCode.GPU_MEMORY_PRESSURE: "8 of 8 GPUs came close to the end of their memory (62.0 GB of 64.0 GB",
-    FindingCode.GPU_OUT_OF_MEMORY: "The program failed, and 1 of 8 GPUs came close to the end",
+    FindingCode.GPU_OUT_OF_MEMORY: "The program failed, and 1 of 8 GPUs came close to the end of its memory",
     FindingCode.CORES_OR_MEMORY_BEYOND_SHARE: "used 30.0 GB of 256.0 GB of host memory. What it requested is billed",
     FindingCode.LOW_USE_UNEXPLAINED: "The 8 GPUs were busy 35.0 % of the time, and no known pattern fits.",
 }
@@ -252,6 +252,21 @@ def test_waiting_kernels_wait_for_what_the_run_had(record: dict[str, Any], expec
     assert expected in told
     assert ("across nodes" in told) == ("node_count" in record)
     assert "small batch" in told
+
+
+def test_a_time_limit_reached_without_any_gpu_work_is_not_said_to_be_unknown() -> None:
+    idle = judged([gpu(index, 0.0) for index in range(8)], state="TIMEOUT")
+    told = finding_text(Finding(FindingCode.TIMEOUT, 1.0, {"walltime_requested_s": 7200.0}), idle.facts)
+    assert told.endswith("No GPU had work in that time: find out why before you request more time.")
+
+
+def test_a_job_of_one_gpu_is_not_spoken_of_as_several() -> None:
+    one = {"gpus_allocated": 1, "gpus_requested": 1, "cpus_allocated": 7, "memory_requested_gb": 60.0}
+    assert verdict(judged([gpu(0, 90.0)], **one)) == "The GPU was kept busy. No change needed."
+    assert verdict(judged([gpu(0, 50.0)], **one)).startswith("The GPU was busy for a fair part of the time")
+    assert headline(judged([gpu(0, 0.0)], **one)) == "Your job did not use its GPU"
+    full = text(FindingCode.GPU_MEMORY_PRESSURE, gpus=1, full_gpus=1)
+    assert full.startswith("In this job its GPU came close to the end of its memory")
 
 
 def test_an_out_of_memory_state_without_numbers_invents_none() -> None:
