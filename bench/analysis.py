@@ -1,7 +1,8 @@
 """One judgement from stored summaries at 8 to 23,824 GPUs, beside one bare numpy pass over the same arrays.
 
 The limit is reading every array once: the sum of each column, histogram and timeline, nothing decided. "assess" is the
-judgement of arrays in memory, "from rows" reads the summaries from the database before it; "x" is how many bare passes that is. Run by `make bench`.
+judgement of arrays in memory, "from rows" reads the summaries from the database before it; "x" counts bare passes. Run
+by `make bench`.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ MEGABYTE = 2**20
 # Small numbers end in time whatever the size; the promise is of the two ends (a job on 8 GPUs, and on all of LUMI-G).
 SECONDS_MAX = {8: 0.002, 23_824: 1.0}
 MEGABYTES_MAX = {23_824: 300}
-# From stored rows, of a job on all of LUMI-G: within either of the two, for machines differ and a machine has bad hours.
+# From stored rows, of a job on all of LUMI-G: one of the two, for machines differ and a machine has bad hours.
 FROM_ROWS_GPUS, FROM_ROWS_SECONDS_MAX, FROM_ROWS_PASSES_MAX = 23_824, 0.2, 40
 
 

@@ -30,6 +30,11 @@ def pack_histogram(seconds: Mapping[int, float] | None) -> bytes:
     return bins.tobytes()
 
 
+def points_of(packed: Sequence[bytes]) -> NDArray[np.int64]:
+    """How many points each of several timelines has, `(g,)`."""
+    return np.fromiter(map(len, packed), np.int64, len(packed)) // len(GAP)
+
+
 def unpack_timelines(packed: Sequence[bytes]) -> NDArray[np.float16]:
     """Several timelines as columns `(P, g)`, the shorter ones filled up with gaps; a view, to be copied only once.
 

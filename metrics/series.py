@@ -5,7 +5,7 @@ Shapes: G GPUs, N nodes, T time buckets. NaN means not measured, never zero.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 
@@ -13,6 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from collector.wire import HISTOGRAM_BINS
+
+COLUMNS_AT_ONCE = 512
+"""Timelines that are turned from rows into columns together: what a processor's cache holds."""
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -33,7 +36,7 @@ class JobSeries:
 
 @dataclass(frozen=True)
 class GpuColumns:
-    """One entry a GPU, `(G,)` each; `histogram_s` is `(G, 101)` seconds at each whole busy percent."""
+    """What is judged of each GPU, `(G,)` each; `histogram_s` is `(G, 101)` seconds at each whole busy percent."""
 
     node_index: Ints
     gpu_id: Ints
@@ -41,20 +44,15 @@ class GpuColumns:
     avg_util: Floats
     p95_util: Floats
     peak_mem_gb: Floats
-    avg_mem_gb: Floats
     mem_total_gb: Floats
     samples: Floats
     measured_s: Floats
     active_s: Floats
     idle_s: Floats
-    gfx_clock_mhz: Floats
-    mem_clock_mhz: Floats
     power_avg_w: Floats
     power_peak_w: Floats
     power_cap_w: Floats
     energy_j: Floats
-    temperature_peak_c: Floats
-    pcie_bandwidth_mb_s: Floats
     throttled_s: Floats
     histogram_s: Floats
 
@@ -130,7 +128,10 @@ HOST_COLUMNS = tuple(column.name for column in fields(HostColumns))
 
 
 def gpu_columns(
-    table: Sequence[Sequence[float | None]], names: Sequence[str], node_index: Sequence[int] | Ints, histograms: Floats
+    table: Sequence[Sequence[float | None]] | Floats,
+    names: Sequence[str],
+    node_index: Sequence[int] | Ints,
+    histograms: Floats,
 ) -> GpuColumns:
     """Columns from one row of numbers a GPU, in the order of `names`; None becomes NaN."""
     numbers = np.array(table, dtype=np.float64).reshape(len(table), len(names))
@@ -153,12 +154,13 @@ def column(rows: Sequence[Mapping[str, object]], name: str) -> Floats:
     return np.asarray([row.get(name) for row in rows], dtype=np.float64).reshape(len(rows))
 
 
-def align(timelines: Sequence[NodeTimelines]) -> JobSeries:
+def align(timelines: Iterable[NodeTimelines]) -> JobSeries:
     """All timelines on one clock: the widest bucket of any node, counted from the job's start.
 
     A bucket of a finer timeline falls whole into the wide bucket that holds its middle; several are averaged,
     gaps left out. Where no GPU has a point the result is NaN.
     """
+    timelines = list(timelines)
     gpus = sum(part.gpus for part in timelines)
     used = [part for part in timelines if part.points]
     if not used:
@@ -193,7 +195,9 @@ def _bucket_index(part: NodeTimelines, step_s: float) -> Ints:
 def _put_on_clock(clock: Floats, values: NDArray[np.floating], index: Ints) -> None:
     """Fill `clock` `(length, g)`: `values` `(P, g)` in the buckets `index` `(P,)`, averaged where several meet."""
     if np.array_equal(index, np.arange(len(clock))):
-        clock[:] = values
+        for first in range(0, values.shape[1], COLUMNS_AT_ONCE):
+            columns = slice(first, first + COLUMNS_AT_ONCE)
+            clock[:, columns] = values[:, columns]
         return
     clock[:] = np.nan
     if np.all(index[1:] > index[:-1]):
