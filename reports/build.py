@@ -121,7 +121,7 @@ def _over_time(facts: JobFacts) -> str:
     """The phases of the run in a few words."""
     seen = phases(facts)
     if seen is None:
-        return "no work seen" if np.any(~np.isnan(facts.working_use)) else percent(None)
+        return "no work seen" if np.any(~np.isnan(facts.series.util)) else percent(None)
     parts = [f"idle for the first {duration(seen.late_start_s)}"] if seen.late_start_s > 0 else []
     parts.append(COURSES[course(seen)])
     parts += [f"idle for the last {duration(seen.idle_tail_s)}"] if seen.idle_tail_s > 0 else []
