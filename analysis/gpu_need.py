@@ -75,7 +75,7 @@ def _by_work(facts: JobFacts, basis: str, limits: Limits) -> GpuNeed:
         "target_percent": limits.target_percent,
         "threshold_percent": limits.active_gpu_percent,
     }
-    if memory == least > max(active, filled):
+    if memory == least > max(active, filled, 1):
         basis = "gpu_memory"
     return GpuNeed(basis, least, evidence, is_proven_count=ranks == least == active)
 
