@@ -19,7 +19,7 @@ from analysis.host_share import HostNeed, fitting_host, host_need
 from analysis.next_request import next_request, requested_shape
 from analysis.thresholds import LIMITS, Limits
 from jobs.hardware import partition_of
-from jobs.sbatch import OptionChange, Shape
+from jobs.sbatch import OptionChange, Shape, rounded
 
 
 class RecommendationKind(StrEnum):
@@ -177,7 +177,7 @@ def _with_gpus(facts: JobFacts, now: Shape, need: GpuNeed, host: HostNeed, limit
 def _with_host_share(facts: JobFacts, shape: Shape, host: HostNeed) -> Shape | None:
     """The cores and host memory that come with the GPUs, never more than before and never less than was used.
 
-    None where the nodes would not hold the memory.
+    None where the nodes would not hold the memory or the cores.
     """
     now, partition = requested_shape(facts), partition_of(facts.record.cluster, shape.partition)
     share = shape.gpus / now.gpus
@@ -190,7 +190,12 @@ def _with_host_share(facts: JobFacts, shape: Shape, host: HostNeed) -> Shape | N
         memory_gb = min(memory_gb, max(share_gb, host.memory_gb(shape.nodes) or 0.0))
         if partition and memory_gb > shape.nodes * partition.node.host_memory_gb:
             return None
-    return replace(shape, cores=cores, memory_gb=memory_gb)
+    fitted = replace(shape, cores=cores, memory_gb=memory_gb)
+    if partition is None or not cores or (rounded(fitted).cores or 0) <= shape.nodes * partition.node.cores:
+        return fitted
+    tasks = math.ceil((shape.ntasks or shape.nodes) / shape.nodes)
+    most = partition.node.cores // tasks * (shape.ntasks or shape.nodes)
+    return replace(fitted, cores=most) if most >= max(host.cores or 0, 1) else None
 
 
 def _fitting_host(
