@@ -111,6 +111,13 @@ def test_memory_decides_only_where_it_needs_more_than_the_work() -> None:
     }
 
 
+def test_one_gpu_is_the_least_and_no_need_of_memory() -> None:
+    # Sixteen strays: 4 GB on one GPU.
+    known = facts([], gpus=[gpu(0, 3.0, peak_mem_gb=4.0), *(gpu(i, 0.0) for i in range(1, 8))], cpu={})
+    need = gpu_need(known, frozenset({FindingCode.IDLE_GPUS}))
+    assert (need.gpus, need.basis, need.evidence["memory_gpus"]) == (1, "active_gpus", 1)
+
+
 def test_unknown_capacity_needs_no_gpu_for_memory() -> None:
     bare = [{"gpu_id": i, "avg_util": 90.0, "peak_mem_gb": 60.0} for i in range(2)]
     assert gpus_for_memory(facts([], gpus=bare, partition="lumid")) == 0

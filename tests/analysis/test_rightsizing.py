@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,12 +12,10 @@ from analysis.assess import assess
 from analysis.comparable import ComparableRun
 from analysis.facts import JobFacts
 from analysis.findings import FindingCode
-from analysis.rightsizing import Recommendation, RecommendationKind, recommendations
+from analysis.rightsizing import recommendations
 from analysis.rules import findings
 from analysis.savings import savings
-from jobs.hardware import use_site
-from jobs.site_profile import bundled_site
-from tests.analysis.runs import SPELLED, advice, codes, diff, facts, metrics_of, over_time
+from tests.analysis.runs import SPELLED, advice, codes, diff, facts, metrics_of, of_nodes, over_time
 from tests.payloads import gpu, job_record, node_payload
 
 HOST = {"cores_allocated": 56, "busy_cores_avg": 7.9, "ranks": 8, "idle_fraction": 0.85, "peak_memory_gb": 80.2}
@@ -75,6 +72,37 @@ def test_ranks_that_worked_stay_where_they_share_the_gpus() -> None:
     # Sixteen that kept 7.9 busy are no more than a launcher's.
     (waiting,) = advice(facts([], gpus=TWO_OF_EIGHT, cpu=HOST | {"ranks": 16}, request=SPELLED))
     assert (waiting.wanted.gpus, waiting.wanted.ntasks) == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("busy_cores", "cores"), [(20.0, 48), (24.0, None)], ids=["three cores a rank", "four would not fit"]
+)
+def test_tasks_that_stay_get_whole_cores_of_the_nodes_that_stay_or_nothing_is_advised(
+    busy_cores: float, cores: int | None
+) -> None:
+    # Two nodes, 16 ranks, one GPU at work: 1.2 x 40 = 48 cores are 3 for each; 1.2 x 48 = 58 are more than a node has.
+    cpu = {"cores_allocated": 56, "busy_cores_avg": busy_cores, "ranks": 8, "peak_memory_gb": 100.0}
+    nodes = [
+        node_payload(
+            node=f"nid00512{row}",
+            gpus=[gpu(i, 90.0 if row + i == 0 else 0.0, peak_mem_gb=4.0) for i in range(8)],
+            cpu=cpu,
+        )
+        for row in (3, 0)
+    ]
+    assert [each.wanted.cores for each in advice(of_nodes(*nodes, request={}))] == ([] if cores is None else [cores])
+
+
+def test_cores_for_each_task_are_rounded_down_where_a_node_has_no_more() -> None:
+    # 12 ranks on one GPU that keep 35 cores busy: 42, 4 for each; with 40 busy 48. With 45 busy 54 are needed: 48 fit.
+    gpus = [gpu(index, 90.0 if index == 0 else 0.0, peak_mem_gb=4.0) for index in range(8)]
+
+    def wanted(busy_cores: float) -> list[int | None]:
+        cpu = HOST | {"busy_cores_avg": busy_cores, "ranks": 12}
+        given = advice(facts([], gpus=gpus, cpu=cpu, ntasks=12, cpus_allocated=56, request={}))
+        return [each.wanted.cores for each in given]
+
+    assert (wanted(35.0), wanted(40.0), wanted(45.0)) == ([48], [48], [])
 
 
 def test_a_whole_node_with_one_busy_gpu_moves_to_the_shared_partition() -> None:
@@ -324,50 +352,3 @@ def test_the_energy_of_idle_modules_that_are_given_back_is_told() -> None:
     gpus[2].pop("energy_j")
     known = facts([], gpus=gpus)
     assert savings(known, advice(known)).energy_j is None
-
-
-@pytest.fixture
-def a100_site() -> Iterator[None]:
-    use_site(bundled_site("example_a100"))
-    yield
-    use_site(None)
-
-
-def on_a100(util: float, peak_gb: float, **changes: Any) -> tuple[Recommendation, ...]:
-    shape = {"cpus_allocated": 16, "ntasks": 1, "memory_requested_gb": 32.0, "cluster": "campus", "partition": "gpu"}
-    host = {"cores_allocated": 16, "busy_cores_avg": 1.0, "ranks": 1, "peak_memory_gb": 8.0}
-    only = gpu(0, util, mem_total_gb=80.0, peak_mem_gb=peak_gb)
-    return advice(facts([], gpus=[only], cpu=host, **shape | {"request": {}} | changes))
-
-
-@pytest.mark.usefixtures("a100_site")
-def test_a_small_job_on_one_gpu_is_pointed_to_a_part_of_one_where_the_site_has_them() -> None:
-    (smaller,) = on_a100(8.0, 6.0)
-    assert (smaller.kind, smaller.basis) == (RecommendationKind.GPUS, "smaller_gpu")
-    # 64 cores and 500 GB for 28 parts: two cores and 17.9 GB come with one.
-    block = "--partition=mig --nodes=1 --gpus-per-node=1g.10gb:1 --ntasks-per-node=1 --cpus-per-task=2 --mem=18G"
-    assert " ".join(smaller.request) == f"{block} --time=03:00:00"
-    assert smaller.evidence["smaller_memory_gb"] == 10.0
-
-
-@pytest.mark.usefixtures("a100_site")
-@pytest.mark.parametrize(
-    ("util", "peak_gb", "changes", "holds"),
-    [
-        (9.9, 9.0, {}, True),
-        (10.1, 9.0, {}, False),
-        (9.9, 9.1, {}, False),
-        (9.9, 9.0, {"state": "FAILED"}, False),
-        (9.9, 9.0, {"walltime_used_s": 299}, False),
-        (9.9, 9.0, {"gpus_allocated": 2, "gpus_requested": 2}, False),
-    ],
-)
-def test_a_part_of_a_gpu_holds_a_seventh_of_the_use_and_nine_tenths_of_its_memory(
-    util: float, peak_gb: float, changes: dict, holds: bool
-) -> None:
-    # 70 percent of a seventh is 10; 0.9 x 10 GB is 9.
-    assert bool(on_a100(util, peak_gb, **changes)) == holds
-
-
-def test_lumi_has_no_smaller_gpu_to_suggest() -> None:
-    assert advice(facts([8.0], cpus_allocated=7, memory_requested_gb=60.0, ntasks=1)) == ()
