@@ -62,12 +62,22 @@ def next_request(
     if "--time" in request and wanted == replace(now, walltime_s=wanted.walltime_s) and wanted.walltime_s:
         change = OptionChange("--time", request["--time"], walltime_text(wanted.walltime_s))
         return NextRequest(wanted, (change,), ())
-    changed = _changed(facts, now, wanted) if wanted.gpus and not gpu_type else None
+    changed = _changed(facts, now, _written(now, wanted)) if wanted.gpus and not gpu_type else None
     if changed is not None:
         changes, shape = changed
         return NextRequest(shape, tuple(change for change in changes if change not in before), ())
     shape = rounded(wanted)
     return NextRequest(shape, (), request_block(shape, gpu_type or gpu_type_of(request)))
+
+
+def _written(now: Shape, wanted: Shape) -> Shape:
+    """`wanted` in counts that options can express: whole cores a task, whole GB a node; what stays is as it was."""
+    whole = rounded(wanted)
+    return replace(
+        wanted,
+        cores=wanted.cores if wanted.cores == now.cores else whole.cores,
+        memory_gb=wanted.memory_gb if wanted.memory_gb == now.memory_gb else whole.memory_gb,
+    )
 
 
 def _changed(facts: JobFacts, now: Shape, wanted: Shape) -> tuple[tuple[OptionChange, ...], Shape] | None:
