@@ -58,17 +58,14 @@ def test_real_accounting_and_a_measured_node_become_a_report_checked_by_hand(job
     assert judged["idle_gpu_hours"] == pytest.approx(0.0041667, rel=1e-4)
     assert judged["uncounted_reason"] == "short"
     assert judged["peak_gpu_mem_gb"] == 10.0
-    assert {finding["code"] for finding in report["findings"]} == {"idle_gpus", "parallelism_mismatch"}
-    (advice,) = report["recommendations"]
-    # 80 GB of GPU memory fit on ceil(80 / 57.6) = 2 GPUs.
-    assert (advice["recommended_gpus"], advice["diff"]) == (2, ["--gpus=8 -> --gpus=2"])
-    # With 2 GPUs: 2 x 0.5 x 5 / 3600 = 0.0013889, so 0.0041667 less.
-    assert report["savings"]["gpu_hours"] == pytest.approx(0.0041667, rel=1e-4)
+    # Five seconds say nothing of how the GPUs are used: nothing is found, advised or claimed.
+    assert (report["findings"], report["recommendations"], report["savings"]) == ([], [], None)
+    assert "too short" in report["no_advice"]
 
 
 def test_the_report_command_writes_every_format(job_2, capsysbinary, tmp_path: Path) -> None:
     text = printed(capsysbinary, "report", "2", "--format", "text")
-    assert b"Only 2 GPUs showed sustained utilization > 30 %" in text
+    assert b"The job ran for less than 5 minutes" in text
     assert printed(capsysbinary, "report", "2", "--format", "markdown").startswith(b"# Kaiku: Job 2, gpn8")
     call_command("report", "lumi/2.0", "--format", "pdf", "-o", str(tmp_path / "report.pdf"))
     assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF-")
