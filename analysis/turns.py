@@ -63,7 +63,7 @@ def gpu_turns(series: JobSeries, did_work: NDArray[np.bool_], limits: Limits = L
     busy_sum, whole_sum = np.sum(util, where=is_busy), np.sum(util)
     return GpuTurns(
         working=int(chosen.size),
-        at_once=int(np.percentile(at_once[at_once > 0], AT_ONCE_PERCENTILE)),
+        at_once=int(np.percentile(at_once[at_once > 0], AT_ONCE_PERCENTILE, method="inverted_cdf")),
         share_at_work=float(busy_sum / (np.nansum(util) if np.isnan(whole_sum) else whole_sum)),
         longest_share=float(np.max(np.count_nonzero(is_busy, axis=0)) / np.count_nonzero(at_once)),
         busy_percent=float(busy_sum / np.sum(at_once)),
