@@ -67,13 +67,16 @@ def phases(facts: JobFacts, limits: Limits = LIMITS) -> Phases | None:
 def span_percent(facts: JobFacts, limits: Limits = LIMITS) -> float | None:
     """Mean use of the GPUs that worked while they had work, without idle edges; None where nothing was measured.
 
-    Without a timeline the mean over the whole run stands for it.
+    Without a timeline it is the mean of the seconds in which each was not idle, the most that it can have been.
     """
     seen = phases(facts, limits)
     if seen is not None and seen.span.size >= limits.span_buckets_min:
         return float(np.mean(seen.span))
     worked = facts.did_work
-    return float(np.mean(facts.gpus.avg_util[worked])) if np.any(worked) else facts.avg_gpu_util
+    if not np.any(worked):
+        return facts.avg_gpu_util
+    use_percent = facts.gpus.avg_util[worked] / (1 - np.nan_to_num(facts.idle_fractions[worked]))
+    return float(np.mean(np.minimum(use_percent, 100.0)))
 
 
 def thirds(seen: Phases, limits: Limits = LIMITS) -> tuple[float, float] | None:

@@ -206,7 +206,7 @@ def overscaling(facts: JobFacts, limits: Limits = LIMITS) -> Finding | None:
     if facts.gpus.count < 2 or level is None or np.any(np.isnan(fractions)):
         return None
     peak_fraction = float(np.max(fractions))
-    highest_percent, highest_fraction = _overscaling_bounds(facts, limits)
+    highest_percent, highest_fraction = _overscaling_bounds(facts, level, limits)
     if level >= highest_percent or peak_fraction >= highest_fraction:
         return None
     if not np.all(facts.did_work) or is_uneven(facts.gpus.avg_util, limits):
@@ -227,8 +227,10 @@ def overscaling(facts: JobFacts, limits: Limits = LIMITS) -> Finding | None:
     )
 
 
-def _overscaling_bounds(facts: JobFacts, limits: Limits) -> tuple[float, float]:
+def _overscaling_bounds(facts: JobFacts, level: float, limits: Limits) -> tuple[float, float]:
     """The use and the memory below which fewer GPUs would do: with next to no memory and a quiet host, higher use."""
+    if level < limits.low_use_percent:
+        return limits.low_use_percent, limits.low_memory_fraction
     busy_fraction = facts.busy_host_fraction
     is_quiet = busy_fraction is not None and busy_fraction < limits.quiet_host_fraction
     if is_quiet and float(np.max(facts.memory_fractions)) < limits.very_low_memory_fraction:
