@@ -11,7 +11,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.facts import JobFacts
+from analysis.facts import JobFacts, divide
 from analysis.thresholds import LIMITS, Limits
 from metrics.series import Floats
 
@@ -75,8 +75,8 @@ def span_percent(facts: JobFacts, limits: Limits = LIMITS) -> float | None:
     worked = facts.did_work
     if not np.any(worked):
         return facts.avg_gpu_util
-    use_percent = facts.gpus.avg_util[worked] / (1 - np.nan_to_num(facts.idle_fractions[worked]))
-    return float(np.mean(np.minimum(use_percent, 100.0)))
+    use_percent = divide(facts.gpus.avg_util[worked], 1 - np.nan_to_num(facts.idle_fractions[worked]))
+    return float(np.mean(np.minimum(np.nan_to_num(use_percent, nan=100.0), 100.0)))
 
 
 def thirds(seen: Phases, limits: Limits = LIMITS) -> tuple[float, float] | None:
