@@ -59,8 +59,14 @@ WELL_USED = (
     Archetype(
         "array_task", EFFICIENT, steady(76, 90), ("eval-sweep",), gpus=1, walltimes_h=(1,), spellings=(PER_NODE,)
     ),
-    # A cycle of 0 and 100 that the timeline still resolves: use is bursty, its mean is not.
-    Archetype("bursty", ACCEPTABLE_UNEXPLAINED, alternating(12, 0.55), ("rl_rollout", "active_learning"), gpus=4),
+    # A cycle of 0 and 100 that the timeline still resolves: all GPUs stop again and again while the host is quiet.
+    Archetype(
+        "bursty",
+        found(EfficiencyClass.ACCEPTABLE, FindingCode.IO_OR_SYNC_STALL),
+        alternating(12, 0.55),
+        ("rl_rollout", "active_learning"),
+        gpus=4,
+    ),
 )
 
 POORLY_USED = (

@@ -64,6 +64,14 @@ JUST_BEYOND = (
         ("a",),
         peak_mem_gb=(8.0, 14.5),
     ),
+    # Two GPUs that stop together twenty times, a third of the run in all, while the host is quiet.
+    Archetype(
+        "bursts_of_a_solver",
+        found(EfficiencyClass.ACCEPTABLE, FindingCode.IO_OR_SYNC_STALL),
+        alternating(20, 0.62),
+        ("a",),
+        gpus=2,
+    ),
     Archetype(
         "waiting_at_a_third_of_power",
         found(EfficiencyClass.EFFICIENT, FindingCode.BUSY_BUT_WAITING),
@@ -98,7 +106,6 @@ JUST_WITHIN = (
     Archetype(
         "one_core_per_rank_fed_gpus", EFFICIENT, steady(80, 92), ("b",), host=Host(busy_cores_per_rank=(0.95, 1.05))
     ),
-    Archetype("bursts_of_a_solver", ACCEPTABLE_UNEXPLAINED, alternating(20, 0.62), ("b",), gpus=2),
     Archetype("pauses_for_output", EFFICIENT, stalling(5, 0.12, 88, 95), ("b",)),
     Archetype(
         "six_of_ten_hours",

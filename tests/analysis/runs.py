@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from analysis.facts import JobFacts, job_facts
-from analysis.findings import Finding, FindingCode
+from analysis.findings import RIGHT_AT_THRESHOLD, RIGHT_FAR_PAST_IT, Finding, FindingCode
 from analysis.rightsizing import Recommendation, recommendations
 from analysis.rules import findings
 from metrics.packing import pack_histogram, unpack_histograms
@@ -85,6 +85,11 @@ def found(known: JobFacts, code: FindingCode) -> Finding | None:
 def codes(known: JobFacts) -> set[FindingCode]:
     """What holds of a run."""
     return {finding.code for finding in findings(known)}
+
+
+def rate(strength: float) -> float:
+    """The confidence of an inference whose margins have this geometric mean, in a run that was measured in full."""
+    return RIGHT_AT_THRESHOLD + (RIGHT_FAR_PAST_IT - RIGHT_AT_THRESHOLD) * strength
 
 
 def advice(known: JobFacts) -> tuple[Recommendation, ...]:

@@ -9,7 +9,7 @@ import pytest
 from analysis.facts import JobFacts, job_facts
 from analysis.findings import FindingCode
 from analysis.rules import findings
-from tests.analysis.runs import codes, facts, found, metrics_of, over_time
+from tests.analysis.runs import codes, facts, found, metrics_of, over_time, rate
 from tests.payloads import gpu, job_record
 
 TIMEOUT, UNEXPLAINED = FindingCode.TIMEOUT, FindingCode.LOW_USE_UNEXPLAINED
@@ -100,9 +100,9 @@ def full(mem_gb: list[float], **record: Any) -> JobFacts:
 
 
 def test_gpu_memory_that_is_full_when_the_program_fails_in_numbers() -> None:
-    # 63.36 / 64 = 0.99: (0.99 - 0.95) / 0.05 = 0.8, so 0.85 + 0.12 x 0.8 = 0.946.
+    # 63.36 / 64 = 0.99: (0.99 - 0.95) / 0.05 = 0.8, a strength of 0.8.
     finding = found(full([63.0] * 120), OUT)
-    assert finding.confidence == pytest.approx(0.946)
+    assert finding.confidence == pytest.approx(rate(0.8))
     assert (finding.evidence["full_gpus"], finding.evidence["gpus"]) == (1, 2)
     assert finding.evidence["peak_memory_fraction"] == pytest.approx(0.99)
     assert found(full([63.0] * 120), PRESSURE) is None
@@ -133,10 +133,18 @@ def test_only_a_failure_of_the_program_itself_points_to_the_gpus_memory(changes:
         ([63.0] * 120, True),
         ([63.0] * 90 + [30.0] * 30, False),
         ([63.0] * 91 + [30.0] * 29, True),
-        ([30.0] * 119 + [57.1], True),
-        ([30.0] * 119 + [57.0], False),
+        ([63.0] + [30.0] * 118 + [57.1], True),
+        ([63.0] + [30.0] * 118 + [57.0], False),
+        ([30.0] * 120, True),
     ],
-    ids=["full", "emptied before the last quarter", "within it", "nine tenths of the peak at the end", "less"],
+    ids=[
+        "full",
+        "emptied before the last quarter",
+        "within it",
+        "nine tenths of the peak at the end",
+        "less",
+        "a peak too short for a bucket, perhaps the last",
+    ],
 )
 def test_memory_that_had_been_freed_before_the_end_did_not_run_out(mem_gb: list[float], holds: bool) -> None:
     # 0.9 x 63.36 = 57.02.

@@ -8,7 +8,7 @@ import pytest
 
 from analysis.facts import JobFacts
 from analysis.findings import FindingCode
-from tests.analysis.runs import codes, facts, found, of_nodes
+from tests.analysis.runs import codes, facts, found, of_nodes, rate
 from tests.payloads import gpu, node_payload
 
 PRESSURE = FindingCode.GPU_MEMORY_PRESSURE
@@ -45,7 +45,7 @@ def test_threads_beyond_the_cores_need_pressure_to_count(threads: float, pressur
 
 
 def test_oversubscription_in_numbers() -> None:
-    # Pressure 3960 / 7200 = 0.55: margin 0.5. Threads 112 on 56: margin 1 - 1/2 = 0.5. So 0.85 + 0.12 x 0.5.
+    # Pressure 3960 / 7200 = 0.55: margin 0.5. Threads 112 on 56: margin 1 - 1/2 = 0.5.
     finding = found(crowded(14.0, 3960.0), THREADS)
     assert dict(finding.evidence) == {
         "ranks": 8,
@@ -54,7 +54,7 @@ def test_oversubscription_in_numbers() -> None:
         "cpu_pressure_fraction": pytest.approx(0.55),
         "node": "nid005123",
     }
-    assert finding.confidence == pytest.approx(0.91)
+    assert finding.confidence == pytest.approx(rate(0.5))
 
 
 @pytest.mark.parametrize(("util", "holds"), [(69.9, True), (70.0, False)])
@@ -74,7 +74,7 @@ def test_the_node_that_waits_most_for_its_cores_is_named_and_one_of_two_is_half_
     )
     assert found(of_nodes(*nodes), THREADS).evidence["node"] == "nid005121"
     silent = node_payload([50.0] * 8, node="nid005122", cpu=None)
-    assert found(of_nodes(nodes[1], silent), THREADS).confidence == pytest.approx(0.91 / 2)
+    assert found(of_nodes(nodes[1], silent), THREADS).confidence == pytest.approx(rate(0.5) / 2)
 
 
 ONE_GPU: dict[str, Any] = {"cpus_allocated": 7, "memory_requested_gb": 256.0, "request": {"--mem": "256G"}}

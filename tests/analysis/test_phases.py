@@ -145,9 +145,16 @@ def test_the_course_of_a_run(util: list[float], expected: Course) -> None:
 
 def test_the_use_of_the_span_leaves_idle_edges_out_where_the_timeline_shows_them() -> None:
     assert span_percent(over_time([0.0] * 30 + [80.0] * 60 + [0.0] * 30)) == pytest.approx(80.0)
-    # Five buckets show no span: the mean of the run stands for it.
-    assert span_percent(over_time([0.0, 80.0, 80.0, 80.0, 0.0])) == pytest.approx(48.0)
-    assert span_percent(facts([80.0, 60.0, 0.0], gpus=None)) == pytest.approx(70.0)
+    # Five buckets show no span: 48 percent on average, and 40 percent of the time idle.
+    assert span_percent(over_time([0.0, 80.0, 80.0, 80.0, 0.0])) == pytest.approx(80.0)
+    bare = {"timeline": None, "util_histogram_s": None}
+    assert span_percent(facts([], gpus=[gpu(0, 80.0, **bare), gpu(1, 60.0, **bare), gpu(2, 0.0, **bare)])) == 70.0
+    # Nothing tells how long it was idle: the mean. No mean of its busy seconds is above 100.
+    assert span_percent(facts([], gpus=[{"gpu_id": 0, "avg_util": 60.0}])) == 60.0
+    odd = bare | {"idle_s": 6000.0, "active_s": 1200.0}
+    assert span_percent(facts([], gpus=[gpu(0, 60.0, **odd)])) == 100.0
+    all_idle = bare | {"idle_s": 7200.0, "active_s": 0.0}
+    assert span_percent(facts([], gpus=[gpu(0, 0.0, **all_idle), gpu(1, 0.0, **all_idle)])) == 0.0
 
 
 def test_stalls_are_counted_from_the_first_to_the_last_of_the_span() -> None:

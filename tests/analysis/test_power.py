@@ -8,7 +8,7 @@ import pytest
 
 from analysis.findings import FindingCode
 from analysis.modules import whole_modules
-from tests.analysis.runs import codes, facts, found
+from tests.analysis.runs import codes, facts, found, rate
 from tests.payloads import gpu
 
 QUIET_HOST = {"cores_allocated": 56, "busy_cores_avg": 5.6, "ranks": 8, "idle_fraction": 0.9}
@@ -26,7 +26,7 @@ def test_busy_at_little_power_is_waiting() -> None:
     finding = found(facts([], gpus=modules(100.0, 120.0)), WAITING)
     assert finding.evidence["power_fraction"] == pytest.approx(0.24)
     assert finding.evidence["modules"] == 4
-    assert finding.confidence == pytest.approx(0.85 + 0.12 * 0.691564, abs=1e-6)
+    assert finding.confidence == pytest.approx(rate(0.691564), abs=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_on_hardware_that_is_not_described_the_payloads_own_cap_shows_spinning(
 def test_steady_half_use_at_half_power_with_room_is_for_the_kernels() -> None:
     # Busy 62.5 is the middle of 40..85: margin 1. Power 262.5 / 500 = 0.525 the middle of 0.40..0.65: margin 1.
     finding = found(facts([], gpus=modules(62.5, 262.5), cpu=QUIET_HOST), TUNING)
-    assert finding.confidence == pytest.approx(0.97)
+    assert finding.confidence == pytest.approx(rate(1.0))
     assert finding.evidence["power_fraction"] == pytest.approx(0.525)
 
 
@@ -102,7 +102,7 @@ def test_steady_half_use_at_half_power_with_room_is_for_the_kernels() -> None:
 )
 def test_room_in_the_kernels_is_less_sure_away_from_the_middle(util: float, power_w: float, strength: float) -> None:
     finding = found(facts([], gpus=modules(util, power_w), cpu=QUIET_HOST), TUNING)
-    assert finding.confidence == pytest.approx(0.85 + 0.12 * strength, abs=1e-6)
+    assert finding.confidence == pytest.approx(rate(strength), abs=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_power_known_of_half_of_the_modules_is_half_as_sure() -> None:
         gpus[index].pop("power_avg_w")
     finding = found(facts([], gpus=gpus), WAITING)
     assert finding.evidence["modules"] == 2
-    assert finding.confidence == pytest.approx((0.85 + 0.12 * 0.691564) / 2, abs=1e-6)
+    assert finding.confidence == pytest.approx(rate(0.691564) / 2, abs=1e-6)
 
 
 def test_throttling_in_numbers() -> None:

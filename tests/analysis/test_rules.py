@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from analysis.causes.unexplained import low_use_unexplained
 from analysis.facts import JobFacts
-from analysis.findings import COUNTED, FindingCode, confidence
+from analysis.findings import COUNTED, RIGHT_AT_THRESHOLD, RIGHT_FAR_PAST_IT, FindingCode, confidence
 from analysis.ranking import expected_gain
 from analysis.rules import OF_THE_END, OF_THE_SYSTEM, OF_USE, findings
-from tests.analysis.runs import codes, facts, found, of_nodes
+from tests.analysis.runs import codes, facts, found, of_nodes, rate
 from tests.payloads import gpu, node_payload
 
 QUIET_HOST = {"cores_allocated": 56, "busy_cores_avg": 4.0, "ranks": 8, "idle_fraction": 0.92}
@@ -67,7 +67,7 @@ HOST_AT_THRESHOLD = {"cores_allocated": 56, "ranks": 8, "threads_per_rank": 14.0
     ],
 )
 def test_on_its_threshold_an_inference_states_the_least_rate_of_being_right(code: str, known: JobFacts) -> None:
-    assert found(known, FindingCode(code)).confidence == pytest.approx(0.85)
+    assert found(known, FindingCode(code)).confidence == pytest.approx(rate(0.0))
 
 
 @pytest.mark.parametrize(
@@ -108,11 +108,11 @@ def test_half_the_coverage_is_half_the_confidence_of_a_fact() -> None:
 
 
 def test_confidence_grows_with_every_margin_and_stays_between_its_two_rates() -> None:
-    # The geometric mean of 0.5 and 0.25 is 0.353553: 0.85 + 0.12 x 0.353553 = 0.892426; half of it is seen.
-    assert confidence(1.0, 0.5, 0.25) == pytest.approx(0.892426, abs=1e-6)
-    assert confidence(0.5, 0.5, 0.25) == pytest.approx(0.446213, abs=1e-6)
-    assert confidence(1.0, 0.5, 0.0) == pytest.approx(0.85)
-    assert confidence(2.0, 9.0) == pytest.approx(0.97)
+    # The geometric mean of 0.5 and 0.25 is 0.353553; half of it is seen.
+    assert confidence(1.0, 0.5, 0.25) == pytest.approx(rate(0.353553), abs=1e-6)
+    assert confidence(0.5, 0.5, 0.25) == pytest.approx(rate(0.353553) / 2, abs=1e-6)
+    assert confidence(1.0, 0.5, 0.0) == pytest.approx(RIGHT_AT_THRESHOLD)
+    assert confidence(2.0, 9.0) == pytest.approx(RIGHT_FAR_PAST_IT)
     assert confidence(-1.0, 0.5) == 0.0
 
 
@@ -127,7 +127,7 @@ CPU, UNEXPLAINED = FindingCode.CPU_BOTTLENECK, FindingCode.LOW_USE_UNEXPLAINED
 
 
 def test_a_cpu_bottleneck_in_numbers() -> None:
-    # 49 of 56 cores: (0.875 - 0.75) / 0.25 = 0.5; use 35: (70 - 35) / 70 = 0.5. So 0.85 + 0.12 x 0.5.
+    # 49 of 56 cores: (0.875 - 0.75) / 0.25 = 0.5; use 35: (70 - 35) / 70 = 0.5.
     finding = found(facts([35.0] * 8, cpu={"cores_allocated": 56, "busy_cores_avg": 49.0}), CPU)
     assert dict(finding.evidence) == {
         "gpu_util_percent": 35.0,
@@ -135,7 +135,7 @@ def test_a_cpu_bottleneck_in_numbers() -> None:
         "busy_cores": 49.0,
         "busy_fraction": 0.875,
     }
-    assert finding.confidence == pytest.approx(0.91)
+    assert finding.confidence == pytest.approx(rate(0.5))
 
 
 @pytest.mark.parametrize(("util", "holds"), [(69.9, True), (70.0, False)])
@@ -188,9 +188,9 @@ def test_a_host_that_was_not_measured_is_not_blamed() -> None:
 
 
 def test_evenly_low_use_with_little_memory_is_overscaling() -> None:
-    # Margins: (40 - 20) / 40 = 0.5 and (0.25 - 0.125) / 0.25 = 0.5; mean 0.5, so 0.85 + 0.12 x 0.5 = 0.91.
+    # Margins: (40 - 20) / 40 = 0.5 and (0.25 - 0.125) / 0.25 = 0.5; mean 0.5.
     finding = found(facts([], gpus=[small(index, 20.0) for index in range(8)], cpu=QUIET_HOST), OVER)
-    assert finding.confidence == pytest.approx(0.91)
+    assert finding.confidence == pytest.approx(rate(0.5))
     assert finding.evidence["peak_memory_fraction"] == pytest.approx(0.125)
 
 
@@ -237,7 +237,7 @@ def test_with_next_to_no_memory_and_a_quiet_host_higher_use_would_fit_on_fewer(
 def test_the_wider_bounds_of_overscaling_decide_its_confidence_too() -> None:
     # (70 - 60) / 70 = 0.142857; 6 / 64 = 0.09375: (0.1 - 0.09375) / 0.1 = 0.0625. Root of the product 0.094491.
     known = facts([], gpus=[small(index, 60.0, peak_mem_gb=6.0) for index in range(8)], cpu=QUIET_HOST)
-    assert found(known, OVER).confidence == pytest.approx(0.85 + 0.12 * 0.094491, abs=1e-6)
+    assert found(known, OVER).confidence == pytest.approx(rate(0.094491), abs=1e-6)
 
 
 def test_a_busy_host_explains_low_even_use_and_overscaling_is_not_said_beside_it() -> None:

@@ -10,7 +10,7 @@ import pytest
 from analysis.causes.spread import is_uneven
 from analysis.findings import FindingCode
 from analysis.thresholds import LIMITS
-from tests.analysis.runs import codes, facts, found, of_nodes, over_time
+from tests.analysis.runs import codes, facts, found, of_nodes, over_time, rate
 from tests.payloads import gpu, node_payload
 
 MISMATCH, UNDERUSED = FindingCode.PARALLELISM_MISMATCH, FindingCode.EXCLUSIVE_NODE_UNDERUSED
@@ -18,19 +18,18 @@ IDLE, IMBALANCE = FindingCode.IDLE_GPUS, FindingCode.LOAD_IMBALANCE
 
 
 def test_two_of_eight_active_is_a_parallelism_mismatch() -> None:
-    # Margins: 1 - 2/5 = 0.6; (88 - 30) / 70 = 0.82857; (5 - 0) / 5 = 1. Their geometric mean is 0.79219, so
-    # 0.85 + 0.12 x 0.79219 = 0.94506.
+    # Margins: 1 - 2/5 = 0.6; (88 - 30) / 70 = 0.82857; (5 - 0) / 5 = 1. Their geometric mean is 0.79219.
     finding = found(facts([88.0] * 2 + [0.0] * 6), MISMATCH)
     assert (finding.evidence["active_gpus"], finding.evidence["gpus"]) == (2, 8)
     assert finding.evidence["active_util_percent"] == pytest.approx(88.0)
-    assert finding.confidence == pytest.approx(0.94506, abs=1e-5)
+    assert finding.confidence == pytest.approx(rate(0.79219), abs=1e-5)
 
 
 def test_strays_on_the_other_gpus_make_a_mismatch_less_sure() -> None:
     # Margins 0.6, 0.82857 and (5 - 4) / 5 = 0.2: geometric mean 0.46326.
     finding = found(facts([88.0] * 2 + [4.0] + [0.0] * 5), MISMATCH)
     assert finding.evidence["inactive_util_percent"] == pytest.approx(4 / 6)
-    assert finding.confidence == pytest.approx(0.85 + 0.12 * 0.46326, abs=1e-5)
+    assert finding.confidence == pytest.approx(rate(0.46326), abs=1e-5)
 
 
 @pytest.mark.parametrize(("active", "holds"), [(0, False), (1, True), (4, True), (5, False), (8, False)])
@@ -91,7 +90,7 @@ def test_gpus_that_hand_their_work_over_take_turns() -> None:
     finding = found(known, MISMATCH)
     assert (finding.evidence["pattern"], finding.evidence["active_gpus"]) == ("in_turns", 1)
     assert finding.evidence["active_util_percent"] == pytest.approx(90.0)
-    assert finding.confidence == pytest.approx(0.91)
+    assert finding.confidence == pytest.approx(rate(0.5))
     # Work that moves from GPU to GPU is one matter, however uneven it leaves them.
     assert codes(known) == {MISMATCH}
 
@@ -215,13 +214,13 @@ def test_imbalance_needs_thirty_points_and_one_far_off_or_a_quarter_of_the_mean(
 
 
 def test_imbalance_in_numbers() -> None:
-    # Margin (50 - 30) / 70 = 0.285714: 0.85 + 0.12 x 0.285714.
+    # Margin (50 - 30) / 70 = 0.285714.
     finding = found(facts([90.0, 90.0, 40.0, 40.0, 0.0]), IMBALANCE)
     assert finding.evidence["variation"] == pytest.approx(0.384615, abs=1e-6)
     assert (finding.evidence["lowest_util_percent"], finding.evidence["highest_util_percent"]) == (40.0, 90.0)
     assert (finding.evidence["active_gpus"], finding.evidence["mean_util_percent"]) == (4, 65.0)
     assert (finding.evidence["gpu_list"], finding.evidence["pattern"]) == ("nid005123: 2-3", "uneven")
-    assert finding.confidence == pytest.approx(0.884286, abs=1e-6)
+    assert finding.confidence == pytest.approx(rate(0.285714), abs=1e-6)
 
 
 def test_idle_loads_vary_by_nothing() -> None:
@@ -241,7 +240,7 @@ def test_a_gpu_that_stopped_early_left_the_others_a_fifth_of_the_run_and_ten_min
     if finding is not None:
         assert (finding.evidence["pattern"], finding.evidence["early_s"]) == ("stopped_early", early * 60.0)
         assert (finding.evidence["early_gpus"], finding.evidence["gpu_list"]) == (1, "nid005123: 1")
-        assert finding.confidence == pytest.approx(0.85 + 0.12 * early / minutes)
+        assert finding.confidence == pytest.approx(rate(early / minutes))
 
 
 def test_a_stray_reading_after_its_work_does_not_keep_a_gpu_going() -> None:

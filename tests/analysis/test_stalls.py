@@ -9,7 +9,7 @@ import pytest
 from analysis.causes.stalls import waits_of
 from analysis.facts import JobFacts
 from analysis.findings import FindingCode
-from tests.analysis.runs import codes, facts, found, of_nodes, over_time
+from tests.analysis.runs import codes, facts, found, of_nodes, over_time, rate
 from tests.payloads import node_payload
 
 STALL = FindingCode.IO_OR_SYNC_STALL
@@ -37,13 +37,13 @@ def test_use_that_falls_with_io_pressure_points_to_io() -> None:
     assert finding.evidence["io_pressure_fraction"] == pytest.approx(0.5)
     assert finding.evidence["points_to"] == "io"
     # Margins (60 - 20) / 80 = 0.5, (0.75 - 0.5) / 0.5 = 0.5 and 1 for the pressure: 0.25 ** (1/3) = 0.62996.
-    assert finding.confidence == pytest.approx(0.85 + 0.12 * 0.62996, abs=1e-5)
+    assert finding.confidence == pytest.approx(rate(0.62996), abs=1e-5)
 
 
 def test_the_same_fall_of_several_gpus_with_a_quiet_host_points_to_synchronisation_less_surely() -> None:
     finding = found(fallen(80.0, 20.0), STALL)
     assert finding.evidence["points_to"] == "synchronisation"
-    assert finding.confidence == pytest.approx(0.85 + 0.12 * 0.5)
+    assert finding.confidence == pytest.approx(rate(0.5))
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_stalls_again_and_again_in_numbers() -> None:
         "iowait_fraction": 0.15,
         "points_to": "io",
     }
-    assert finding.confidence == pytest.approx(0.85 + 0.12 * 0.117647, abs=1e-6)
+    assert finding.confidence == pytest.approx(rate(0.117647), abs=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -167,17 +167,17 @@ def test_stalls_count_from_three_and_15_percent_of_the_span_where_files_are_wait
 
 
 @pytest.mark.parametrize(
-    ("util", "iowait", "lost", "sure"),
+    ("util", "iowait", "lost", "strength"),
     [
-        (50.0, 0.2, 0.2, 0.85),
-        (69.9, 0.2, 0.2, 0.85),
-        (50.0, 0.6, 0.5, 0.91),
+        (50.0, 0.2, 0.2, 0.0),
+        (69.9, 0.2, 0.2, 0.0),
+        (50.0, 0.6, 0.5, 0.5),
         (50.0, 0.19, None, None),
         (70.0, 0.6, None, None),
     ],
 )
 def test_files_that_are_waited_for_all_the_time_hold_steady_gpus_back(
-    util: float, iowait: float, lost: float | None, sure: float | None
+    util: float, iowait: float, lost: float | None, strength: float | None
 ) -> None:
     # (0.6 - 0.2) / 0.8 = 0.5. No more can be lost than the GPUs were not busy.
     finding = found(facts([util] * 8, cpu=QUIET | {"iowait_fraction": iowait}), STALL)
@@ -186,7 +186,7 @@ def test_files_that_are_waited_for_all_the_time_hold_steady_gpus_back(
         assert (finding.evidence["pattern"], finding.evidence["points_to"]) == ("steady", "io")
         assert finding.evidence["gpu_util_percent"] == pytest.approx(util)
         assert finding.evidence["lost_fraction"] == pytest.approx(lost)
-        assert finding.confidence == pytest.approx(sure)
+        assert finding.confidence == pytest.approx(rate(strength))
 
 
 def test_waiting_is_the_mean_of_the_nodes_and_at_most_all_of_the_time() -> None:
