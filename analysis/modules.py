@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.facts import JobFacts
+from analysis.facts import JobFacts, divide
 from analysis.plausible import module_groups
 from metrics.series import Floats
 
@@ -41,12 +41,13 @@ def whole_modules(facts: JobFacts) -> Modules | None:
     power_w, cap_w = _highest(module, facts.gpus.power_avg_w), _highest(module, facts.gpus.power_cap_w)
     if facts.partition is not None:
         cap_w = np.where(np.isnan(cap_w), facts.partition.node.module_power_cap_w, cap_w)
-    is_known = (gpus == gpus_per_module(facts)) & ~np.isnan(power_w) & (cap_w > 0)
+    power_fraction = divide(power_w, cap_w)
+    is_known = (gpus == gpus_per_module(facts)) & ~np.isnan(power_fraction)
     if not np.any(is_known):
         return None
     return Modules(
         busy_percent=busy_percent[is_known],
-        power_fraction=power_w[is_known] / cap_w[is_known],
+        power_fraction=power_fraction[is_known],
         power_w=power_w[is_known],
         known_fraction=float(np.mean(is_known)),
     )
