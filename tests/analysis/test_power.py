@@ -169,6 +169,12 @@ def test_power_known_of_half_of_the_modules_is_half_as_sure() -> None:
     assert finding.confidence == pytest.approx(rate(0.691564) / 2, abs=1e-6)
 
 
+def test_a_cap_next_to_nothing_is_no_cap() -> None:
+    # The die without power tells it: a share of it would be above all numbers.
+    gpus = [gpu(0, 99.0, power_avg_w=120.0), gpu(1, 99.0, power_cap_w=2.2e-311)]
+    assert whole_modules(facts([], gpus=gpus)) is None
+
+
 def test_throttling_in_numbers() -> None:
     # 3600 of 14400 GPU-seconds: 0.25.
     known = facts([], gpus=[gpu(0, 90.0, throttled_s=3600.0), gpu(1, 90.0, throttled_s=0.0)])
