@@ -1,8 +1,9 @@
 """How many counts of the activity accumulator make one second at full use: learned on the node, never assumed.
 
-The scale of MI200's `gfx_activity_acc` is not documented, so it is compared with the sampled busy percent until a
-power of ten fits steadily; only then may it replace the samples' mean. Where the table has a tick counter
-(`accumulation_counter`, MI300), the scale is counts per tick.
+The scale of MI200's `gfx_activity_acc` is not documented, so all counts are held against all busy time that the
+samples saw, idle and busy intervals alike: samples are taken at random instants, so both grow together whatever the
+rhythm of the work. A power of ten that fits is the scale, for as long as it fits: old evidence fades, so a scale that
+was wrong recovers. Where the table has a tick counter (`accumulation_counter`, MI300), the scale is counts per tick.
 """
 
 from __future__ import annotations
@@ -12,45 +13,50 @@ if TYPE_CHECKING:
     from typing import Any
 
 FIT_FRACTION = 0.15
-"""How far an estimate may lie from a power of ten; the samples themselves are filtered by the firmware."""
+"""How far the estimate may lie from a power of ten: three standard deviations of 400 samples' busy time at half use."""
 
-BUSY_WEIGHT_MIN = 120.0
-"""Busy seconds (or hundreds of ticks) that must have been seen before the scale is trusted."""
+BUSY_S_MIN = 120.0
+"""Busy seconds that must have been seen before the scale is trusted."""
 
-FITS_IN_A_ROW = 5
+BUSY_S_MAX = 6000.0
+"""Busy seconds at which all evidence is halved: on a busy node of eight GPUs a quarter of an hour."""
+
 SCALES = (1e-2, 1.0, 1e2, 1e3, 1e4, 1e5, 1e6)
 
 
 class Calibration:
-    """The scale of one node's GPUs; `scale` is None until it is known."""
+    """The scale of one node's GPUs; `scale` is None until it is known, and again where nothing fits any more."""
 
-    __slots__ = ("counts", "fits", "scale", "weight")
+    __slots__ = ("busy", "busy_s", "counts", "scale")
 
     def __init__(self, scale: float | None = None) -> None:
         self.scale = scale
-        self.counts = self.weight = 0.0
-        self.fits = 0
+        self.counts = self.busy = self.busy_s = 0.0
 
-    def learn(self, counts: float, weight: float, util: float) -> None:
-        """One interval: accumulator counts, its length (seconds or ticks) and the sampled busy percent."""
-        if self.scale is not None or util < 50.0 or weight <= 0:
-            return
-        busy = weight * util / 100
+    def learn(self, counts: float, weight: float, util: float, seconds: float) -> None:
+        """One interval: accumulator counts, its length in seconds or ticks, the sampled busy percent, its seconds."""
         self.counts += counts
-        self.weight += busy
-        nearest = nearest_scale(counts / busy)
-        agrees = nearest is not None and nearest == nearest_scale(self.counts / self.weight)
-        self.fits = self.fits + 1 if agrees else 0
-        if self.fits >= FITS_IN_A_ROW and self.weight >= BUSY_WEIGHT_MIN:
-            self.scale = nearest
+        self.busy += weight * util / 100
+        self.busy_s += seconds * util / 100
+        if self.busy_s > BUSY_S_MAX:
+            self.counts, self.busy, self.busy_s = self.counts / 2, self.busy / 2, self.busy_s / 2
+        if self.busy_s >= BUSY_S_MIN:
+            self.scale = nearest_scale(self.counts / self.busy)
 
     def state(self) -> dict[str, Any]:
-        return {"scale": self.scale, "counts": self.counts, "weight": self.weight, "fits": self.fits}
+        return {"scale": self.scale, "counts": self.counts, "busy": self.busy, "busy_s": self.busy_s}
 
     @classmethod
-    def from_state(cls, state: dict[str, Any]) -> Calibration:
-        calibration = cls(state["scale"])
-        calibration.counts, calibration.weight, calibration.fits = state["counts"], state["weight"], state["fits"]
+    def from_state(cls, state: Any) -> Calibration:
+        """What an earlier process learned; nothing where that is not whole or not possible."""
+        calibration = cls()
+        try:
+            counts, busy, busy_s = (float(state[name]) for name in ("counts", "busy", "busy_s"))
+        except (KeyError, TypeError, ValueError):
+            return calibration
+        if 0 <= counts < float("inf") and 0 < busy < float("inf") and 0 < busy_s <= BUSY_S_MAX:
+            calibration.counts, calibration.busy, calibration.busy_s = counts, busy, busy_s
+            calibration.scale = nearest_scale(counts / busy) if busy_s >= BUSY_S_MIN else None
         return calibration
 
 

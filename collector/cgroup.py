@@ -1,8 +1,9 @@
-"""The host side of a job on one node, from its control group: CPU time, memory, out-of-memory kills, pressure.
+"""Where the control group of a job lies, and how its files read.
 
-Version 1 and 2, found through the `cgroup` file of any process of the job's user, so that no site's mount points or
-Slurm's naming (a SLUID instead of `job_N` since 26.05) need to be known. No command line or environment is read.
-Source of the file names and units: Linux Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/.
+Version 1 and 2. Where Slurm puts it by default costs a few look-ups, so it is tried at every reading; else it is found
+through the `cgroup` file of any process of the job's user, so that no site's mount points need to be known. No command
+line or environment is read. Source of the file names and units: Linux Documentation/admin-guide/cgroup-v2.rst and
+cgroup-v1/; of the places: Slurm's cgroup plugins (a SLUID instead of `job_N` since 26.05).
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-USER_HZ = 100
 NO_LIMIT_BYTES = 1 << 60
-SEARCHES_MAX = 60
-"""After so many fruitless searches, one at each slow tick, a job without a control group is left alone."""
+V1_CONTROLLERS = ("memory", "cpuacct", "freezer")
+V2_SLICE = "system.slice"
+STOPPED = "T"
 
 
 class JobCgroup:
@@ -26,26 +27,56 @@ class JobCgroup:
         self.root, self.folders = root, folders
         self.is_v2 = "" in folders
 
+    @property
+    def is_there(self) -> bool:
+        """Whether the job still has it."""
+        return any(os.path.isdir(self.path(controller, "")) for controller in self.folders)
+
     def path(self, controller: str, name: str) -> str:
         folder = self.folders.get("" if self.is_v2 else controller, "")
         mount = "" if self.is_v2 else controller
         return os.path.join(self.root, mount, folder.lstrip("/"), name)
 
     def number(self, controller: str, name: str) -> int | None:
-        text = _content(self.path(controller, name)).strip()
+        text = content(self.path(controller, name)).strip()
         return int(text) if text.isdigit() else None
 
     def fields(self, controller: str, name: str) -> dict[str, int]:
         """A file of `name value` lines."""
-        rows = (line.split() for line in _content(self.path(controller, name)).splitlines())
+        rows = (line.split() for line in content(self.path(controller, name)).splitlines())
         return {row[0]: int(row[1]) for row in rows if len(row) == 2 and row[1].isdigit()}
 
     def pressure_s(self, what: str) -> float | None:
         """Seconds in which some task waited for `what`; None without pressure-stall information (v1, psi=0)."""
-        for line in _content(self.path("", f"{what}.pressure")).splitlines() if self.is_v2 else ():
+        for line in content(self.path("", f"{what}.pressure")).splitlines() if self.is_v2 else ():
             if line.startswith("some") and "total=" in line:
                 return int(line.rpartition("total=")[2]) / 1e6
         return None
+
+    def freeze_file(self) -> str:
+        """The file that says whether Slurm has suspended the job, of one of its steps; empty where there is none."""
+        top = self.path("freezer", "")
+        for step in _listed(top):
+            if not step.startswith("step_") or step == "step_extern":
+                continue
+            names = ("user/cgroup.freeze", "cgroup.freeze") if self.is_v2 else ("freezer.state",)
+            for name in names:
+                path = os.path.join(top, step, name)
+                if os.path.exists(path):
+                    return path
+        return ""
+
+    def oom_kills(self) -> int | None:
+        """Processes killed for want of memory; version 1 counts each where the process was, not above."""
+        if self.is_v2:
+            return self.fields("memory", "memory.events").get("oom_kill")
+        kills = None
+        for folder, _, _ in os.walk(self.path("memory", "")):
+            rows = (line.split() for line in content(os.path.join(folder, "memory.oom_control")).splitlines())
+            for row in rows:
+                if row[0] == "oom_kill" and row[-1].isdigit():
+                    kills = (kills or 0) + int(row[-1])
+        return kills
 
     def tasks(self) -> tuple[int, int]:
         """How many tasks (ranks) Slurm started in the job's steps, and how many threads they have now."""
@@ -56,16 +87,34 @@ class JobCgroup:
             name = os.path.basename(folder)
             if name.startswith("task_") and name[5:].isdigit():
                 ranks += 1
-                threads += _content(os.path.join(folder, listing)).count("\n")
+                threads += content(os.path.join(folder, listing)).count("\n")
         return ranks, threads
 
 
-def find(root: str, proc: str, job_id: int, sluid: str, uid: int) -> JobCgroup | None:
+def at_usual_place(root: str, job_id: int, sluid: str, uid: int) -> JobCgroup | None:
+    """The control group of a job where Slurm's plugins put it; None where there is none."""
+    names = [f"job_{job_id}", *([sluid] if sluid else [])]
+    for scope in _listed(os.path.join(root, V2_SLICE)):
+        if scope.endswith("slurmstepd.scope"):
+            for name in names:
+                if os.path.exists(os.path.join(root, V2_SLICE, scope, name, "cpu.stat")):
+                    return JobCgroup(root, {"": f"/{V2_SLICE}/{scope}/{name}"})
+    folders = {}
+    for controller in V1_CONTROLLERS:
+        for top in _listed(os.path.join(root, controller)):
+            if top == "slurm" or top.startswith("slurm_"):
+                path = f"/{top}/uid_{uid}/job_{job_id}"
+                if os.path.isdir(f"{root}/{controller}{path}"):
+                    folders[controller] = path
+    return JobCgroup(root, folders) if "memory" in folders or "cpuacct" in folders else None
+
+
+def by_processes(root: str, proc: str, job_id: int, sluid: str, uid: int) -> JobCgroup | None:
     """The control group of a job, by the processes of its user; None while there is none."""
     marks = [f"/job_{job_id}", *([f"/{sluid}"] if sluid else [])]
     for pid in _pids(proc, uid):
         folders = {}
-        for line in _content(os.path.join(proc, pid, "cgroup")).splitlines():
+        for line in content(os.path.join(proc, pid, "cgroup")).splitlines():
             _, _, rest = line.partition(":")
             controllers, _, path = rest.partition(":")
             top = _job_folder(path, marks)
@@ -74,6 +123,13 @@ def find(root: str, proc: str, job_id: int, sluid: str, uid: int) -> JobCgroup |
         if folders:
             return JobCgroup(root, folders)
     return None
+
+
+def _listed(folder: str) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))
+    except OSError:
+        return []
 
 
 def _job_folder(path: str, marks: list[str]) -> str:
@@ -99,12 +155,14 @@ def _pids(proc: str, uid: int) -> Iterator[str]:
                 continue
 
 
-def has_processes(proc: str, uid: int) -> bool:
-    """Whether the user still runs anything on this node."""
-    return next(_pids(proc, uid), None) is not None
+def are_stopped(proc: str, uid: int) -> bool:
+    """Whether the user has processes on this node and all of them are stopped, as a suspended job's are."""
+    states = [content(os.path.join(proc, pid, "stat")).rpartition(")")[2].split()[:1] for pid in _pids(proc, uid)]
+    return bool(states) and all(state == [STOPPED] for state in states if state)
 
 
-def _content(path: str) -> str:
+def content(path: str) -> str:
+    """The text of a small file, empty where it cannot be read."""
     try:
         with open(path, "rb") as file:
             return file.read(65536).decode("ascii", "replace")

@@ -28,8 +28,8 @@ U16_NONE, U32_NONE, U64_NONE = 0xFFFF, 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF
 """What the driver leaves in a field that it does not write (smu_cmn_init_soft_gpu_metrics fills with 0xff)."""
 
 # A field by its struct code and its byte offset; a layout lacks what it does not name.
-_FAST = ("activity", "power_w", "throttle", "stamp")
-_SLOW = ("hotspot_c", "gfx_clock_mhz", "mem_clock_mhz", "energy", "busy_acc", "busy_ticks")
+_FAST = ("activity", "power_w")
+_SLOW = ("hotspot_c", "gfx_clock_mhz", "mem_clock_mhz", "throttle", "energy", "busy_acc", "busy_ticks", "stamp")
 
 _V1_EARLY = {
     "hotspot_c": ("H", 6),
@@ -111,24 +111,33 @@ LAYOUTS: dict[tuple[int, int], tuple[int, Fields]] = {
 }
 LAYOUTS[1, 8] = (3872, LAYOUTS[1, 7][1])
 
+PARTITIONS_MAX = 8
+DIES = struct.Struct("<8I")
+U16 = struct.Struct("<H")
+PARTITIONS: dict[tuple[int, int], tuple[int, int, int]] = {
+    (1, 6): (306, 312, 168),
+    (1, 7): (338, 344, 232),
+    (1, 8): (338, 344, 440),
+}
+"""Offsets of `num_partition` and of `xcp_stats`, and the size of one of its eight entries, which begins with
+`gfx_busy_inst`: the busy percent of each compute die (amdgpu_xcp_metrics, v1_0 to v1_2)."""
+
 
 class Layout:
     """How to read one table: `size` bytes, `fast(blob)` what every tick needs, `slow(blob)` the rest.
 
-    `fast` gives (activity percent, power W, throttle bits, firmware timestamp), `slow` gives (hot spot C, graphics
-    clock MHz, memory clock MHz, energy counts, busy counts, busy ticks); raw, so a field that the layout lacks or the
-    driver does not write is its all-ones value, or None where the layout has no such field.
+    `fast` gives (activity percent, power W), `slow` gives (hot spot C, graphics clock MHz, memory clock MHz, throttle
+    bits, energy counts, busy counts, busy ticks, firmware timestamp); raw, so a field that the driver does not write is
+    its all-ones value, and one that the layout lacks is None.
     """
 
-    __slots__ = ("energy_wraps", "fast", "key", "size", "slow")
+    __slots__ = ("fast", "key", "size", "slow")
 
     def __init__(self, key: tuple[int, int]) -> None:
         self.key = key
         self.size, fields = LAYOUTS[key]
         self.fast = _reader(_FAST, fields, self.size)
         self.slow = _reader(_SLOW, fields, self.size)
-        # A 32-bit energy count wraps within minutes; a 64-bit one never does.
-        self.energy_wraps = fields["energy"][0] == "I"
 
 
 def layout_of(blob: bytes) -> Layout | None:
@@ -140,6 +149,29 @@ def layout_of(blob: bytes) -> Layout | None:
     if known is None or known[0] != size or len(blob) != size:
         return None
     return Layout((major, minor))
+
+
+def partitions(blob: bytes, layout: Layout) -> int:
+    """Into how many GPUs the device is divided; 1 where the layout does not say."""
+    place = PARTITIONS.get(layout.key)
+    count = int(U16.unpack_from(blob, place[0])[0]) if place else 1
+    return count if 1 <= count <= PARTITIONS_MAX else 1
+
+
+def partition_reader(layout: Layout, partition: int) -> Callable[[bytes], Sequence[Any]] | None:
+    """What `Layout.fast` gives, of one partition: its busy percent is the mean of its compute dies. None where the
+    layout does not tell partitions apart."""
+    place = PARTITIONS.get(layout.key)
+    if place is None:
+        return None
+    offset, fast = place[1] + partition * place[2], layout.fast
+
+    def read(blob: bytes) -> Sequence[Any]:
+        dies = [percent for percent in DIES.unpack_from(blob, offset) if percent != U32_NONE]
+        activity = round(sum(dies) / len(dies)) if dies else U16_NONE
+        return activity, fast(blob)[1]
+
+    return read
 
 
 def _reader(names: Sequence[str], fields: Fields, size: int) -> Callable[[bytes], Sequence[Any]]:

@@ -3,48 +3,92 @@
 from __future__ import annotations
 
 import os
-import time
 
 from collector import cgroup
-from collector.cgroup import NO_LIMIT_BYTES, SEARCHES_MAX, USER_HZ, JobCgroup
+from collector.cgroup import NO_LIMIT_BYTES, JobCgroup
+from collector.oom import OomLog
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-BYTES_PER_GB = 2**30
+USER_HZ = 100
 NANOSECONDS = 1e9
+
+SEARCHES_MAX = 60
+"""After so many fruitless searches among the processes a job without a control group is left alone."""
+
+FIRST_READINGS_S = 0.5
+READING_FRACTION = 0.1
+"""The next reading comes after a tenth of the job's time so far: its end is missed by no more, however short it is."""
 
 
 class HostTotals:
-    """Read now and then, since the control group is gone when the job's last step ends."""
+    """Read now and then, since the control group is gone when the job's last step ends. `due_s`: when to read next."""
 
     def __init__(self, roots: dict[str, str], job: dict[str, Any], is_whole_node: bool) -> None:
         self.roots, self.job, self.is_whole_node = roots, job, is_whole_node
         self.group: JobCgroup | None = None
         self.searches = 0
+        self.due_s = 0.0
         self.values: dict[str, float] = {}
+        self.oom_log = OomLog()
+        self.freeze_fd: int | None = None
+        self.are_stopped = False
         self.first_iowait_s = self.last_iowait_s = None if not is_whole_node else _iowait_s(roots["proc"])
 
-    def slow_tick(self) -> None:
+    def slow_tick(self, elapsed_s: float) -> None:
+        """One reading, `elapsed_s` seconds after the start of the job."""
+        self.due_s = elapsed_s + max(FIRST_READINGS_S, READING_FRACTION * elapsed_s)
         if self.is_whole_node:
             self.last_iowait_s = _iowait_s(self.roots["proc"])
-        if self.group is None and self.searches < SEARCHES_MAX:
-            self.searches += 1
-            found = cgroup.find(
-                self.roots["cgroup"], self.roots["proc"], self.job["job_id"], self.job["sluid"], self.job["uid"]
-            )
-            self.group = found
+        if self.group is None:
+            self.group = self._found()
         if self.group is not None:
-            self._read(self.group)
+            self._read(self.group, elapsed_s)
+        else:
+            self.are_stopped = cgroup.are_stopped(self.roots["proc"], self.job["uid"])
 
-    def _read(self, group: JobCgroup) -> None:
+    def is_suspended(self) -> bool:
+        """Whether Slurm has suspended the job: by its freezer, else, as of the last reading, by its processes."""
+        if self.freeze_fd is not None:
+            try:
+                return os.pread(self.freeze_fd, 8, 0)[:1] in (b"1", b"F")
+            except OSError:
+                self._let_freezer_go()
+        if self.are_stopped:
+            self.are_stopped = cgroup.are_stopped(self.roots["proc"], self.job["uid"])
+        return self.are_stopped
+
+    def finish(self, elapsed_s: float) -> None:
+        """The job is over: what the kernel's log says of it."""
+        kills, peak_bytes = self.oom_log.kills(self._names())
+        if kills:
+            self._keep_peak("oom_kills", kills)
+            self._keep_peak("peak_memory_bytes", peak_bytes)
+            self.values.setdefault("elapsed_s", elapsed_s)
+
+    def _found(self) -> JobCgroup | None:
+        job_id, sluid, uid = self.job["job_id"], self.job["sluid"], self.job["uid"]
+        found = cgroup.at_usual_place(self.roots["cgroup"], job_id, sluid, uid)
+        if found is None and self.searches < SEARCHES_MAX:
+            self.searches += 1
+            found = cgroup.by_processes(self.roots["cgroup"], self.roots["proc"], job_id, sluid, uid)
+        return found
+
+    def _names(self) -> list[str]:
+        return [f"job_{self.job['job_id']}", *([self.job["sluid"]] if self.job["sluid"] else [])]
+
+    def _read(self, group: JobCgroup, elapsed_s: float) -> None:
         cpu_s = _cpu_seconds(group)
-        if not cpu_s:
+        if cpu_s:
+            self.values.update(cpu_s)
+        if not group.is_there:
             return
-        self.values.update(cpu_s, read_at_s=time.time())
+        self.values["elapsed_s"] = elapsed_s
         self._keep_peak("peak_memory_bytes", _peak_memory_bytes(group))
-        self._keep_peak("oom_kills", _oom_kills(group))
+        self._keep_peak("peak_memory_anon_bytes", _anon_bytes(group))
+        self._keep_peak("oom_kills", group.oom_kills())
         limit = group.number("memory", "memory.max" if group.is_v2 else "memory.limit_in_bytes")
         if limit is not None and limit < NO_LIMIT_BYTES:
             self.values["memory_limit_bytes"] = limit
@@ -53,6 +97,21 @@ class HostTotals:
         ranks, threads = group.tasks()
         self._keep_peak("ranks", ranks)
         self._keep_peak("threads", threads)
+        if self.freeze_fd is None:
+            self._hold_freezer(group)
+
+    def _hold_freezer(self, group: JobCgroup) -> None:
+        path = group.freeze_file()
+        try:
+            self.freeze_fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC) if path else None
+        except OSError:
+            self.freeze_fd = None
+
+    def _let_freezer_go(self) -> None:
+        """Its step has ended; the next reading looks for another one's."""
+        if self.freeze_fd is not None:
+            os.close(self.freeze_fd)
+        self.freeze_fd = None
 
     def _keep_peak(self, name: str, value: float | None) -> None:
         if value is not None:
@@ -68,11 +127,7 @@ class HostTotals:
 
 def threads_per_core(sysfs: str) -> int:
     """Slurm's CPUs are hardware threads; two make a core where simultaneous multithreading is on."""
-    try:
-        with open(os.path.join(sysfs, "devices/system/cpu/smt/active"), "rb") as file:
-            return 2 if file.read(1) == b"1" else 1
-    except OSError:
-        return 1
+    return 2 if cgroup.content(os.path.join(sysfs, "devices/system/cpu/smt/active"))[:1] == "1" else 1
 
 
 def _cpu_seconds(group: JobCgroup) -> dict[str, float]:
@@ -98,14 +153,16 @@ def _peak_memory_bytes(group: JobCgroup) -> int | None:
     return next((value for value in found if value is not None), None)
 
 
-def _oom_kills(group: JobCgroup) -> int | None:
-    return group.fields("memory", "memory.events" if group.is_v2 else "memory.oom_control").get("oom_kill")
+def _anon_bytes(group: JobCgroup) -> int | None:
+    """Memory that the job holds now beside files' cached pages: its own and shared; None where it is not told apart."""
+    stat = group.fields("memory", "memory.stat")
+    own, shared = ("anon", "shmem") if group.is_v2 else ("total_rss", "total_shmem")
+    return stat[own] + stat.get(shared, 0) if own in stat else None
 
 
 def _iowait_s(proc: str) -> float | None:
     """Core-seconds the whole node waited for I/O; meaningful for a job that holds the node alone (proc(5))."""
     try:
-        with open(os.path.join(proc, "stat"), "rb") as file:
-            return int(file.readline().split()[5]) / USER_HZ
-    except (OSError, ValueError, IndexError):
+        return int(cgroup.content(os.path.join(proc, "stat")).partition("\n")[0].split()[5]) / USER_HZ
+    except (ValueError, IndexError):
         return None

@@ -1,7 +1,8 @@
 """The sampling process of one job on one node: a tick an interval, now and then a checkpoint, until it is told to end.
 
 It imports next to nothing, so that it stays near the size of a bare interpreter; what it gathered is turned into a
-payload by the epilog, in a process of its own.
+payload by the epilog, in a process of its own. Its files lie in `own/` of the job's folder, which is its working
+directory: it may have given up the right to enter what lies above.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import time
 from collector import statefile
 from collector.calibration import Calibration
 from collector.host import HostTotals
+from collector.jitter import Jitter
+from collector.privilege import give_up_root
 from collector.sources.base import Source, SourceError
 from collector.sources.choose import source
 from collector.sources.cray_pm_counters import CrayCounters
@@ -20,12 +23,25 @@ from collector.totals import GpuTotals, Timeline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from types import FrameType
     from typing import Any
 
     from collector.config import Config
 
 GAP_INTERVALS = 2.5
 """A tick later than this leaves a gap: its sample stands for one interval, the rest stays unmeasured."""
+
+STEP_INTERVALS = 2
+"""The timeline's first buckets: with up to one and a half intervals between two ticks each has one."""
+
+WAKE_FD = 3
+"""Where the prolog hands over the job's pipe (`collector.hooks.KEPT_FD`)."""
+
+HANG_AGAIN_S = 1.0
+"""How long each further read may take once one of them was cut off."""
+
+# The module `signal` loads `enum`, which would be a tenth of this process.
+SIGNALS = __import__("_signal")
 
 
 class Sampler:
@@ -35,14 +51,14 @@ class Sampler:
         self.config, self.job, self.source, self.calibration = config, job, found, calibration
         self.interval_s = max(config.interval_s, found.interval_min_s)
         self.gap_after_s = GAP_INTERVALS * self.interval_s
-        self.timeline = Timeline([gpu.totals for gpu in found.gpus], self.interval_s)
+        self.timeline = Timeline([gpu.totals for gpu in found.gpus], STEP_INTERVALS * self.interval_s)
         is_whole_node = bool(job.get("is_whole_node"))
         roots = {"proc": config.proc_root, "cgroup": config.cgroup_root}
         self.host = HostTotals(roots, job, is_whole_node)
         self.cray = CrayCounters(config.pm_counters_root, found.gpus, is_whole_node)
         self.elapsed_s = 0.0
-        self.gap_s = 0.0
-        self.restarts = self.lost_checkpoints = 0
+        self.gap_s = self.suspended_s = 0.0
+        self.restarts = self.lost_checkpoints = self.hangs = 0
 
     def tick(self, now_s: float) -> None:
         """One sample; `now_s` is seconds since the start of the job on this node."""
@@ -52,29 +68,48 @@ class Sampler:
         if dt_s > self.gap_after_s:
             self.gap_s += dt_s - self.interval_s
             dt_s = self.interval_s
-            self.timeline.advance(now_s - dt_s)
+            self._advance(now_s - dt_s)
+        if now_s > self.timeline.ends_s:
+            self._advance(now_s)
         self.source.tick(dt_s)
         self.elapsed_s = now_s
-        if now_s >= self.timeline.ends_s:
-            self.timeline.advance(now_s)
+
+    def skip(self, now_s: float) -> None:
+        """The job was suspended since the last tick: that time is neither use nor idleness of its GPUs."""
+        dt_s = now_s - self.elapsed_s
+        if dt_s <= 0:
+            return
+        self.source.pause(dt_s)
+        self.suspended_s += dt_s
+        self.elapsed_s = now_s
+        self._advance(now_s)
 
     def slow_tick(self, dt_s: float) -> None:
         self.source.slow_tick(dt_s)
-        self.host.slow_tick()
+        self.host.slow_tick(self.elapsed_s)
         self.cray.slow_tick()
 
     def finish(self, dt_s: float) -> None:
         self.slow_tick(dt_s)
+        self.host.finish(self.elapsed_s)
+        self.source.settle()
         self.timeline.finish()
 
+    def _advance(self, now_s: float) -> None:
+        self.source.settle()
+        self.timeline.advance(now_s)
+
     def state(self) -> dict[str, Any]:
+        self.source.settle()
         return {
             "source": self.source.name,
             "interval_s": self.interval_s,
             "elapsed_s": self.elapsed_s,
             "gap_s": self.gap_s,
+            "suspended_s": self.suspended_s,
             "restarts": self.restarts,
             "lost_checkpoints": self.lost_checkpoints,
+            "hangs": self.hangs,
             "gpus": [gpu.state() for gpu in self.source.gpus],
             "counters": self.source.state(),
             "timeline": self.timeline.state(),
@@ -94,6 +129,7 @@ class Sampler:
         self.host.restore(state["host"])
         self.cray.restore(state["cray"])
         self.restarts, self.lost_checkpoints = state["restarts"] + 1, state["lost_checkpoints"]
+        self.hangs, self.suspended_s = state["hangs"], state["suspended_s"]
         self.gap_s = state["gap_s"] + max(now_s - state["elapsed_s"], 0.0)
         self.elapsed_s = max(now_s, state["elapsed_s"])
         self.timeline.advance(self.elapsed_s)
@@ -104,53 +140,106 @@ def run(config: Config, folder: str) -> None:
     job = statefile.read(f"{folder}/job")
     if job is None:
         return
-    wake_fd = os.open(f"{folder}/wake", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
-    calibration = Calibration.from_state(statefile.read(config.calibration_file) or Calibration().state())
+    wake_fd = _pipe(folder)
+    calibration = Calibration.from_state(statefile.read(config.calibration_file))
+    os.chdir(f"{folder}/own")
+    SIGNALS.signal(SIGNALS.SIGALRM, _cut_off)
+    _alarm(Source.hang_s)
     try:
         found = source(config, job["gpus"], calibration)
-    except SourceError as error:
-        statefile.save(f"{folder}/failed", str(error))
-        os.unlink(f"{folder}/wake")
+        sampler = Sampler(config, job, found, calibration)
+        give_up_root(job.get("run_as"))
+    except (SourceError, OSError) as error:
+        statefile.save("failed", str(error))
         return
-    sampler = Sampler(config, job, found, calibration)
-    started = job["started_monotonic_s"]
-    before = statefile.read(f"{folder}/checkpoint")
+    finally:
+        _alarm(0.0)
+    started = job["started_boottime_s"]
+    before = statefile.read("checkpoint")
     if before is not None:
-        sampler.restore(before, time.monotonic() - started)
-    _sample(sampler, folder, started, wake_fd)
-    os.unlink(f"{folder}/wake")
+        sampler.restore(before, _clock() - started)
+    if found.is_foreign:
+        # Foreign code is not left by an exception: such a process ends, and another one goes on from its checkpoint.
+        SIGNALS.signal(SIGNALS.SIGALRM, SIGNALS.SIG_DFL)
+    _sample(sampler, started, wake_fd)
 
 
-def _sample(sampler: Sampler, folder: str, started: float, wake_fd: int) -> None:
-    """The loop itself: ticks on a fixed grid, so that they never drift; late ones are skipped, not made up for."""
-    config, interval_s, wait, clock = sampler.config, sampler.interval_s, select.select, time.monotonic
-    next_tick = clock()
-    slow_at = checkpoint_at = next_tick
-    slow_before = next_tick
+def _sample(sampler: Sampler, started: float, wake_fd: int) -> None:
+    """The loop itself. Ticks come an interval apart in the mean and each at a random time, so that no rhythm of the
+    work is in step with them; late ones are not made up for."""
+    config, wait = sampler.config, select.select
+    jitter = Jitter(f"{sampler.job['job_id']} {sampler.job['attempt']} {sampler.job['node']}")
+    now = slow_before = next_tick = slow_at = checkpoint_at = _clock()
     ends_at = started + config.job_max_s
     is_last = False
     while not is_last:
-        now = clock()
-        if now < next_tick:
-            is_last = bool(wait([wake_fd], [], [], next_tick - now)[0])
-            now = clock()
-        is_last = is_last or now >= ends_at
-        sampler.tick(now - started)
-        next_tick += interval_s * (1 + max(0, (now - next_tick) // interval_s))
-        if now >= slow_at and not is_last:
-            sampler.slow_tick(now - slow_before)
-            slow_before, slow_at = now, now + config.slow_interval_s
-        if now >= checkpoint_at and not is_last:
-            _keep(sampler, folder)
+        is_last = bool(wait([wake_fd], [], [], max(next_tick - now, 0.0))[0])
+        now = _clock()
+        is_last = is_last or now >= ends_at or _is_gone()
+        _alarm(sampler.source.hang_s)
+        try:
+            _turn(sampler, now - started)
+            if now >= slow_at and not is_last:
+                slow_at = now + config.slow_interval_s
+                sampler.slow_tick(now - slow_before)
+                slow_before = now
+            if is_last:
+                sampler.finish(now - slow_before)
+        except TimeoutError:
+            sampler.hangs += 1
+        _alarm(0.0)
+        if now >= checkpoint_at or is_last:
             checkpoint_at = now + config.checkpoint_s
-    sampler.finish(clock() - slow_before)
-    _keep(sampler, folder)
+            _keep(sampler)
+        next_tick, now = now + sampler.interval_s * jitter.factor(), _clock()
 
 
-def _keep(sampler: Sampler, folder: str) -> None:
+def _turn(sampler: Sampler, now_s: float) -> None:
+    """A tick, and what may have to be seen of the host between two slow ones."""
+    if sampler.host.is_suspended():
+        sampler.skip(now_s)
+    else:
+        sampler.tick(now_s)
+    if now_s >= sampler.host.due_s:
+        sampler.host.slow_tick(now_s)
+
+
+def _keep(sampler: Sampler) -> None:
     """A checkpoint, and what was learned of the node; a full disk costs the checkpoint, never the sampling."""
     try:
-        statefile.save(f"{folder}/checkpoint", sampler.state())
-        statefile.save(sampler.config.calibration_file, sampler.calibration.state())
+        statefile.save("checkpoint", sampler.state())
+        statefile.save("calibration", sampler.calibration.state())
     except OSError:
         sampler.lost_checkpoints += 1
+
+
+def _pipe(folder: str) -> int:
+    """The job's pipe, as the prolog handed it over, or opened here."""
+    try:
+        if os.path.samestat(os.fstat(WAKE_FD), os.stat(f"{folder}/wake")):
+            return WAKE_FD
+    except OSError:
+        pass
+    return os.open(f"{folder}/wake", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+
+
+def _is_gone() -> bool:
+    """Whether the job's folder was removed: then nobody will read what is measured."""
+    try:
+        return os.stat(".").st_nlink == 0
+    except OSError:
+        return True
+
+
+def _clock() -> float:
+    """Seconds since the boot, by a clock that is never set."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+def _alarm(seconds: float) -> None:
+    """Cut off whatever hangs after so many seconds; zero: nothing any more."""
+    SIGNALS.setitimer(SIGNALS.ITIMER_REAL, seconds, HANG_AGAIN_S if seconds else 0.0)
+
+
+def _cut_off(number: int, frame: FrameType | None) -> None:
+    raise TimeoutError("no answer in time")

@@ -16,6 +16,38 @@ BYTES_PER_GB = 2**30
 ACCUMULATOR_COVERAGE_MIN = 0.9
 """The accumulator replaces the samples' mean only where it covers as much of the time as they do."""
 
+DOUBT_SIGMAS, DOUBT_PERCENT = 6.0, 5.0
+"""How far it may lie from the samples' mean: six standard errors of as many samples of a wave between 0 and 100 %,
+and what the firmware's own filter may change."""
+
+SHORT_JOB_S = 10.0
+HOST_BOUNDS = {
+    "busy_cores_avg": 4096,
+    "peak_memory_gb": 60_000,
+    "peak_memory_anon_gb": 60_000,
+    "memory_limit_gb": 60_000,
+    "oom_kills": 10**9,
+    "pressure_cpu_s": 1e9,
+    "pressure_memory_s": 1e9,
+    "pressure_io_s": 1e9,
+    "threads_per_rank": 1e6,
+}
+"""What the portal takes (`metrics.payloads`); nothing may lie below zero."""
+
+GPU_BOUNDS = {
+    "power_avg_w": 20_000,
+    "power_peak_w": 20_000,
+    "power_cap_w": 20_000,
+    "energy_j": 1e12,
+    "temperature_peak_c": 250,
+    "gfx_clock_mhz": 20_000,
+    "mem_clock_mhz": 20_000,
+    "peak_mem_gb": 60_000,
+    "avg_mem_gb": 60_000,
+    "mem_total_gb": 60_000,
+}
+"""More than any GPU has; twenty kilowatts are above any package."""
+
 
 def node_summary(
     job: dict[str, Any], state: dict[str, Any] | None, ended_at_s: float, errors: list[str]
@@ -43,7 +75,7 @@ def node_summary(
         "interval_s": state["interval_s"],
         "source": state["source"],
         "gpus": gpus,
-        "cpu": _cpu(job, state["host"]),
+        "cpu": _cpu(job, state["host"], state["elapsed_s"]),
         "node_energy_j": _rounded(state["cray_node_j"], 0),
         "errors": errors + _errors(state),
     }
@@ -96,8 +128,22 @@ def _gpu(gpu: dict[str, Any], timeline: dict[str, Any] | None, state: dict[str, 
         known["throttled_s"] = round(totals["throttled_s"], 3)
     if measured_s > 0:
         _explain(known, missing, has_power=bool(gpu["power_from"]))
+    if state.get("suspended_s"):
+        missing["suspended"] = (
+            f"the job was suspended for {state['suspended_s']:.0f} s, which count as neither use nor idle"
+        )
     missing.setdefault("pcie_bandwidth", "not read: it would stall the GPU's counters")
+    _drop_impossible(known, missing, GPU_BOUNDS)
     return {**{name: value for name, value in known.items() if value is not None}, "missing": missing}
+
+
+def _drop_impossible(known: dict[str, Any], missing: dict[str, str], bounds: dict[str, float]) -> None:
+    """Leave out, by name, every number that cannot be; the others stay."""
+    for name, highest in bounds.items():
+        value = known.get(name)
+        if value is not None and not 0 <= value <= highest:
+            missing[name] = f"impossible: {value:g}"
+            del known[name]
 
 
 def _explain(known: dict[str, Any], missing: dict[str, str], *, has_power: bool) -> None:
@@ -129,10 +175,12 @@ def _use(totals: dict[str, Any], measured_s: float, scale: float | None) -> dict
 def _accumulated_util(totals: dict[str, Any], measured_s: float, scale: float | None) -> float | None:
     """The mean by the activity accumulator, None until its scale is known or where it cannot be true."""
     weight = totals["busy_weight"]
-    if scale is None or weight <= 0 or (scale > 1e2 and weight < ACCUMULATOR_COVERAGE_MIN * measured_s):
+    if scale is None or weight <= 0 or totals["busy_s"] < ACCUMULATOR_COVERAGE_MIN * measured_s:
         return None
     util = 100 * float(totals["busy_acc"]) / weight / scale
-    return min(util, 100.0) if util <= 101.0 else None
+    doubtful = DOUBT_PERCENT + DOUBT_SIGMAS * 50 / max(totals["samples"], 1.0) ** 0.5
+    is_likely = abs(util - totals["util_s"] / measured_s) <= doubtful
+    return min(util, 100.0) if util <= 101.0 and is_likely else None
 
 
 def _power(gpu: dict[str, Any], totals: dict[str, Any], package_j: float | None) -> dict[str, Any]:
@@ -141,8 +189,12 @@ def _power(gpu: dict[str, Any], totals: dict[str, Any], package_j: float | None)
         return {}
     known: dict[str, Any] = {"power_cap_w": gpu["power_cap_w"]}
     energy_j = package_j if package_j is not None else totals["energy_j"]
-    if totals["power_s"] > 0:
+    if totals["energy_j"] > 0 and totals["energy_s"] > 0:
+        # The counter has seen every moment, the samples have not, and they are filtered.
+        known["power_avg_w"] = round(totals["energy_j"] / totals["energy_s"], 1)
+    elif totals["power_s"] > 0:
         known["power_avg_w"] = round(totals["power_w_s"] / totals["power_s"], 1)
+    if totals["power_peak_w"]:
         known["power_peak_w"] = totals["power_peak_w"]
     if energy_j > 0:
         known["energy_j"] = round(energy_j, 1)
@@ -175,26 +227,22 @@ def _whole(value: float) -> float:
     return int(value) if value == int(value) else value
 
 
-def _cpu(job: dict[str, Any], host: dict[str, Any]) -> dict[str, Any]:
+def _cpu(job: dict[str, Any], host: dict[str, Any], elapsed_s: float) -> dict[str, Any]:
     values = host["values"]
     cores = None if job["cpu_threads"] is None else -(-job["cpu_threads"] // job["threads_per_core"])
-    known: dict[str, Any] = {"cores_allocated": cores}
+    known: dict[str, Any] = {} if cores is None else {"cores_allocated": cores}
     if not values:
-        return {**known, "missing": {"cpu": "the job has no control group on this node"}}
-    seconds = max(values["read_at_s"] - job["started_at"], 1.0)
-    missing = {}
-    known["busy_cores_avg"] = round(values["cpu_s"] / seconds, 3)
+        short = "the job was over before its control group was read"
+        why = short if elapsed_s < SHORT_JOB_S else "the job has no control group on this node"
+        return {**known, "missing": {"cpu": why}}
+    missing: dict[str, str] = {}
+    if "cpu_s" in values:
+        known.update(_cores_used(values, cores))
+    else:
+        missing["busy_cores_avg"] = "its control group does not say"
     if cores:
-        share = seconds * cores
-        known["user_fraction"] = _fraction(values["user_s"] / share)
-        known["system_fraction"] = _fraction(values["system_s"] / share)
-        known["idle_fraction"] = _fraction(1 - values["cpu_s"] / share)
-        first_s, last_s = host["iowait"]
-        if first_s is not None and last_s is not None:
-            known["iowait_fraction"] = _fraction((last_s - first_s) / share)
-        else:
-            missing["iowait_fraction"] = "known of whole nodes only"
-    for name in ("peak_memory", "memory_limit"):
+        _add_iowait(known, missing, host["iowait"], max(elapsed_s, 1.0) * cores)
+    for name in ("peak_memory", "peak_memory_anon", "memory_limit"):
         if f"{name}_bytes" in values:
             known[f"{name}_gb"] = round(values[f"{name}_bytes"] / BYTES_PER_GB, 3)
     for name in ("oom_kills", "pressure_cpu_s", "pressure_memory_s", "pressure_io_s"):
@@ -202,7 +250,30 @@ def _cpu(job: dict[str, Any], host: dict[str, Any]) -> dict[str, Any]:
             known[name] = values[name]
     if values.get("ranks"):
         known.update(ranks=values["ranks"], threads_per_rank=round(values["threads"] / values["ranks"], 2))
+    _drop_impossible(known, missing, HOST_BOUNDS)
     return {**known, "missing": missing}
+
+
+def _cores_used(values: dict[str, float], cores: int | None) -> dict[str, float]:
+    """Busy cores, and the shares of what the job holds, up to the last reading."""
+    seconds = max(values["elapsed_s"], 0.1)
+    known = {"busy_cores_avg": round(values["cpu_s"] / seconds, 3)}
+    if cores:
+        share = seconds * cores
+        known["user_fraction"] = _fraction(values["user_s"] / share)
+        known["system_fraction"] = _fraction(values["system_s"] / share)
+        known["idle_fraction"] = _fraction(1 - values["cpu_s"] / share)
+    return known
+
+
+def _add_iowait(
+    known: dict[str, Any], missing: dict[str, str], iowait: tuple[float | None, float | None], core_s: float
+) -> None:
+    first_s, last_s = iowait
+    if first_s is not None and last_s is not None:
+        known["iowait_fraction"] = _fraction((last_s - first_s) / core_s)
+    else:
+        missing["iowait_fraction"] = "known of whole nodes only"
 
 
 def _fraction(share: float) -> float:
@@ -218,5 +289,6 @@ def _errors(state: dict[str, Any]) -> list[str]:
         "sampling stood still for {:.0f} s": state["gap_s"],
         "the collector was restarted {} times": state["restarts"],
         "{} checkpoints could not be written": state["lost_checkpoints"],
+        "{} times a reading hung and was cut off": state["hangs"],
     }
     return [sentence.format(count) for sentence, count in said.items() if count]

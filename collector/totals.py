@@ -13,25 +13,31 @@ if TYPE_CHECKING:
     Bucket = tuple[float, ...]
 
 BUCKET = struct.Struct("<4d")
+PERCENTS = tuple(float(percent) for percent in range(HISTOGRAM_BINS))
 
 _SUMS = (
-    "util_s mem_byte_s mem_s mem_peak samples power_w_s power_s power_peak_w energy_j throttled_s throttle_s"
-    " temperature_peak_c gfx_clock_sum gfx_clock_count mem_clock_sum mem_clock_count busy_acc busy_weight"
+    "util_rest_s mem_byte_s mem_s mem_peak samples power_w_s power_s power_peak_w energy_j energy_s throttled_s"
+    " throttle_s temperature_peak_c gfx_clock_sum gfx_clock_count mem_clock_sum mem_clock_count busy_acc busy_weight"
+    " busy_s"
 ).split()
-
 
 POINTS_MAX = 120
 """Fewer than the 240 that the portal takes, so that the payload of a whole node stays below 12 kB."""
 
 
 class GpuTotals:
-    """Rolling sums of one GPU. `util` is busy percent 0..100, memory is bytes, every sample stands for `dt_s`."""
+    """Rolling sums of one GPU. `util` is busy percent 0..100, memory is bytes, every sample stands for `dt_s`.
+
+    `hist` holds the seconds at each whole percent, so that a sample of whole percents is one addition; `util_rest_s`
+    is what other samples lie beside theirs. `busy_acc` counts of the activity accumulator came in `busy_weight` of its
+    own units, which are `busy_s` seconds.
+    """
 
     __slots__ = ("hist", "reasons", *_SUMS)
 
     hist: list[float]
     reasons: dict[str, str]
-    util_s: float
+    util_rest_s: float
     mem_byte_s: float
     mem_s: float
     mem_peak: float
@@ -40,6 +46,7 @@ class GpuTotals:
     power_s: float
     power_peak_w: float
     energy_j: float
+    energy_s: float
     throttled_s: float
     throttle_s: float
     temperature_peak_c: float
@@ -49,6 +56,7 @@ class GpuTotals:
     mem_clock_count: float
     busy_acc: float
     busy_weight: float
+    busy_s: float
 
     def __init__(self) -> None:
         self.hist = [0.0] * HISTOGRAM_BINS
@@ -60,11 +68,18 @@ class GpuTotals:
     def measured_s(self) -> float:
         return sum(self.hist)
 
+    @property
+    def util_s(self) -> float:
+        """Busy percent times seconds."""
+        return sum(map(float.__mul__, self.hist, PERCENTS)) + self.util_rest_s
+
     def add(self, dt_s: float, util: float, used_bytes: int) -> None:
         """One sample of use and memory; both must be known."""
-        self.hist[int(util + 0.5)] += dt_s
-        self.util_s += util * dt_s
-        self.samples += 1
+        self.add_util(dt_s, util)
+        self.add_memory(dt_s, used_bytes)
+
+    def add_memory(self, dt_s: float, used_bytes: float) -> None:
+        """Memory in use for `dt_s`."""
         self.mem_byte_s += used_bytes * dt_s
         self.mem_s += dt_s
         if used_bytes > self.mem_peak:
@@ -72,8 +87,9 @@ class GpuTotals:
 
     def add_util(self, dt_s: float, util: float) -> None:
         """One sample of use alone, where memory could not be read."""
-        self.hist[int(util + 0.5)] += dt_s
-        self.util_s += util * dt_s
+        percent = int(util + 0.5)
+        self.hist[percent] += dt_s
+        self.util_rest_s += (util - percent) * dt_s
         self.samples += 1
 
     def add_power(self, dt_s: float, power_w: float) -> None:
@@ -95,7 +111,7 @@ class GpuTotals:
         self.reasons.setdefault(name, reason)
 
     def state(self) -> dict[str, Any]:
-        kept = {"hist": self.hist, "reasons": self.reasons, "measured_s": self.measured_s}
+        kept = {"hist": self.hist, "reasons": self.reasons, "measured_s": self.measured_s, "util_s": self.util_s}
         return {**kept, **{name: getattr(self, name) for name in _SUMS}}
 
     @classmethod
@@ -103,14 +119,15 @@ class GpuTotals:
         totals = cls()
         totals.hist, totals.reasons = list(state["hist"]), dict(state["reasons"])
         for name in _SUMS:
-            setattr(totals, name, state[name])
+            setattr(totals, name, state.get(name, 0.0))
         return totals
 
 
 class Timeline:
     """Mean busy percent and memory of every GPU by bucket of `step_s`; when full, neighbours merge and it doubles.
 
-    A bucket is the growth of a GPU's sums since the bucket began, so a tick costs nothing here but one comparison.
+    A bucket is the growth of a GPU's sums since the bucket began, so a tick costs nothing here but one comparison. A
+    sample belongs to the bucket in which it was taken: whoever adds one closes the buckets before it first.
     """
 
     __slots__ = ("_marks", "_rows", "ends_s", "gpus", "step_s")
@@ -124,8 +141,8 @@ class Timeline:
         self._marks = [_sums(gpu) for gpu in gpus]
 
     def advance(self, now_s: float) -> None:
-        """Close every bucket that ends by `now_s` seconds after the start; buckets in a gap stay empty."""
-        while now_s >= self.ends_s:
+        """Close every bucket that ends before `now_s` seconds after the start; buckets in a gap stay empty."""
+        while now_s > self.ends_s:
             self._close()
             self.ends_s += self.step_s
             if len(self._rows[0]) >= POINTS_MAX * BUCKET.size:

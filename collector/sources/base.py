@@ -41,11 +41,15 @@ class Gpu:
 class Source:
     """One way to read the job's GPUs: `tick` adds a sample to each GPU's totals, `slow_tick` what may be rarer.
 
-    Neither raises for a GPU that cannot be read: it says so in the totals and the time stays unmeasured.
+    Neither raises for a GPU that cannot be read: it says so in the totals and the time stays unmeasured. A read that
+    does not answer within `hang_s` is cut off by a TimeoutError; where it happens in foreign code (`is_foreign`), the
+    process ends instead.
     """
 
     name = ""
     interval_min_s = 0.0
+    hang_s = 2.0
+    is_foreign = False
 
     def __init__(self, gpus: list[Gpu]) -> None:
         self.gpus = gpus
@@ -56,6 +60,12 @@ class Source:
     def slow_tick(self, dt_s: float) -> None:
         """What need not be read at every tick; most sources have nothing."""
 
+    def settle(self) -> None:
+        """Bring the totals up to the last tick, where a source puts some of its work off."""
+
+    def pause(self, dt_s: float) -> None:
+        """The job was suspended for `dt_s`: nothing of that time is use."""
+
     def state(self) -> dict[str, Any]:
         """What a restarted collector needs beside the totals."""
         return {}
@@ -64,8 +74,8 @@ class Source:
         """Take up what `state` gave."""
 
 
-def share_power(gpus: list[Gpu], reporting: list[bool]) -> None:
-    """Settle whose power is whose: a package's goes to the job only where it holds both dies, on the one that reports.
+def share_power(gpus: list[Gpu], reporting: list[bool], parts: int = 2) -> None:
+    """Settle whose power is whose: a package's goes to the job only where it holds all parts, on the one that reports.
 
     `reporting` says which of `gpus` give a power at all; a GPU without `module_id` has a sensor of its own.
     """
@@ -74,7 +84,7 @@ def share_power(gpus: list[Gpu], reporting: list[bool]) -> None:
     for gpu, has_power in zip(gpus, reporting):
         is_package = gpu.module_id is not None
         gpu.power_from = ""
-        if is_package and held.count(gpu.module_id) < 2:
+        if is_package and held.count(gpu.module_id) < parts:
             gpu.totals.miss("power", "shared module: its other GPU is not this job's")
         elif has_power:
             gpu.power_from = "module" if is_package else "gpu"

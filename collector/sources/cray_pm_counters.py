@@ -18,7 +18,7 @@ ROOT = "/sys/cray/pm_counters"
 
 
 class CrayCounters:
-    """Joules since the first reading, of the packages that the job holds whole and of the node if it holds all."""
+    """Joules since this was made, of the packages that the job holds whole and of the node if it holds all."""
 
     def __init__(self, root: str, gpus: list[Gpu], is_whole_node: bool) -> None:
         self.root = root
@@ -28,15 +28,16 @@ class CrayCounters:
             self.names.append("energy")
         self.first_j: dict[str, float] = {}
         self.last_j: dict[str, float] = {}
+        self.slow_tick()
 
     def slow_tick(self) -> None:
         for name in self.names:
             joules = _joules(os.path.join(self.root, name))
             if joules is None:
                 continue
-            # A counter that fell was reset: what it had counted is kept by moving the start below zero.
+            # A counter that fell was reset: that interval is left out by moving the start along.
             if joules < self.last_j.get(name, joules):
-                self.first_j[name] -= self.last_j[name]
+                self.first_j[name] += joules - self.last_j[name]
             self.first_j.setdefault(name, joules)
             self.last_j[name] = joules
 

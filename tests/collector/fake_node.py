@@ -85,6 +85,6 @@ class FakeNode:
             (folder / "mem_info_vram_total").write_text(f"{CAPACITY_BYTES}\n")
             (folder / "hwmon/hwmon4/power1_cap").write_text("560000000\n")
             gpu = FakeGpu(folder, is_primary=device != MI250X or index % 2 == 0)
-            gpu.show(0)
+            gpu.show(0, stamp=0)
             self.gpus.append(gpu)
         (driver / "bind").write_text("")

@@ -37,6 +37,7 @@ def test_a_tick_adds_use_memory_and_power(node: FakeNode) -> None:
     node.gpus[0].show(80, 10 * GB, power_w=400)
     node.gpus[1].show(60, 20 * GB)
     found.tick(1.0)
+    found.settle()
     first, second = (gpu.totals for gpu in found.gpus[:2])
     assert (first.util_s, first.mem_peak, first.power_peak_w) == (80.0, 10 * GB, 400)
     assert (second.util_s, second.mem_peak, second.power_s) == (60.0, 20 * GB, 0)
@@ -63,15 +64,18 @@ def test_energy_is_the_counters_growth_and_a_reset_loses_its_interval_only(node:
         found.slow_tick(10.0)
     totals = found.gpus[0].totals
     assert totals.energy_j == pytest.approx(15.0)
-    assert "reset" in totals.reasons["energy"]
+    assert "went back" in totals.reasons["counters"]
 
 
-def test_a_table_that_stands_still_is_no_new_sample(node: FakeNode) -> None:
+def test_what_ticks_took_from_a_table_that_stands_still_is_taken_back(node: FakeNode) -> None:
     found = source(node, [0])
-    node.gpus[0].show(70, stamp=5)
-    found.tick(1.0)
-    found.tick(1.0)
-    assert (found.gpus[0].totals.measured_s, found.gpus[0].totals.samples) == (1.0, 1)
+    for stamp, util in ((5, 70), (6, 90), (6, 90)):
+        node.gpus[0].show(util, stamp=stamp)
+        found.tick(1.0)
+        found.tick(1.0)
+        found.slow_tick(2.0)
+    # 2 s at 70 % and 2 s at 90 %; the table of the last 2 s is that of those before.
+    assert (found.gpus[0].totals.measured_s, found.gpus[0].totals.util_s) == (4.0, 320.0)
     assert "stood still" in found.gpus[0].totals.reasons["stale"]
 
 
@@ -80,9 +84,11 @@ def test_a_percent_that_is_none_and_memory_above_capacity_never_reach_an_average
     for activity, used in ((250, GB), (0xFFFF, GB), (40, CAPACITY_BYTES + 1)):
         node.gpus[0].show(activity, used)
         found.tick(1.0)
+    found.settle()
     totals = found.gpus[0].totals
     assert (totals.measured_s, totals.util_s) == (1.0, 40.0)
-    assert (totals.mem_s, totals.mem_peak) == (0.0, 0.0)
+    # What was read first stood until the third tick.
+    assert (totals.mem_s, totals.mem_peak) == (2.0, GB)
     assert {"invalid", "peak_mem_gb"} <= totals.reasons.keys()
 
 
@@ -98,11 +104,18 @@ def test_an_empty_or_cut_reading_is_a_gap(node: FakeNode, content: bytes) -> Non
     assert found.gpus[1].totals.util_s == 30.0
 
 
-def test_an_empty_memory_file_is_a_gap_and_never_zero(node: FakeNode) -> None:
+def test_an_empty_memory_file_is_a_gap_of_memory_alone_and_never_zero(node: FakeNode) -> None:
     found = source(node, [0])
-    node.gpus[0].write("mem_info_vram_used", b"")
-    found.tick(1.0)
-    assert found.gpus[0].totals.measured_s == 0
+    for used, util in ((b"", 30), (b"1073741824\n", 50), (b"1073741824\n", 50), (b"", 70), (b"", 70)):
+        node.gpus[0].show(util)
+        node.gpus[0].write("mem_info_vram_used", used)
+        found.tick(1.0)
+    found.settle()
+    totals = found.gpus[0].totals
+    # Read at the first tick and at every other one from the third on: 2^30 bytes stood for the third and the fourth.
+    assert (totals.measured_s, totals.util_s) == (5.0, 270.0)
+    assert (totals.mem_s, totals.mem_byte_s, totals.mem_peak) == (2.0, 2 * 2.0**30, 2**30)
+    assert totals.reasons["peak_mem_gb"] == "for some of the time: an empty or cut reading"
 
 
 def test_a_gpu_that_vanishes_in_mid_job_leaves_the_others_alone(node: FakeNode, monkeypatch) -> None:
@@ -132,7 +145,7 @@ def test_an_unknown_table_falls_back_to_the_text_files(node: FakeNode) -> None:
     assert found.gpus[0].totals.reasons["energy"] == "no gpu_metrics table of a known layout"
 
 
-def test_throttled_time_is_the_time_of_ticks_with_a_throttle_bit(node: FakeNode) -> None:
+def test_throttled_time_is_the_time_of_slow_ticks_with_a_throttle_bit(node: FakeNode) -> None:
     found = source(node, [0])
     for throttle in (0, 4, 0, 0xFFFFFFFF):
         node.gpus[0].show(50, throttle=throttle)

@@ -41,16 +41,15 @@ def test_every_layout_is_known_by_header_and_size_and_read_at_its_offsets(conten
     layout = layout_of(made)
     assert (layout.key, layout.size) == ((1, content), SIZES[content])
     assert tuple(layout.fast(made))[:2] == (87, 412)
-    assert layout.slow(made)[3] == 65536 * 5
-    assert layout.energy_wraps == (content == 0)
+    assert layout.slow(made)[4] == 65536 * 5
 
 
 def test_mi250x_says_all_that_is_read() -> None:
     made = table(activity=93, power_w=401, energy=1 << 41, busy_acc=12345, stamp=777, throttle=4, hotspot_c=61)
     layout = layout_of(made)
-    assert tuple(layout.fast(made)) == (93, 401, 4, 777)
-    # hot spot, graphics clock, memory clock, energy, busy counts; MI200 has no tick counter.
-    assert list(layout.slow(made)) == [61, 1700, 1600, 1 << 41, 12345, None]
+    assert tuple(layout.fast(made)) == (93, 401)
+    # hot spot, graphics clock, memory clock, throttle bits, energy, busy counts, no tick counter, timestamp.
+    assert list(layout.slow(made)) == [61, 1700, 1600, 4, 1 << 41, 12345, None, 777]
 
 
 def test_what_is_not_exactly_a_known_table_is_left_to_the_text_files() -> None:

@@ -51,7 +51,7 @@ def v2(tmp_path: Path, folder: str) -> dict[str, str]:
 )
 def test_version_2_is_read_whole(tmp_path: Path, folder: str, sluid: str) -> None:
     host = HostTotals(v2(tmp_path, folder), job(sluid), is_whole_node=False)
-    host.slow_tick()
+    host.slow_tick(100.0)
     values = host.values
     assert (values["cpu_s"], values["user_s"], values["system_s"]) == (60.0, 50.0, 10.0)
     assert (values["peak_memory_bytes"], values["oom_kills"]) == (8 * 2**30, 2)
@@ -62,8 +62,10 @@ def test_version_2_is_read_whole(tmp_path: Path, folder: str, sluid: str) -> Non
 
 def test_another_job_of_the_same_user_is_not_taken_for_this_one(tmp_path: Path) -> None:
     roots = v2(tmp_path, "system.slice/slurmstepd.scope/job_421")
-    assert cgroup.find(roots["cgroup"], roots["proc"], 42, "", UID) is None
-    assert cgroup.find(roots["cgroup"], roots["proc"], 421, "", UID + 1) is None
+    for job_id, uid, is_found in ((42, UID, False), (421, UID + 1, False), (421, UID, True)):
+        found = cgroup.by_processes(roots["cgroup"], roots["proc"], job_id, "", uid)
+        assert (found is not None) == is_found
+    assert cgroup.at_usual_place(roots["cgroup"], 42, "", UID) is None
 
 
 def test_version_1_has_a_folder_for_each_controller_and_no_pressure(tmp_path: Path) -> None:
@@ -78,7 +80,7 @@ def test_version_1_has_a_folder_for_each_controller_and_no_pressure(tmp_path: Pa
     lines = f"5:cpuacct:/{folder}/step_0\n4:memory:/{folder}/step_0/task_0\n1:name=systemd:/system.slice\n"
     write(tmp_path / "proc/123/cgroup", lines)
     host = HostTotals({"proc": str(tmp_path / "proc"), "cgroup": str(root)}, job(), is_whole_node=False)
-    host.slow_tick()
+    host.slow_tick(100.0)
     values = host.values
     assert (values["cpu_s"], values["user_s"], values["system_s"]) == (60.0, 50.0, 10.0)
     assert (values["peak_memory_bytes"], values["memory_limit_bytes"], values["oom_kills"]) == (2**30, 2**32, 1)
@@ -89,11 +91,11 @@ def test_version_1_has_a_folder_for_each_controller_and_no_pressure(tmp_path: Pa
 def test_the_last_good_reading_stays_when_the_group_is_gone(tmp_path: Path) -> None:
     roots = v2(tmp_path, "system.slice/slurmstepd.scope/job_42")
     host = HostTotals(roots, job(), is_whole_node=False)
-    host.slow_tick()
+    host.slow_tick(100.0)
     for file in (tmp_path / "cgroup").rglob("*"):
         if file.is_file():
             file.unlink()
-    host.slow_tick()
+    host.slow_tick(100.0)
     assert host.values["cpu_s"] == 60.0
 
 
@@ -102,7 +104,7 @@ def test_waiting_for_io_is_known_of_whole_nodes_only(tmp_path: Path) -> None:
     roots = {"proc": str(tmp_path / "proc"), "cgroup": str(tmp_path)}
     host = HostTotals(roots, job(), is_whole_node=True)
     write(tmp_path / "proc/stat", "cpu  1 2 3 4 900 6 7 8 9 10\n")
-    host.slow_tick()
+    host.slow_tick(100.0)
     # 400 hundredths of a second.
     assert (host.first_iowait_s, host.last_iowait_s) == (5.0, 9.0)
     assert HostTotals(roots, job(), is_whole_node=False).first_iowait_s is None

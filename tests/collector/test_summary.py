@@ -21,14 +21,16 @@ def test_averages_histogram_idle_and_percentile_by_hand(node: FakeNode, make) ->
         sampler.tick(float(second))
     payload = summary(sampler)
     gpu = payload["gpus"][3]
-    # (10 x 1 + 80 x 50 + 10 x 100) / 100 = 50.1; (10 x 1 + 80 x 20 + 10 x 60) / 100 = 22.1
+    # (10 x 1 + 80 x 50 + 10 x 100) / 100 = 50.1; memory of GPU 3 is read at even seconds, so that 1 GB stood for 11 s
+    # and 20 GB until 91: (11 x 1 + 80 x 20 + 9 x 60) / 100 = 21.51.
     assert (gpu["avg_util"], gpu["util_source"], gpu["p95_util"]) == (50.1, "samples", 100.0)
-    assert (gpu["avg_mem_gb"], gpu["peak_mem_gb"], gpu["mem_total_gb"]) == (22.1, 60.0, 63.9844)
+    assert (gpu["avg_mem_gb"], gpu["peak_mem_gb"], gpu["mem_total_gb"]) == (21.51, 60.0, 63.9844)
     assert gpu["util_histogram_s"] == {"1": 10.0, "50": 80.0, "100": 10.0}
     assert (gpu["measured_s"], gpu["idle_s"], gpu["active_s"], gpu["samples"]) == (100.0, 10.0, 90.0, 100)
-    assert gpu["timeline"]["step_s"] == 1.0
-    assert gpu["timeline"]["util"] == [1] * 10 + [50] * 80 + [100] * 10
-    assert gpu["timeline"]["mem_gb"][::45] == [1, 20, 60]
+    # Buckets of two intervals.
+    assert gpu["timeline"]["step_s"] == 2.0
+    assert gpu["timeline"]["util"] == [1] * 5 + [50] * 40 + [100] * 5
+    assert gpu["timeline"]["mem_gb"][::24] == [1, 20, 60]
 
 
 def test_a_whole_node_is_eight_gpus_with_their_places_and_the_run_they_belong_to(node: FakeNode, make) -> None:
@@ -41,7 +43,7 @@ def test_a_whole_node_is_eight_gpus_with_their_places_and_the_run_they_belong_to
     assert found.gpus[7].pci_bus == "0000:de:00.0"
     assert (found.ended_at - found.started_at).total_seconds() == 1.0
     assert payload["cpu"]["cores_allocated"] == 56
-    assert payload["cpu"]["missing"] == {"cpu": "the job has no control group on this node"}
+    assert payload["cpu"]["missing"] == {"cpu": "the job was over before its control group was read"}
 
 
 def test_power_and_energy_are_on_the_primary_die_only(node: FakeNode, make) -> None:
@@ -54,8 +56,8 @@ def test_power_and_energy_are_on_the_primary_die_only(node: FakeNode, make) -> N
         sampler.slow_tick(1.0)
     primary, secondary = summary(sampler)["gpus"][:2]
     assert (primary["power_avg_w"], primary["power_peak_w"], primary["power_cap_w"]) == (300.0, 400, 560.0)
-    # The first slow tick only notes where the counter stands.
-    assert primary["energy_j"] == 600.0
+    # From the first second on: 3 x 300 J.
+    assert primary["energy_j"] == 900.0
     assert not {name for name in secondary if "power" in name or "energy" in name}
     assert "power" not in secondary["missing"]
 
@@ -139,13 +141,14 @@ def test_a_gpu_that_vanishes_in_mid_job_keeps_what_it_had_and_says_the_rest_is_u
     gone, other = payload["gpus"][6], payload["gpus"][7]
     assert (gone["measured_s"], gone["avg_util"], other["measured_s"]) == (4.0, 80.0, 10.0)
     assert gone["missing"]["unreadable"].startswith("for some of the time: ")
-    assert gone["timeline"]["util"] == [80] * 4 + [None] * 6
-    assert gone["timeline"]["mem_gb"] == [10] * 4 + [None] * 6
+    assert gone["timeline"]["util"] == [80] * 2 + [None] * 3
+    # Its memory is another file, which can be read still.
+    assert gone["timeline"]["mem_gb"] == [10] * 5
 
 
 def test_a_gpu_that_was_never_readable_has_no_average(node: FakeNode, make) -> None:
     sampler = make([0, 1])
-    node.gpus[0].write("mem_info_vram_used", b"")
+    node.gpus[0].write("gpu_metrics", b"")
     sampler.tick(1.0)
     first, second = summary(sampler)["gpus"]
     assert "avg_util" not in first
@@ -164,9 +167,8 @@ def test_a_late_tick_leaves_a_gap_and_counts_for_one_interval(node: FakeNode, ma
     assert (gpu["measured_s"], gpu["avg_util"]) == (4.0, 100.0)
     assert payload["errors"] == ["sampling stood still for 59 s"]
     util = gpu["timeline"]["util"]
-    assert len(util) == 63
-    assert util[:2] == [100, 100]
-    assert util[2:] == [None] * 59 + [100, 100]
+    # Buckets of 2 s: the first, 29 of the gap, one in which the late sample lies, and the last.
+    assert util == [100] + [None] * 29 + [100, 100]
 
 
 def test_a_clock_that_stands_or_goes_back_adds_nothing(node: FakeNode, make) -> None:
@@ -236,7 +238,7 @@ def test_a_restarted_collector_goes_on_and_says_so(node: FakeNode, make, tmp_pat
     gpu = payload["gpus"][0]
     assert (gpu["avg_util"], gpu["measured_s"], gpu["peak_mem_gb"], gpu["samples"]) == (50.0, 20.0, 30.0, 20)
     assert payload["errors"] == ["sampling stood still for 10 s", "the collector was restarted 1 times"]
-    assert gpu["timeline"]["util"] == [100] * 10 + [None] * 10 + [0] * 10
+    assert gpu["timeline"]["util"] == [100] * 5 + [None] * 5 + [0] * 5
 
 
 def test_lost_checkpoints_and_errors_are_said(node: FakeNode, make) -> None:
@@ -257,10 +259,9 @@ def test_the_host_side_is_in_fractions_of_the_cores_that_the_job_holds(node: Fak
     (process / "cgroup").write_text("0::/job_42\n")
     sampler = make()
     sampler.job["uid"] = os.getuid()
-    sampler.tick(1.0)
+    sampler.tick(100.0)
     sampler.slow_tick(1.0)
     # Read 100 s after the start: 560 core-seconds of 56 cores x 100 s.
-    sampler.job["started_at"] = sampler.host.values["read_at_s"] - 100
     cpu = node_summary(sampler.job, sampler.state(), sampler.job["started_at"] + 100, [])["cpu"]
     assert (cpu["busy_cores_avg"], cpu["user_fraction"], cpu["system_fraction"]) == (5.6, 0.09, 0.01)
     assert (cpu["idle_fraction"], cpu["peak_memory_gb"], cpu["memory_limit_gb"]) == (0.9, 80.0, 480.0)

@@ -23,6 +23,16 @@ def test_samples_are_weighted_by_the_time_they_stand_for() -> None:
     assert (totals.hist[90], totals.hist[10], sum(totals.hist)) == (1.0, 3.0, 4.0)
 
 
+def test_a_percent_between_two_whole_ones_keeps_its_value() -> None:
+    totals = GpuTotals()
+    totals.add_util(2.0, 10.4)
+    totals.add_util(2.0, 89.7)
+    # 2 x 10.4 + 2 x 89.7 = 200.2, in the bins of 10 % and 90 %.
+    assert totals.util_s == pytest.approx(200.2)
+    assert GpuTotals.from_state(totals.state()).util_s == pytest.approx(200.2)
+    assert (totals.hist[10], totals.hist[90]) == (2.0, 2.0)
+
+
 def test_a_percentile_is_the_lowest_percent_that_covers_it() -> None:
     histogram_s = [0.0] * 101
     histogram_s[20], histogram_s[60], histogram_s[100] = 90.0, 5.0, 5.0
@@ -35,9 +45,9 @@ def test_a_timeline_means_each_bucket_and_leaves_gaps_empty() -> None:
     totals = GpuTotals()
     timeline = Timeline([totals], 2.0)
     for second, util in enumerate([50, 70, 10, 30], 1):
-        totals.add(1.0, util, GB)
         timeline.advance(float(second))
-    timeline.advance(8.0)
+        totals.add(1.0, util, GB)
+    timeline.advance(9.0)
     totals.add(1.0, 100, GB)
     timeline.finish()
     rows = [(util_s / s if s else None) for util_s, s, _, _ in buckets(timeline.state(), 0)]
@@ -48,8 +58,9 @@ def test_a_full_timeline_doubles_its_step_and_keeps_the_sums() -> None:
     totals = GpuTotals()
     timeline = Timeline([totals], 1.0)
     for second in range(1, POINTS_MAX + 1):
-        totals.add(1.0, 100 if second % 2 else 0, GB)
         timeline.advance(float(second))
+        totals.add(1.0, 100 if second % 2 else 0, GB)
+    timeline.advance(POINTS_MAX + 0.5)
     assert (timeline.step_s, len(buckets(timeline.state(), 0))) == (2.0, POINTS_MAX // 2)
     assert buckets(timeline.state(), 0)[0][:2] == (100.0, 2.0)
     assert sum(bucket[0] for bucket in buckets(timeline.state(), 0)) == totals.util_s
@@ -77,12 +88,12 @@ def test_a_state_goes_through_a_file_and_back() -> None:
     totals.add(1.0, 42, GB)
     totals.miss("power", "first reason")
     totals.miss("power", "second reason")
-    timeline.advance(1.0)
+    timeline.advance(1.5)
     stored = marshal.loads(marshal.dumps([totals.state(), timeline.state()], 2))
     again = GpuTotals.from_state(stored[0])
     line = Timeline.from_state([again], stored[1])
     again.add(1.0, 44, GB)
-    line.advance(2.0)
+    line.advance(2.5)
     assert again.util_s == 86.0
     assert [bucket[0] for bucket in buckets(line.state(), 0)] == [42.0, 44.0]
     assert again.reasons == {"power": "first reason"}
