@@ -3,6 +3,8 @@
     prolog, epilog   for slurmd's hooks: never fail, never wait long
     run --job DIR    sample one job until its epilog ends it (started by prolog)
     ship             send what waits on disk (started by epilog and by a timer)
+    resend           the same, and what was set aside before
+    check            whether all is well on this node, one line each; status 1 where it is not
     once             one sample of every GPU of this node, as JSON
     replay TRACE     the payload of a recorded trace, as JSON
 All take --config FILE.
@@ -17,6 +19,7 @@ from collector import statefile
 from collector.config import DEFAULT_FILE, Config, ConfigError, load
 
 HOOKS = ("prolog", "epilog")
+COMMANDS = (*HOOKS, "run", "ship", "resend", "check", "once", "replay")
 
 
 def main() -> None:
@@ -33,51 +36,68 @@ def main() -> None:
 
 
 def _parsed(arguments: list[str]) -> tuple[str, dict[str, str]]:
-    options = {"--config": DEFAULT_FILE}
+    options = {"--config": DEFAULT_FILE, "--nodes": "1"}
     words = []
     rest = iter(arguments)
     for word in rest:
-        if word in ("--config", "--job"):
+        if word in ("--config", "--job", "--nodes"):
             options[word] = next(rest, "")
         else:
             words.append(word)
     command = words[0] if words else ""
     wanted = 2 if command == "replay" else 1
-    if command not in (*HOOKS, "run", "ship", "once", "replay") or len(words) != wanted:
+    if command not in COMMANDS or len(words) != wanted:
         sys.exit(__doc__)
     return command, {**options, "TRACE": words[-1]}
 
 
 def _run(command: str, config: Config, options: dict[str, str]) -> int:
     if command == "run":
-        __import__("collector.loop", fromlist=["run"]).run(config, options["--job"])
-        return 0
+        return _sample(config, options["--job"])
     if command == "ship":
-        return int(__import__("collector.drain", fromlist=["drain"]).drain(config, options["--config"]))
-    looking = __import__("collector.looking", fromlist=["once"])
+        nodes = options["--nodes"]
+        return int(_loaded("drain").drain(config, options["--config"], int(nodes) if nodes.isdecimal() else 1))
+    if command == "resend":
+        return int(_loaded("drain").resend(config, options["--config"]))
+    if command == "check":
+        return int(_loaded("check").check(config, options["--config"]))
+    looking = _loaded("looking")
     return int(looking.once(config) if command == "once" else looking.replay(config, options["TRACE"]))
 
 
-def _hook(command: str, options: dict[str, str], node: str) -> None:
-    """Whatever happens, the job goes on: exit 0 within the time limit, and write down what went wrong."""
-    config = Config()
+def _sample(config: Config, folder: str) -> int:
+    """The life of a sampling process; an error that nobody foresaw is left where the end of the job finds it."""
     try:
-        guard = __import__("collector.guard", fromlist=["limit"])
+        _loaded("loop").run(config, folder)
+        return 0
+    except Exception as error:
+        if os.getcwd() != f"{folder}/own":
+            os.chdir(f"{folder}/own")
+        statefile.save("crashed", f"{type(error).__name__}: {error}"[:300])
+        return 1
+
+
+def _hook(command: str, options: dict[str, str], node: str) -> None:
+    """Whatever happens, the job goes on: exit 0 within the time limit, and keep what went wrong.
+
+    What cannot be kept is printed: the hook's shell puts it where it belongs. That is so with settings that make no
+    sense, too: nothing is written where they might not have wanted it.
+    """
+    config = None
+    try:
         config = load(options["--config"], node)
-        guard.limit(config.hook_max_s)
-        hooks = __import__("collector.hooks", fromlist=HOOKS)
-        getattr(hooks, command)(config, options["--config"], os.environ)
+        _loaded("guard").limit(config.hook_max_s)
+        getattr(_loaded("hooks"), command)(config, options["--config"], os.environ)
     except BaseException as error:
-        _write_down(config, f"{command}: {type(error).__name__}: {error}")
+        reason = f"{command}: {type(error).__name__}: {error}"
+        if config is None or not _loaded("failures").note(config, os.environ.get("SLURM_JOB_ID"), reason):
+            os.write(2, reason.encode("utf-8", "replace")[:500])
     os._exit(0)
 
 
-def _write_down(config: Config, reason: str) -> None:
-    try:
-        statefile.private_folder(config.state_dir)
-        statefile.save(config.hook_error_file, reason[:500])
-    except OSError:
-        os.write(2, reason.encode("utf-8", "replace")[:500])
+def _loaded(name: str):  # type: ignore[no-untyped-def]
+    """One module of the collector, for the command that needs it."""
+    return __import__(f"collector.{name}", fromlist=["name"])
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """The end of a job on its node: the sampling process ends, its payload goes to disk, the folder goes away.
 
-The epilog does it; where no epilog came (node failure, reboot, a killed hook), whoever ships next does.
-A lock that the kernel lets go with its process keeps two of them apart.
+The epilog does it; where no epilog came (node failure, reboot, a killed hook), whoever ships next does. What has to be
+done is read from the job's own folder and a clock that is never set. A lock that the kernel lets go with its process
+keeps two of them apart.
 """
 
 from __future__ import annotations
@@ -9,119 +10,180 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import shutil
 import time
 
-from collector import cgroup, spool, statefile
-from collector.job import whole
+from collector import failures, spool, statefile
+from collector.folder import boot_id, boottime_s, folders, is_sampled, job_of, kill, own, remove, shared, wake
 from collector.summary import node_summary
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from collector.config import Config
 
 BYTES_PER_MB = 2**20
+POLL_S = 0.005
+LOST_S_MIN = 2.0
+"""Seconds without a sample at the end of a job that are worth a word; sampling itself rounds to an interval."""
 
+EPILOG_S_MAX = 15.0
+"""An epilog is over after this, by the hooks' own limits: a job that still is not closed is anybody's."""
 
-def job_folders(config: Config) -> list[str]:
-    """The folders of the jobs that are not closed yet."""
-    try:
-        names = os.listdir(config.jobs_dir)
-    except FileNotFoundError:
-        return []
-    return [f"{config.jobs_dir}/{name}" for name in sorted(names) if name.replace(".", "", 1).isdigit()]
-
-
-def job_of(folder: str) -> int | None:
-    """The job id in a folder's name `<job id>.<attempt>`."""
-    return whole(os.path.basename(folder).partition(".")[0])
+CLOSED_KEPT = 500
+"""So many closed jobs are remembered, so that a second epilog of one does not say that it was never sampled."""
 
 
 def end(folder: str, ended: dict[str, Any], wait_s: float) -> None:
-    """Have the sampling process take its last sample, and write down how the job ended, unless that is known."""
-    _wake(folder)
+    """Write down how the job ended, unless that is known, and have the sampling process take its last sample.
+
+    One that does not answer within `wait_s` is ended; what it wrote last is then all there is.
+    """
     if not os.path.exists(f"{folder}/ended"):
-        statefile.save(f"{folder}/ended", ended, is_durable=True)
+        statefile.save(f"{folder}/ended", {**ended, "boottime_s": boottime_s()}, is_durable=True)
+    wake(folder)
     deadline = time.monotonic() + wait_s
-    while is_sampled(folder) and time.monotonic() < deadline:
-        time.sleep(0.01)
+    while is_sampled(folder):
+        if time.monotonic() > deadline:
+            kill(folder)
+            return
+        time.sleep(POLL_S)
 
 
 def close(config: Config, folder: str) -> None:
     """Put the payload of an ended job on disk and remove its folder; nothing when another process is at it."""
-    lock = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        lock = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if not _is_there(folder, lock):
+            return
         job, ended = statefile.read(f"{folder}/job"), statefile.read(f"{folder}/ended")
         if job is not None and ended is not None:
-            state, errors = statefile.read(f"{folder}/checkpoint"), _errors(folder, ended)
-            keep(config, node_summary(job, state, ended["ended_at"], errors))
+            keep(config, _payload(folder, job, ended), ended["ended_at"])
             if job["is_first_node"] and not ended.get("no_epilog"):
                 _ask_for_record(config, job, ended)
-        shutil.rmtree(folder)
+            _learn(config, folder)
+            _remember(config, os.path.basename(folder))
+        remove(folder)
     except BlockingIOError:
         return
     finally:
         os.close(lock)
 
 
-def keep(config: Config, payload: dict[str, Any]) -> None:
-    """A summary on disk, for good. Raises OSError, then the job's folder is still there to try again."""
+def keep(config: Config, payload: dict[str, Any], ended_at_s: float) -> None:
+    """A summary on disk, for good, with what went wrong on this node before; the same one twice is one file.
+
+    Raises OSError, then the job's folder is still there to try again.
+    """
+    failed = failures.take(config)
+    whole = {**payload, "errors": payload["errors"] + failures.sentences(failed)}
     name = f"{payload['job_id']}.{payload['attempt']}-{payload['node']}"
-    content = json.dumps(payload, separators=(",", ":"), allow_nan=False).encode()
-    spool.put(config.spool_dir, spool.SUMMARY, name, content, config.spool_max_mb * BYTES_PER_MB)
+    content = json.dumps(whole, separators=(",", ":"), allow_nan=False).encode()
+    room = config.spool_max_mb * BYTES_PER_MB
+    try:
+        spool.put(config.spool_dir, spool.SUMMARY, name, content, room, int(ended_at_s * 1e9))
+    except OSError:
+        failures.put_back(config, failed)
+        raise
 
 
-def close_what_is_over(config: Config) -> list[str]:
-    """Close every job that ended or cannot go on; the folders of those whose sampling should be started again."""
+def was_closed(config: Config, job_id: int | None) -> bool:
+    """Whether an epilog of this job was here before."""
+    try:
+        return any(job_of(name) == job_id for name in os.listdir(config.closed_dir))
+    except FileNotFoundError:
+        return False
+
+
+def close_what_is_over(config: Config, is_gone: Callable[[int], bool]) -> list[str]:
+    """Close every job that ended or cannot go on; the folders of those whose sampling should be started again.
+
+    `is_gone` asks Slurm whether it no longer runs a job; only those are asked for whose folder leaves it open.
+    """
     to_restart = []
-    for folder in job_folders(config):
-        job, checkpoint = statefile.read(f"{folder}/job"), statefile.read(f"{folder}/checkpoint")
-        if job is None or os.path.exists(f"{folder}/ended"):
-            close(config, folder)
-        elif not is_sampled(folder):
-            if _still_runs(config, job):
-                to_restart.append(folder)
+    for folder in folders(config):
+        job, ended = statefile.read(f"{folder}/job"), statefile.read(f"{folder}/ended")
+        if job is None:
+            remove(folder)
+        elif ended is not None:
+            if is_sampled(folder) and 0 <= boottime_s() - ended.get("boottime_s", 0.0) < EPILOG_S_MAX:
                 continue
-            elapsed_s = checkpoint["elapsed_s"] if checkpoint else 0.0
-            end(folder, {"ended_at": job["started_at"] + elapsed_s, "no_epilog": True}, 0.0)
+            kill(folder)
             close(config, folder)
+        elif _cannot_go_on(config, job) or (_is_doubtful(config, folder, job) and is_gone(job["job_id"])):
+            end(folder, {"ended_at": job["started_at"] + _sampled_s(folder), "no_epilog": True}, 0.5)
+            close(config, folder)
+        elif not is_sampled(folder) and own(folder, "failed") is None:
+            to_restart.append(folder)
     return to_restart
 
 
-def is_sampled(folder: str) -> bool:
-    """Whether a sampling process holds the job's pipe: only a reader lets a writer in without waiting."""
-    fd = _writer(folder)
-    if fd is None:
-        return False
-    os.close(fd)
-    return True
+def overlapping(config: Config, gpus: list[int]) -> dict[str, list[int]]:
+    """The folders of jobs that have not ended and hold some of these GPUs, with those."""
+    found = {}
+    for folder in folders(config):
+        job = statefile.read(f"{folder}/job")
+        both = sorted(set(gpus) & set(job["gpus"])) if job else []
+        if both and not os.path.exists(f"{folder}/ended"):
+            found[folder] = both
+    return found
 
 
-def boot_id(proc: str) -> str:
-    """The kernel's mark of this boot; empty where it gives none."""
+def _cannot_go_on(config: Config, job: dict[str, Any]) -> bool:
+    """Whether a job is of another boot, or older than any job may be."""
+    is_young = 0 <= boottime_s() - job["started_boottime_s"] < config.job_max_s
+    return job["boot_id"] != boot_id(config.proc_root) or not is_young
+
+
+def _is_doubtful(config: Config, folder: str, job: dict[str, Any]) -> bool:
+    """Whether nobody samples a job, or a later one has its GPUs: then its epilog may have been lost."""
+    if not is_sampled(folder):
+        return True
+    others = [statefile.read(f"{other}/job") for other in overlapping(config, job["gpus"]) if other != folder]
+    return any(other and other["started_boottime_s"] > job["started_boottime_s"] for other in others)
+
+
+def _is_there(folder: str, lock: int) -> bool:
+    """Whether the folder of that name still is the one that was locked."""
     try:
-        with open(f"{proc}/sys/kernel/random/boot_id", encoding="ascii") as file:
-            return file.read().strip()
-    except OSError:
-        return ""
+        return os.path.samestat(os.stat(folder), os.fstat(lock))
+    except FileNotFoundError:
+        return False
 
 
-def _still_runs(config: Config, job: dict[str, Any]) -> bool:
-    """Whether a job without an epilog may still be running: same boot, within the longest walltime, its user here."""
-    is_young = time.monotonic() - job["started_monotonic_s"] < config.job_max_s
-    return (
-        job["boot_id"] == boot_id(config.proc_root) and is_young and cgroup.has_processes(config.proc_root, job["uid"])
-    )
+def _sampled_s(folder: str) -> float:
+    state = own(folder, "checkpoint")
+    return float(state["elapsed_s"]) if isinstance(state, dict) else 0.0
 
 
-def _errors(folder: str, ended: dict[str, Any]) -> list[str]:
-    failed = statefile.read(f"{folder}/failed")
-    said = [f"not sampled: {failed}"] if failed else []
+def _payload(folder: str, job: dict[str, Any], ended: dict[str, Any]) -> dict[str, Any]:
+    """The summary of what was gathered, or, where that cannot be read, one that says so."""
+    state, errors = own(folder, "checkpoint"), _errors(folder, job, ended)
+    try:
+        return node_summary(job, state, ended["ended_at"], errors)
+    except Exception as error:
+        why = f"not sampled: what was gathered cannot be read: {type(error).__name__}"
+        return node_summary(job, None, ended["ended_at"], [why, *errors])
+
+
+def _errors(folder: str, job: dict[str, Any], ended: dict[str, Any]) -> list[str]:
+    failed, crashed = own(folder, "failed"), own(folder, "crashed")
+    said = [f"not sampled: {str(failed)[:300]}"] if failed else []
+    if crashed:
+        said.append(f"the sampling process ended with an error: {str(crashed)[:300]}")
+    lost_s = ended.get("boottime_s", 0.0) - job["started_boottime_s"] - _sampled_s(folder)
     if ended.get("no_epilog"):
         said.append("no epilog ran for this job on this node; it ends with its last checkpoint")
+    elif not failed and lost_s > LOST_S_MIN:
+        said.append(f"the sampling process hung or was killed: the last {lost_s:.0f} s of the job were not measured")
+    for other, gpus in sorted(shared(folder).items()):
+        listed = ", ".join(map(str, gpus))
+        said.append(f"GPU {listed} was job {other}'s as well for some of the time: its use is of both")
     return said
 
 
@@ -132,16 +194,22 @@ def _ask_for_record(config: Config, job: dict[str, Any], ended: dict[str, Any]) 
     statefile.save(path, {**job, **ended}, is_durable=True)
 
 
-def _wake(folder: str) -> None:
-    """Tell the sampling process to take its last sample and end."""
-    fd = _writer(folder)
-    if fd is not None:
-        os.write(fd, b"end")
-        os.close(fd)
+def _learn(config: Config, folder: str) -> None:
+    """What the job's sampling learned of this node's GPUs is where the next one's begins; not worth an error."""
+    learned = own(folder, "calibration")
+    if learned is not None:
+        try:
+            statefile.save(config.calibration_file, learned)
+        except OSError:
+            return
 
 
-def _writer(folder: str) -> int | None:
-    try:
-        return os.open(f"{folder}/wake", os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return None
+def _remember(config: Config, name: str) -> None:
+    statefile.private_folder(config.closed_dir)
+    os.close(os.open(f"{config.closed_dir}/{name}", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    kept = sorted(os.listdir(config.closed_dir), key=lambda closed: job_of(closed) or 0)
+    for old in kept[:-CLOSED_KEPT]:
+        try:
+            os.unlink(f"{config.closed_dir}/{old}")
+        except FileNotFoundError:
+            continue

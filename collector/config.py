@@ -15,7 +15,10 @@ class Config:
     portal_url = ""
     token_file = "/etc/kaiku/token"  # noqa: S105  where it lies, not what it is
     ca_file = ""
+    proxy = ""  # http://host:port of a proxy that passes TLS through; empty: none
     state_dir = "/var/lib/kaiku"
+    failures_file = "/run/kaiku/failures"  # in memory: a full or read-only disk does not reach it
+    user = "kaiku"  # whom sampling runs as, else nobody; root: as it starts
     spool_max_mb = 64.0
     cluster = ""  # empty: as Slurm names it
     source = "auto"  # or one of collector.sources.choose.NAMES
@@ -26,7 +29,10 @@ class Config:
     hook_max_s = 4.0
     ship_max_s = 240.0
     request_max_s = 20.0
-    scontrol = "scontrol"  # empty: job records come from accounting alone
+    nodes_per_s = 50.0  # the nodes of one job send their first payload at this rate
+    spread_max_s = 60.0  # and no later than this; zero: at once
+    scontrol = "scontrol"  # empty, or squeue empty: job records come from accounting alone
+    squeue = "squeue"
     sysfs_root = "/sys"
     proc_root = "/proc"
     cgroup_root = "/sys/fs/cgroup"
@@ -41,12 +47,12 @@ class Config:
         return f"{self.state_dir}/spool"
 
     @property
-    def records_dir(self) -> str:
-        return f"{self.state_dir}/records"
+    def closed_dir(self) -> str:
+        return f"{self.state_dir}/closed"
 
     @property
-    def hook_error_file(self) -> str:
-        return f"{self.state_dir}/hook-error"
+    def records_dir(self) -> str:
+        return f"{self.state_dir}/records"
 
     @property
     def calibration_file(self) -> str:

@@ -8,39 +8,110 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import random
 import sys
 import time
 
-from collector import closing, shipper, spool, statefile
+from collector import asking, closing, failures, folder, shipper, spool, statefile
 from collector.hooks import start_sampling
-from collector.record import job_record
+from collector.record import Unfinished, by_hooks, job_record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collector.config import Config
 
+RECORD_PAUSES_S = (0.5, 1, 2, 4, 8, 15, 30)
+"""A job shows COMPLETING until every node's epilog is over; these pauses end a minute after the first one's."""
 
-def drain(config: Config, config_file: str) -> int:
-    """One shipper at a time on a node, and one that waits for it; the exit status says whether anything is left."""
+
+class Waiting:
+    """When to ask Slurm for which record again."""
+
+    def __init__(self) -> None:
+        self.due_s: dict[str, float] = {}
+        self.asked: dict[str, int] = {}
+
+    def is_due(self, name: str) -> bool:
+        return time.monotonic() >= self.due_s.setdefault(name, time.monotonic() + RECORD_PAUSES_S[0])
+
+    def again(self, name: str) -> bool:
+        """Whether the record is worth another question; then it is due after a pause with some chance in it."""
+        count = self.asked[name] = self.asked.get(name, 0) + 1
+        if count >= len(RECORD_PAUSES_S):
+            return False
+        self.due_s[name] = time.monotonic() + RECORD_PAUSES_S[count] * random.uniform(0.5, 1.5)  # noqa: S311
+        return True
+
+    def pause_s(self) -> float:
+        """How long until the next one is due."""
+        return max(min(self.due_s.values(), default=0.0) - time.monotonic(), 0.01)
+
+
+def spread_s(config: Config, nodes: int) -> float:
+    """The longest that a node of a job may wait before its first payload: none of one node, a minute of thousands."""
+    if nodes <= 1 or config.nodes_per_s <= 0:
+        return 0.0
+    return min(nodes / config.nodes_per_s, config.spread_max_s)
+
+
+def drain(config: Config, config_file: str, nodes: int = 1) -> int:
+    """One shipper at a time on a node, and one that waits for it; the exit status says whether anything is left.
+
+    `nodes` are those of the job whose epilog started this one: each waits its own random part of `spread_s`.
+    """
+    until = time.monotonic() + config.ship_max_s
+    time.sleep(random.uniform(0.0, spread_s(config, nodes)))  # noqa: S311
     statefile.private_folder(config.state_dir)
     try:
         _take_turn(config.state_dir)
     except BlockingIOError:
         return 0
-    until = time.monotonic() + config.ship_max_s
-    for folder in closing.close_what_is_over(config):
-        start_sampling(config_file, folder)
     try:
-        sent, reason = shipper.ship(config, until)
-        while _make_records(config) and time.monotonic() < until:
-            more, reason = shipper.ship(config, until)
-            sent += more
-    except shipper.ShipError as error:
-        _make_records(config)
-        sent, reason = 0, str(error)
+        _close(config, config_file)
+    except OSError as error:
+        failures.note(config, None, f"ship: {type(error).__name__}: {error}")
+    try:
+        sent, reason = _send(config, until)
+    except (shipper.ShipError, OSError) as error:
+        sent, reason = 0, f"{type(error).__name__}: {error}"
+        failures.note(config, None, f"ship: {reason}")
     left = len(list(spool.entries(config.spool_dir)))
     print(f"{sent} sent, {left} left{': ' + reason if reason else ''}", file=sys.stderr)
     return 1 if left else 0
+
+
+def resend(config: Config, config_file: str) -> int:
+    """Send again what was set aside, with all that waits."""
+    count = spool.resend(config.spool_dir)
+    print(f"{count} set aside before will be sent again", file=sys.stderr)
+    return drain(config, config_file)
+
+
+def _close(config: Config, config_file: str) -> None:
+    folder.remove_leftovers(config)
+    for each in closing.close_what_is_over(config, lambda job_id: asking.is_gone(config.squeue, job_id)):
+        start_sampling(config_file, each)
+
+
+def _send(config: Config, until: float) -> tuple[int, str]:
+    """Send all that waits, and each record as soon as there is one; a job that completes slowly holds up no other."""
+    waiting, sent, reason = Waiting(), 0, ""
+    stopped: shipper.ShipError | None = None
+    while True:
+        if not reason and stopped is None and any(spool.entries(config.spool_dir)):
+            try:
+                more, reason = shipper.ship(config, until)
+                sent += more
+            except shipper.ShipError as error:
+                stopped = error
+        if _make_records(config, waiting):
+            continue
+        if not waiting.due_s:
+            break
+        time.sleep(min(waiting.pause_s(), 1.0))
+    if stopped is not None:
+        raise stopped
+    return sent, reason
 
 
 def _take_turn(state_dir: str) -> None:
@@ -56,18 +127,29 @@ def _take_turn(state_dir: str) -> None:
     os.close(queue)
 
 
-def _make_records(config: Config) -> int:
-    """A record on disk for every job that asked for one; how many."""
+def _make_records(config: Config, waiting: Waiting) -> int:
+    """A record on disk for every job that asked for one and has ended for Slurm; how many."""
     try:
         names = sorted(name for name in os.listdir(config.records_dir) if not name.endswith(".new"))
     except FileNotFoundError:
-        return 0
+        names = []
+    made = 0
     for name in names:
         path = f"{config.records_dir}/{name}"
         job = statefile.read(path)
         if job is not None:
-            content = json.dumps(job_record(job, config.scontrol), separators=(",", ":")).encode()
+            if config.scontrol and config.squeue and not waiting.is_due(name):
+                continue
+            try:
+                record = job_record(job, config.scontrol, config.squeue)
+            except Unfinished:
+                if waiting.again(name):
+                    continue
+                record = by_hooks(job)
+            content = json.dumps(record, separators=(",", ":")).encode()
             room = config.spool_max_mb * closing.BYTES_PER_MB
-            spool.put(config.spool_dir, spool.RECORD, name, content, room)
+            spool.put(config.spool_dir, spool.RECORD, name, content, room, int(job["ended_at"] * 1e9))
+        waiting.due_s.pop(name, None)
         os.unlink(path)
-    return len(names)
+        made += 1
+    return made

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from types import FrameType
 
 
-class TooLong(Exception):
-    """The hook has used up its time."""
+class TooLong(BaseException):
+    """The hook has used up its time; whoever goes on after an error of one step does not go on after this."""
 
 
 def limit(seconds: float) -> None:

@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+GPU_INDEX_MAX = 1023
+"""No node has so many GPUs: a larger index is nonsense, and a range up to it would cost memory and time."""
+
+
 class NoGpuJob(Exception):
     """The hook was called for a job that holds no GPU on this node, or not by Slurm."""
 
@@ -18,7 +22,8 @@ def from_environment(environment: Mapping[str, str], cluster: str) -> dict[str, 
     """The job of a prolog or epilog (slurm.conf, "Prolog and Epilog"); NoGpuJob where there is nothing to measure."""
     if not environment.get("SLURM_JOB_ID", "").isdigit():
         raise NoGpuJob("no SLURM_JOB_ID")
-    gpus = gpu_indices(environment.get("SLURM_JOB_GPUS") or environment.get("ROCR_VISIBLE_DEVICES") or "")
+    names = ("SLURM_JOB_GPUS", "ROCR_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
+    gpus = gpu_indices(next((environment[name] for name in names if environment.get(name)), ""))
     if not gpus:
         raise NoGpuJob("no GPU")
     node = node_name(environment)
@@ -50,18 +55,19 @@ def node_name(environment: Mapping[str, str]) -> str:
 
 
 def gpu_indices(written: str) -> list[int]:
-    """Indices as Slurm writes them.
+    """Indices as Slurm writes them, each once; none where one of them is none.
 
-    >>> gpu_indices("0,2-4"), gpu_indices("GPU-5f2"), gpu_indices("")
-    ([0, 2, 3, 4], [], [])
+    >>> gpu_indices("0,2-4"), gpu_indices("GPU-5f2"), gpu_indices(""), gpu_indices("0-30000000")
+    ([0, 2, 3, 4], [], [], [])
     """
-    indices: list[int] = []
+    indices: set[int] = set()
     for part in written.split(","):
         first, _, last = part.partition("-")
-        if not first.isdigit() or (last and not last.isdigit()):
+        low, high = whole(first), whole(last or first)
+        if low is None or high is None or high > GPU_INDEX_MAX:
             return []
-        indices += range(int(first), int(last or first) + 1)
-    return indices
+        indices.update(range(low, high + 1))
+    return sorted(indices)
 
 
 def first_node(nodes: str) -> str:
@@ -88,4 +94,5 @@ def cpus_here(written: str) -> int | None:
 
 
 def whole(written: str | None) -> int | None:
-    return int(written) if written and written.isdigit() else None
+    """A number of at most 18 digits; None for anything else."""
+    return int(written) if written and written.isdecimal() and len(written) < 19 else None

@@ -101,7 +101,24 @@ def _connection(config: Config) -> tuple[http.client.HTTPConnection, str]:
         context = ssl.create_default_context(cafile=config.ca_file or None)
     except OSError as error:
         raise ShipError(f"ca_file {config.ca_file}: {error}") from error
-    return http.client.HTTPSConnection(host, port, timeout=config.request_max_s, context=context), prefix
+    if not config.proxy:
+        return http.client.HTTPSConnection(host, port, timeout=config.request_max_s, context=context), prefix
+    through = _proxy(config.proxy)
+    connection = http.client.HTTPSConnection(*through, timeout=config.request_max_s, context=context)
+    connection.set_tunnel(host, port)
+    return connection, prefix
+
+
+def _proxy(address: str) -> tuple[str, int | None]:
+    """Host and port of a proxy, which passes the TLS connection through and sees nothing of it."""
+    try:
+        url = urlsplit(address)
+        host, port = url.hostname, url.port
+    except ValueError as error:
+        raise ShipError(f"proxy: {error}") from error
+    if url.scheme != "http" or not host or url.username is not None:
+        raise ShipError("proxy must be http://host:port, without a user")
+    return host, port or 3128
 
 
 def _content(entry: spool.Entry) -> bytes:
@@ -140,7 +157,9 @@ def _ship_through(portal: Portal, folder: str, until: float) -> tuple[int, str]:
             except TryLater as later:
                 # The next one is tried after the pause: an entry that the portal fails on does not hold up the rest.
                 failures, reason = failures + 1, str(later)
-                pause_s = later.after_s + min(2.0**failures, BACK_OFF_S_MAX) * random.uniform(0.5, 1.5)  # noqa: S311
+                # Full jitter; and nodes that were all asked to wait as long do not come back at one moment either.
+                range_s = max(min(2.0**failures, BACK_OFF_S_MAX), later.after_s)
+                pause_s = later.after_s + random.uniform(0.0, range_s)  # noqa: S311
                 if time.monotonic() + pause_s > until:
                     return sent, reason
                 time.sleep(pause_s)

@@ -32,11 +32,14 @@ class Entry:
         self.kind = name.partition("-")[0]
 
 
-def put(folder: str, kind: str, name: str, content: bytes, max_bytes: float) -> None:
-    """Store one payload for good: it is on disk when this returns. Raises OSError, then nothing was stored."""
+def put(folder: str, kind: str, name: str, content: bytes, max_bytes: float, order: int = 0) -> None:
+    """Store one payload for good: it is on disk when this returns. Raises OSError, then nothing was stored.
+
+    `order` says which payloads are older, by default the time in nanoseconds; the same name and order are one payload.
+    """
     statefile.private_folder(folder)
     make_room(folder, max_bytes - len(content))
-    path = os.path.join(folder, f"{kind}-{time.time_ns():020d}-{name}.json")
+    path = os.path.join(folder, f"{kind}-{order or time.time_ns():020d}-{name}.json")
     statefile.write_bytes(path, content, is_durable=True)
 
 
@@ -47,8 +50,21 @@ def entries(folder: str) -> Iterator[Entry]:
 
 
 def done(entry: Entry) -> None:
-    """The portal has it: forget it."""
-    os.unlink(entry.path)
+    """The portal has it, or it was given up: forget it. Another process may have been quicker."""
+    try:
+        os.unlink(entry.path)
+    except FileNotFoundError:
+        return
+
+
+def resend(folder: str) -> int:
+    """Put everything that was set aside back among what waits; how many payloads."""
+    aside = os.path.join(folder, SET_ASIDE)
+    names = [name for name in _listed(aside) if name.endswith(".json")]
+    for name in names:
+        os.rename(os.path.join(aside, name), os.path.join(folder, name))
+        done(Entry(aside, f"{name}.reason"))
+    return len(names)
 
 
 def set_aside(folder: str, entry: Entry, reason: str) -> None:
@@ -58,21 +74,29 @@ def set_aside(folder: str, entry: Entry, reason: str) -> None:
     os.rename(entry.path, os.path.join(aside, entry.name))
     statefile.write_bytes(os.path.join(aside, f"{entry.name}.reason"), reason.encode()[:2000], is_durable=False)
     for name in sorted(_listed(aside))[:-SET_ASIDE_FILES_MAX]:
-        os.unlink(os.path.join(aside, name))
+        done(Entry(aside, name))
 
 
 def make_room(folder: str, max_bytes: float) -> int:
     """Give up the oldest entries of the kind that is missed least until the rest fits; how many went."""
-    sizes = {entry: os.stat(entry.path).st_size for entry in entries(folder)}
+    sizes = {entry: _size(entry) for entry in entries(folder)}
     total, given_up = sum(sizes.values()), 0
     for kind in GIVEN_UP_FIRST:
         for entry in [entry for entry in sizes if entry.kind == kind]:
             if total <= max_bytes:
                 return given_up
-            os.unlink(entry.path)
+            done(entry)
             total -= sizes[entry]
             given_up += 1
     return given_up
+
+
+def _size(entry: Entry) -> int:
+    """Bytes on disk; none of an entry that was sent or given up since."""
+    try:
+        return os.stat(entry.path).st_size
+    except FileNotFoundError:
+        return 0
 
 
 def _listed(folder: str) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from collector import record
+from collector import asking, record
 from collector.job import from_environment
 from jobs.records import JobRecord, problems
 from jobs.sacct import job_runs
@@ -34,24 +34,16 @@ def hooks_payload(
     user: str = "alice",
     project: str = "project_465000001",
 ) -> dict[str, Any]:
-    """What the first node of a job sends, but the job id: `scontrol show job` as captured of the sample's job 2."""
+    """What the first node of a job sends, but the job id: squeue's fields as captured of the sample's job gpn8."""
     started_at = ended_at - timedelta(seconds=elapsed_s)
-    sections = (SAMPLES / "scontrol-show-job-ended.txt").read_text().split("### ")
-    text = next(section.partition("\n")[2] for section in sections if section.startswith("gpn8:"))
-    for captured, wanted in (
-        ("JobId=2 ", f"JobId={job_id} "),
-        ("JobName=gpn8\n", f"JobName={name}\n"),
-        ("JobState=COMPLETED", f"JobState={state}"),
-        ("RunTime=00:00:05 TimeLimit=00:05:00", f"RunTime={_clock(elapsed_s)} TimeLimit=03:00:00"),
-        ("StartTime=2026-11-20T22:03:22", f"StartTime={_at(started_at)}"),
-        ("EndTime=2026-11-20T22:03:27", f"EndTime={_at(ended_at)}"),
-        ("SubmitTime=2026-11-20T22:03:21", f"SubmitTime={_at(started_at)}"),
-        ("NodeList=nid005002\n", "NodeList=nid005123\n"),
-        ("TresPerNode=gres:gpu:8", f"TresPerNode=gres:gpu:{gpus}"),
-        ("gres/gpu=8,gres/gpu:mi250=8", f"gres/gpu={gpus},gres/gpu:mi250={gpus}"),
-    ):  # fmt: skip
-        assert text.count(captured) == 1, captured
-        text = text.replace(captured, wanted)
+    text = (SAMPLES / "squeue-format-ended.txt").read_text().partition(" gpn8:")[2].splitlines()[1]
+    cells = dict(zip(asking.COLUMNS, text.split("|"), strict=False)) | {
+        **{"JobID": str(job_id), "ArrayJobID": str(job_id), "State": state},
+        **{"TimeUsed": _clock(elapsed_s), "TimeLimit": "03:00:00", "NodeList": "nid005123"},
+        **{"SubmitTime": _at(started_at), "StartTime": _at(started_at), "EndTime": _at(ended_at)},
+        "tres-per-node": f"gres:gpu:{gpus}",
+        "tres-alloc": f"cpu=8,mem=8G,node=1,billing=8,gres/gpu={gpus},gres/gpu:mi250={gpus}",
+    }
     environment = {
         **{"SLURM_JOB_ID": str(job_id), "SLURM_JOB_GPUS": "0-7", "SLURMD_NODENAME": "nid005123"},
         **{"SLURM_CLUSTER_NAME": "lumi", "SLURM_JOB_USER": user, "SLURM_JOB_ACCOUNT": project},
@@ -59,9 +51,9 @@ def hooks_payload(
     }
     moments = {"started_at": started_at.timestamp(), "ended_at": ended_at.timestamp()}
     job = {**from_environment(environment, ""), **moments, "exit_status": 0, "threads_per_core": 2}
-    shown = record.fields_of(text, job_id)
+    shown = asking.fields_of("|".join(cells.values()) + "|\n", job_id)
     assert shown is not None
-    told = {**record.job_record(job, ""), **record.by_slurm(shown, job, ["nid005123"])}
+    told = {**record.by_hooks(job), **record.by_slurm({**shown, "JobName": name}, job, ["nid005123"])}
     assert told.pop("job_id") == job_id
     return told
 

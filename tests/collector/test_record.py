@@ -1,4 +1,4 @@
-"""Job records: what a real scontrol shows of ended jobs, names made to deceive, and a Slurm that does not answer."""
+"""Job records: what a real squeue shows of ended jobs, names made to deceive, and a Slurm that does not answer."""
 
 from __future__ import annotations
 
@@ -10,72 +10,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from collector import record
-from collector.job import from_environment
-from collector.record import by_slurm, fields_of, gpu_count, job_record, request, seconds
+from collector import asking, record
+from collector.asking import fields_of
+from collector.record import Unfinished, by_slurm, gpu_count, job_record, request, seconds
 from jobs import records
-
-SAMPLES = Path(__file__).parents[1] / "samples" / "slurm"
-NOW = (0.0,)
-
-
-def shown(name: str) -> str:
-    """What `scontrol show job` printed of one of the sample's jobs."""
-    sections = (SAMPLES / "scontrol-show-job-ended.txt").read_text().split("### ")
-    return next(section.partition("\n")[2] for section in sections if section.startswith(f"{name}:"))
-
-
-def fields(name: str, job_id: int) -> dict[str, str]:
-    found = fields_of(shown(name), job_id)
-    assert found is not None
-    return found
-
-
-def job(job_id: int, **changed: object) -> dict:
-    """A job as prolog and epilog leave it for the shipper."""
-    environment = {
-        "SLURM_JOB_ID": str(job_id),
-        "SLURM_JOB_GPUS": "0-7",
-        "SLURMD_NODENAME": "nid005002",
-        "SLURM_CLUSTER_NAME": "lumi",
-        "SLURM_JOB_USER": "alice",
-        "SLURM_JOB_ACCOUNT": "project_465000001",
-        "SLURM_JOB_PARTITION": "small-g",
-        "SLURM_JOB_NUM_NODES": "1",
-    }
-    ended = {"started_at": 100.0, "ended_at": 160.0, "exit_status": 0, "threads_per_core": 1}
-    return {**from_environment(environment, ""), **ended, **changed}
-
-
-def partition(name: str) -> str:
-    """What `scontrol show partition` printed of one of the sample's partitions."""
-    sections = (SAMPLES / "scontrol-show-partition.txt").read_text().split("\n\n")
-    return next(section for section in sections if section.startswith(f"PartitionName={name}\n"))
-
-
-def defaults(name: str, **changed: str) -> dict[str, str]:
-    """The fields of a partition of the sample."""
-    return {**dict(word.split("=", 1) for word in partition(name).split()), **changed}
-
-
-def scontrol(tmp_path: Path, *shows: str) -> str:
-    """A command that shows these one after the other, the last again and again, and knows host names."""
-    (tmp_path / "partition").write_text(partition("small-g"))
-    for number, text in enumerate(shows):
-        (tmp_path / f"show{number}").write_text(text)
-    asked = tmp_path / "asked"
-    script = tmp_path / "scontrol"
-    script.write_text(
-        "#!/bin/sh\n"
-        f"if [ \"$2\" = hostnames ]; then printf 'nid005002\\nnid005003\\n'; exit; fi\n"
-        f'if [ "$2" = partition ]; then cat {tmp_path}/partition; exit; fi\n'
-        f"count=$(cat {asked} 2>/dev/null || echo 0)\n"
-        f"echo $((count + 1)) > {asked}\n"
-        f'[ "$count" -lt {len(shows)} ] || count={len(shows) - 1}\n'
-        f"cat {tmp_path}/show$count\n"
-    )
-    script.chmod(0o755)
-    return str(script)
+from tests.collector.slurm_rows import ROWS, Slurm, defaults, fields, job, number, shown, typed
 
 
 def decoded(payload: dict) -> records.JobRecord:
@@ -86,10 +25,10 @@ def decoded(payload: dict) -> records.JobRecord:
 
 
 def test_an_ended_job_is_told_by_slurm_and_its_owner_by_the_hooks(tmp_path: Path) -> None:
-    payload = job_record(job(20, node_count=2), scontrol(tmp_path, shown("multi")), NOW)
+    payload = Slurm(tmp_path, shown("multi")).record(job(number("multi"), node_count=2))
     found = decoded(payload)
     assert (found.user_id, found.project_id, found.cluster) == ("alice", "project_465000001", "lumi")
-    assert (found.state, found.exit_code, found.job_name) == ("COMPLETED", "0:0", "multi")
+    assert (found.state, found.exit_code, found.job_name) == ("COMPLETED", "0:0", "train")
     assert (found.nodes, found.node_count) == (("nid005002", "nid005003"), 2)
     assert (found.gpus_allocated, found.cpus_allocated, found.ntasks, found.cpus_per_task) == (16, 16, 16, 1)
     assert (found.memory_requested_gb, found.walltime_requested_s, found.walltime_used_s) == (16.0, 300.0, 8.0)
@@ -99,129 +38,156 @@ def test_an_ended_job_is_told_by_slurm_and_its_owner_by_the_hooks(tmp_path: Path
         **{"--mem-per-cpu": "1G", "--time": "00:05:00", "--partition": "small-g"},
     }
     assert (found.nodes_requested, found.ntasks_per_node, found.is_exclusive) == (2, 8, False)
-    assert found.started_at.isoformat() == "2026-11-20T22:03:28+00:00"
+    assert found.started_at.isoformat() == "2026-11-22T11:01:36+00:00"
+    assert payload["eligible_at"] == "2026-11-22T11:01:30Z"
     # Slurm 22.05 does not show what was asked for, so nothing is said of it.
     assert found.gpus_requested is None
 
 
-@pytest.mark.parametrize(
-    ("job_id", "task", "state"), [(13, "3", "COMPLETED"), (27, "2", "FAILED"), (26, "1", None), (25, "0", None)]
-)
-def test_an_arrays_id_shows_every_task_and_each_is_found_by_its_own(job_id: int, task: str, state: str | None) -> None:
-    found = fields("array", job_id)
-    assert (found["ArrayJobId"], found["ArrayTaskId"], found["JobName"]) == ("13", task, "array")
-    assert state in (None, found["JobState"])
-    assert by_slurm(found, job(job_id), [])["array_task_id"] == int(task)
+def test_an_arrays_id_shows_every_task_and_each_is_found_by_its_own() -> None:
+    rows = "".join(row.splitlines()[1] + "\n" for row in ROWS if " array:" in row)
+    tasks = {task: fields_of(rows, task) for task in (59, 66, 67)}
+    assert [by_slurm(found, job(task), [])["array_task_id"] for task, found in tasks.items()] == [3, 1, 2]
+    assert {found["ArrayJobId"] for found in tasks.values()} == {"59"}
 
 
 def test_each_part_of_a_heterogeneous_job_has_its_own_gpus() -> None:
-    assert [by_slurm(fields("het", part), job(part), [])["gpus_allocated"] for part in (22, 23)] == [1, 2]
-    assert fields_of(shown("het"), 21) is None
+    both = "\n".join(next(row for row in ROWS if " het:" in row).splitlines()[1:])
+    assert [by_slurm(fields_of(both, part), job(part), [])["gpus_allocated"] for part in (64, 65)] == [1, 2]
+    assert fields_of(both, 63) is None
 
 
 def test_an_exclusive_node_counts_what_was_held_and_not_what_was_asked_for() -> None:
-    found = by_slurm(fields("excl", 21), job(21, threads_per_core=2), [])
+    found = by_slurm(fields("excl"), job(55, threads_per_core=2), [])
     # --gpus=4 on a whole node of eight; 64 hardware threads are 32 cores.
     assert (found["gpus_allocated"], found["cpus_allocated"]) == (8, 32)
     assert found["request"]["--gpus"] == "4"
-    newer = shown("excl").replace("   TRES=", "   ReqTRES=cpu=1,mem=1G,node=1,billing=1,gres/gpu=4\n   AllocTRES=")
-    found = by_slurm(fields_of(newer, 21), job(21), [])
-    assert (found["gpus_allocated"], found["gpus_requested"], found["memory_requested_gb"]) == (8, 4, 64.0)
+
+
+FORGED = shown("multi", State="FAILED", NodeList="nid009999", exit_code="256")
 
 
 @pytest.mark.parametrize(
     "name",
     [
         "x JobId=1 UserId=root(0) JobState=FAILED",
-        "x\n   UserId=root(0) Account=project_other\n   JobState=CANCELLED",
-        "x\n   JobState=FAILED Restarts=7\n   NodeList=nid009999 TRES=cpu=1,gres/gpu=0",
-        "x\n   AllocTRES=gres/gpu=1 ReqTRES=gres/gpu=1",
-        "x\n   RunTime=00:00:01 StartTime=2000-01-01T00:00:00 ExitCode=1:0",
-        "x\nJobId=2 JobName=y\n   JobState=FAILED TRES=gres/gpu=1",
-        "x\nJobId=3 JobName=y\n   JobState=FAILED TRES=gres/gpu=1",
+        "x\n   JobState=FAILED Restarts=7\n   NodeList=nid[1-9999999] AllocTRES=cpu=1,gres/gpu=0",
+        FORGED,
+        f"x\n{FORGED}",
+        f"x{' ' * 255}\n{FORGED}",
+        "|".join(["0"] * 40),
     ],
 )
 def test_a_name_made_to_deceive_changes_no_other_field(tmp_path: Path, name: str) -> None:
-    honest = job_record(job(2), scontrol(tmp_path, shown("gpn8")), NOW)
-    forged = job_record(job(2), scontrol(tmp_path, shown("gpn8").replace("JobName=gpn8", f"JobName={name}")), NOW)
-    by_hooks = job_record(job(2), "")
-    assert decoded(forged).user_id == "alice"
-    for field in forged.keys() - {"job_name"}:
-        assert forged[field] in (honest.get(field), by_hooks.get(field)), field
+    asked_for = job(number("multi"))
+    honest = Slurm(tmp_path, shown("multi")).record(asked_for)
+    forged = Slurm(tmp_path, shown("multi"), name=name).record(asked_for)
+    assert {**forged, "job_name": ""} == {**honest, "job_name": ""}
+    assert decoded(forged).job_name == records.printable(name[:256].rstrip())
 
 
-def test_a_comment_or_a_path_made_to_deceive_changes_no_other_field(tmp_path: Path) -> None:
-    lie = "AllocTRES=gres/gpu=1 ReqTRES=gres/gpu=1 JobState=FAILED"
-    forged = fields_of(shown("gpn8").replace("WorkDir=", f"WorkDir=/tmp/a {lie} "), 2)
-    assert not {"AllocTRES", "JobState"} & forged.keys()
-    found = by_slurm(forged, job(2), [])
-    assert "gpus_requested" not in found
-    assert "gpus_allocated" not in found
-    assert found["walltime_used_s"] == 5.0
+def test_a_row_that_comes_twice_or_has_another_shape_says_nothing() -> None:
+    row = shown("multi")
+    assert fields_of(row, 56)["NumNodes"] == "2"
+    for text in (row + row, row.replace("|\n", "|x|\n"), row.replace("|\n", "\n"), "", "56|\n"):
+        assert fields_of(text, 56) is None
+
+
+def test_a_list_of_nodes_that_does_not_fit_the_job_is_left_out(tmp_path: Path) -> None:
+    found = Slurm(tmp_path, shown("multi"), hosts="n1\\nn2\\nn3").record(job(56))
+    assert (found["node_count"], "nodes" in found) == (2, False)
+
+
+def test_a_record_stays_small(tmp_path: Path) -> None:
+    hosts = "\\n".join(f"a-long-name-of-a-node-{index:06}" for index in range(19_000))
+    row = shown("multi", NumNodes="19000")
+    found = Slurm(tmp_path, row, hosts=hosts).record(job(56))
+    assert (len(json.dumps(found)) < 2000, "nodes" in found, found["node_count"]) == (True, False, 2)
+    short = Slurm(tmp_path, row, hosts=hosts.replace("a-long-name-of-a-node-", "nid")).record(job(56))
+    assert len(short["nodes"]) == 19_000
+    assert len(json.dumps(short)) < record.RECORD_BYTES_MAX
 
 
 def test_a_run_that_was_requeued_since_keeps_what_the_hooks_knew(tmp_path: Path) -> None:
-    command = scontrol(tmp_path, shown("requeue"))
-    first = job_record(job(16), command, NOW)
+    slurm = Slurm(tmp_path, shown("requeue"))
+    first = slurm.record(job(number("requeue")))
     assert decoded(first).state == "REQUEUED"
     # The times that Slurm shows are the second run's.
     assert (first["started_at"], first["ended_at"]) == ("1970-01-01T00:01:40Z", "1970-01-01T00:02:40Z")
-    second = job_record(job(16, attempt=1), command, NOW)
-    assert (second["state"], second["walltime_used_s"]) == ("COMPLETED", 3.0)
+    second = slurm.record(job(number("requeue"), attempt=1))
+    assert (second["state"], second["walltime_used_s"]) == ("COMPLETED", 6.0)
 
 
-def test_a_job_that_is_completing_is_asked_for_again(tmp_path: Path) -> None:
-    still = shown("gpn8").replace("JobState=COMPLETED", "JobState=COMPLETING")
-    found = job_record(job(2), scontrol(tmp_path, still, still, shown("gpn8")), NOW * 5)
-    assert (found["state"], found["job_name"]) == ("COMPLETED", "gpn8")
-    assert (tmp_path / "asked").read_text() == "3\n"
-
-
-def test_a_job_that_never_ends_for_slurm_goes_out_by_the_hooks(tmp_path: Path) -> None:
-    still = shown("gpn8").replace("JobState=COMPLETED", "JobState=COMPLETING")
-    found = job_record(job(2, exit_status=256), scontrol(tmp_path, still), NOW * 2)
-    assert (found["state"], found["exit_code"]) == ("FAILED", "1:0")
-    assert "job_name" not in found
+@pytest.mark.parametrize("state", ["COMPLETING", "RUNNING", "SUSPENDED"])
+def test_a_job_that_is_not_over_for_slurm_is_to_be_asked_for_again(tmp_path: Path, state: str) -> None:
+    slurm = Slurm(tmp_path, shown("gpn8", State=state), shown("gpn8"))
+    with pytest.raises(Unfinished):
+        slurm.record(job(41))
+    assert slurm.record(job(41))["state"] == "COMPLETED"
 
 
 @pytest.mark.parametrize(
     "body", ["exit 1", "echo slurm_load_jobs error: Invalid job id specified; exit 1", "echo", "sleep 30; true"]
 )
 def test_a_slurm_that_fails_or_hangs_leaves_the_record_to_the_hooks(tmp_path: Path, monkeypatch, body: str) -> None:
-    monkeypatch.setattr(record, "ASK_TIMEOUT_S", 0.5)
-    script = tmp_path / "scontrol"
+    monkeypatch.setattr(asking, "ASK_TIMEOUT_S", 0.5)
+    script = tmp_path / "squeue"
     script.write_text(f"#!/bin/sh\n{body}\n")
     script.chmod(0o755)
     start = time.monotonic()
-    found = decoded(job_record(job(2, exit_status=9), str(script), NOW * 3))
+    found = decoded(job_record(job(2, exit_status=9), "scontrol", str(script)))
     assert (found.state, found.exit_code, found.partition) == ("FAILED", "0:9", "small-g")
     assert time.monotonic() - start < 10
 
 
-def test_without_a_scontrol_the_record_is_the_hooks(tmp_path: Path) -> None:
-    for command in ("", str(tmp_path / "nowhere"), str(tmp_path)):
-        found = decoded(job_record(job(2), command, NOW))
+@pytest.mark.parametrize(
+    ("body", "is_gone"),
+    [
+        ("echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1", True),
+        ("echo 'slurm_load_jobs error: Unable to contact slurm controller' >&2; exit 1", False),
+        ("exit 1", False),
+        ("echo '2|RUNNING|'", False),
+        ("echo '2|COMPLETING|'", False),
+        ("echo '2|COMPLETED|'", True),
+        ("echo '3|RUNNING|'; echo '2|FAILED|'", True),
+        ("sleep 30", False),
+    ],
+)
+def test_only_an_answer_says_that_a_job_is_gone(tmp_path: Path, monkeypatch, body: str, is_gone: bool) -> None:
+    monkeypatch.setattr(asking, "ASK_TIMEOUT_S", 0.5)
+    script = tmp_path / "squeue"
+    script.write_text(f"#!/bin/sh\n{body}\n")
+    script.chmod(0o755)
+    assert asking.is_gone(str(script), 2) is is_gone
+    assert asking.is_gone(str(tmp_path / "nowhere"), 2) is False
+
+
+def test_without_slurms_commands_the_record_is_the_hooks(tmp_path: Path) -> None:
+    for squeue in ("", str(tmp_path / "nowhere"), str(tmp_path)):
+        found = decoded(job_record(job(2), "scontrol", squeue))
         assert (found.state, found.node_count, found.gpus_allocated) == ("COMPLETED", 1, None)
+    assert decoded(job_record(job(2), "", "squeue")).gpus_allocated is None
 
 
-@pytest.mark.parametrize("name", ["timeout", "fail", "segv", "cancelrun", "oom", "gres2", "gresT2", "gpt1", "gpusock"])
-def test_every_captured_ending_is_a_sound_record(name: str) -> None:
-    text = shown(name)
-    job_id = int(text.partition("=")[2].partition(" ")[0])
-    payload = {**job_record(job(job_id), ""), **by_slurm(fields(name, job_id), job(job_id), ["nid005001"])}
-    found = decoded(payload)
+ENDINGS = {"timeout": ("TIMEOUT", "0:15"), "fail": ("FAILED", "3:0"), "segv": ("FAILED", "0:11")}
+ENDINGS |= {"cancelrun": ("CANCELLED", "0:15"), "oversub": ("COMPLETED", "0:0"), "range": ("COMPLETED", "0:0")}
+
+
+@pytest.mark.parametrize("name", ENDINGS)
+def test_every_captured_ending_is_a_sound_record(tmp_path: Path, name: str) -> None:
+    found = decoded(Slurm(tmp_path, shown(name)).record(job(number(name))))
+    assert (found.state, found.exit_code) == ENDINGS[name]
     assert found.has_ended
     assert found.gpus_allocated >= 1
     assert any(option.startswith("--gpus") for option in found.request)
 
 
-def test_out_of_memory_is_what_slurm_says_it_is_and_small_memory_is_a_part_of_a_gb() -> None:
-    found = by_slurm(fields("oom", 17), job(17), [])
-    assert found["memory_requested_gb"] == pytest.approx(300 / 1024)
+def test_small_memory_is_a_part_of_a_gb() -> None:
+    assert by_slurm(fields("memnode"), job(52), [])["memory_requested_gb"] == pytest.approx(600 / 1024)
 
 
 def test_a_job_without_gpus_has_none_and_not_an_unknown_number() -> None:
-    assert by_slurm(fields("nogpu", 8), job(8), [])["gpus_allocated"] == 0
+    assert by_slurm(fields("nogpu"), job(46), [])["gpus_allocated"] == 0
 
 
 @pytest.mark.parametrize(
@@ -233,7 +199,8 @@ def test_a_job_without_gpus_has_none_and_not_an_unknown_number() -> None:
         ("UNLIMITED", None),
         ("Partition_Limit", None),
         ("", None),
-        ("12:30", None),
+        ("12:30", 750.0),
+        ("1:2:3:4", None),
         ("x-01:00:00", None),
     ],
 )
@@ -285,32 +252,76 @@ def test_times_that_slurm_does_not_know_are_not_said() -> None:
     assert found == {"submitted_at": "2026-11-20T22:03:21Z"}
 
 
-CAPTURED = {"--time": "00:05:00", "--partition": "small-g", "--mem-per-cpu": "1G"}
+COMMON = {"--time": "00:05:00", "--partition": "small-g"}
+CORE = {"--mem-per-cpu": "1G"}
+"""What slurm.conf gives every job, which no partition tells."""
+SHARE = {"--mem": "1G"}
+"""The same of a job of one core a node: there both are one amount."""
 
 
 @pytest.mark.parametrize(
-    ("name", "job_id", "typed"),
+    ("name", "wanted"),
     [
-        # As `sbatch` was called; one node, one task and one core a task are what a job gets without asking.
-        ("gpn8", 2, {"--gpus-per-node": "8", "--cpus-per-task": "8"}),
-        ("gres2", 3, {"--gpus-per-node": "2", "--ntasks": "2"}),
-        ("gresT2", 4, {"--gpus-per-node": "mi250:2"}),
-        ("gpus4", 5, {"--gpus": "4", "--ntasks": "4"}),
-        ("gpt1", 6, {"--gpus-per-task": "1", "--ntasks": "4"}),
-        ("gpusock", 7, {"--gpus-per-socket": "2"}),
-        ("multi", 20, {"--gpus-per-node": "mi250:8", "--nodes": "2", "--ntasks-per-node": "8"}),
+        # As sbatch was called; one node, one task and one core a task are what a job gets without asking.
+        ("gpn8", {"--gpus-per-node": "8", "--cpus-per-task": "8"} | CORE),
+        ("gres2", {"--gpus-per-node": "2", "--ntasks": "2"} | CORE),
+        ("gresT2", {"--gpus-per-node": "mi250:2"} | SHARE),
+        ("gpus4", {"--gpus": "4", "--ntasks": "4"} | CORE),
+        ("gpt1", {"--gpus-per-task": "1", "--ntasks": "4"} | CORE),
+        ("gpusock", {"--gpus-per-socket": "2"} | SHARE),
+        ("multi", {"--gpus-per-node": "mi250:8", "--nodes": "2", "--ntasks-per-node": "8"} | CORE),
+        ("memgpu", {"--gpus": "mi250:2", "--cpus-per-gpu": "7", "--mem-per-gpu": "60G"}),
+        ("memcore", {"--gpus": "1", "--ntasks": "2", "--cpus-per-task": "4", "--mem-per-cpu": "1500M"}),
+        ("memnode", {"--gpus-per-node": "1", "--nodes": "2", "--mem": "300M"}),
+        ("nogpu", {"--mem": "2G"}),
+        ("exclusive", {"--gpus": "1", "--exclusive": ""} | CORE),
+        # Slurm shows the nodes of `--nodes=2-4` that were given once the job has begun.
+        ("range", {"--gpus-per-node": "1", "--nodes": "2"} | SHARE),
+        ("long", {"--gpus": "1", "--time": "1-02:01:00"} | SHARE),
     ],
 )
-def test_a_real_request_has_every_option_that_was_typed(name: str, job_id: int, typed: dict[str, str]) -> None:
-    assert request(fields(name, job_id), defaults("small-g")) == typed | CAPTURED
+def test_a_real_request_has_every_option_that_was_typed(name: str, wanted: dict[str, str]) -> None:
+    found = request(fields(name), defaults("small-g"))
+    assert found == COMMON | wanted
+    for option, value in wanted.items():
+        if value and option not in ("--mem-per-cpu", "--gpus-per-node", "--nodes", "--time", "--mem"):
+            assert f"{option}={value}" in typed(name)
+
+
+def test_a_whole_node_of_a_partition_of_whole_nodes_was_not_asked_for() -> None:
+    found = request(fields("allmem"), defaults("standard-g"))
+    assert found == {"--gpus-per-node": "8", "--time": "00:05:00", "--partition": "standard-g"}
+    assert typed("allmem") == "-t 5 -p standard-g --gpus-per-node=8 --mem=0"
 
 
 def test_memory_is_asked_for_by_node_by_core_or_by_gpu() -> None:
-    assert request(fields("nogpu", 8), defaults("small-g"))["--mem"] == "2G"
-    assert request(fields("oom", 17), defaults("small-g"))["--mem"] == "300M"
     assert request({"MemPerTres": "gres:gpu:61440", "MinMemoryNode": "0"}) == {"--mem-per-gpu": "60G"}
     assert request({"MemPerTres": "gres/gpu=500"}) == {"--mem-per-gpu": "500M"}
     assert request({"MinMemoryCPU": "1.50G"}) == {"--mem-per-cpu": "1.50G"}
+
+
+@pytest.mark.parametrize(
+    ("amount", "given", "options"),
+    [
+        # 100 GB on each of two nodes of 64 cores; 2 GB for each of 128 cores; neither.
+        ("100G", "cpu=128,mem=200G,node=2", {"--mem": "100G"}),
+        ("2G", "cpu=128,mem=256G,node=2", {"--mem-per-cpu": "2G"}),
+        ("3G", "cpu=128,mem=256G,node=2", {}),
+        # 1500 MB of each of 8 cores are 11.72 GB as Slurm rounds them.
+        ("1500M", "cpu=8,mem=11.72G,node=1", {"--mem-per-cpu": "1500M"}),
+        ("4G", "cpu=1,mem=4G,node=1", {"--mem": "4G"}),
+        ("4G", "", {}),
+    ],
+)
+def test_what_was_given_tells_memory_a_node_from_memory_a_core(amount: str, given: str, options: dict) -> None:
+    cells = {"MinMemory": amount, "tres-alloc": given, "tres-per-job": "N/A", "TimeLimit": "", "Partition": ""}
+    found = fields_of(shown("gpus4", NumTasks="N/A", **cells), 44)
+    assert request(found) == options
+
+
+def test_memory_that_the_partition_gives_a_core_is_no_request_of_a_job_of_one_core() -> None:
+    found = fields_of(shown("gpusock"), 47)
+    assert "--mem" not in request(found, defaults("small-g", DefMemPerCPU="1024"))
 
 
 @pytest.mark.parametrize(
@@ -354,14 +365,13 @@ def test_nodes_and_tasks_are_said_where_they_are_not_what_anybody_gets(shown_as:
 
 
 def test_whole_nodes_are_told_and_asked_for_only_where_the_partition_shares_them(tmp_path: Path) -> None:
-    excl, small = fields("excl", 21), fields("gpn8", 2)
-    assert by_slurm(excl, job(21), [], defaults("standard-g"))["is_exclusive"] is True
+    excl, small = fields("excl"), fields("gpn8")
+    assert by_slurm(excl, job(55), [], defaults("standard-g"))["is_exclusive"] is True
     assert "--exclusive" not in request(excl, defaults("standard-g"))
     assert request(excl, defaults("small-g"))["--exclusive"] == ""
-    assert by_slurm(small, job(2), [])["is_exclusive"] is False
-    assert "is_exclusive" not in by_slurm({**small, "OverSubscribe": "USER"}, job(2), [])
-    typed = shown("gpn8").replace("OverSubscribe=OK", "OverSubscribe=NO")
-    found = decoded(job_record(job(2), scontrol(tmp_path, typed), NOW))
+    assert by_slurm(small, job(41), [])["is_exclusive"] is False
+    assert "is_exclusive" not in by_slurm({**small, "OverSubscribe": "USER"}, job(41), [])
+    found = decoded(Slurm(tmp_path, shown("exclusive")).record(job(54)))
     assert (found.is_exclusive, found.request["--exclusive"]) == (True, "")
 
 
@@ -371,17 +381,8 @@ def test_the_nodes_asked_for_are_slurms_word_for_them_where_it_has_one() -> None
     assert by_slurm({"NumNodes": "2-4"}, job(2), [])["nodes_requested"] == 2
 
 
-def test_what_a_text_of_the_user_says_differently_is_not_asked_for() -> None:
-    lie = "OverSubscribe=NO NumNodes=64 MinMemoryCPU=9T NtasksPerN:B:S:C=9:0:*:*"
-    forged = fields_of(shown("multi").replace("WorkDir=", f"WorkDir=/tmp/a {lie} "), 20)
-    found = by_slurm(forged, job(20), [], defaults("small-g"))
-    assert not {"is_exclusive", "ntasks_per_node"} & found.keys()
-    assert found["request"].keys() == {"--gpus-per-node", "--ntasks", "--time", "--partition"}
-    assert found["node_count"] == 2
-
-
-def test_slurm_is_asked_in_utc(tmp_path: Path) -> None:
-    script = tmp_path / "scontrol"
-    script.write_text(f"#!{sys.executable}\nimport os\nprint(os.environ['TZ'])\n")
+def test_slurm_is_asked_in_utc_and_in_its_own_spelling_of_time(tmp_path: Path) -> None:
+    script = tmp_path / "squeue"
+    script.write_text(f"#!{sys.executable}\nimport os\nprint(os.environ['TZ'], os.environ['SLURM_TIME_FORMAT'])\n")
     script.chmod(0o755)
-    assert record._run([str(script)]) == "UTC\n"
+    assert asking._run([str(script)]) == "UTC standard\n"

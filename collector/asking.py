@@ -1,0 +1,164 @@
+"""What Slurm is asked about a job, in a form whose fields hold no text of the user beside its own.
+
+Every field is one that Slurm writes itself, ended by a mark of its own; the name, which is the user's, is asked for
+apart and ends where its field does. Partitions and host names are the administrators' text.
+"""
+
+from __future__ import annotations
+
+import re
+
+from collector.commands import output
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ASK_TIMEOUT_S = 10.0
+NAME_LENGTH_MAX = 256
+MARK = "|"
+# squeue's name of a field -> the one by which the rest of this module knows it, scontrol's: squeue(1), 22.05 to 25.11.
+# None of them can hold text of the user: Slurm itself writes every one of them, from numbers and its own names.
+COLUMNS = {
+    "JobID": "JobId",
+    "ArrayJobID": "ArrayJobId",
+    "ArrayTaskID": "ArrayTaskId",
+    "State": "JobState",
+    "RestartCnt": "Restarts",
+    "exit_code": "ExitCode",
+    "Partition": "Partition",
+    "QOS": "QOS",
+    "NumNodes": "NumNodes",
+    "NumTasks": "NumTasks",
+    "NumCPUs": "NumCPUs",
+    "cpus-per-task": "CPUs/Task",
+    "ntpernode": "NtasksPerN:B:S:C",
+    "cpus-per-tres": "CpusPerTres",
+    "mem-per-tres": "MemPerTres",
+    "MinMemory": "MinMemory",
+    "tres-per-job": "TresPerJob",
+    "tres-per-node": "TresPerNode",
+    "tres-per-socket": "TresPerSocket",
+    "tres-per-task": "TresPerTask",
+    "tres-alloc": "AllocTRES",
+    "TimeLimit": "TimeLimit",
+    "TimeUsed": "RunTime",
+    "OverSubscribe": "OverSubscribe",
+    "SubmitTime": "SubmitTime",
+    "EligibleTime": "EligibleTime",
+    "StartTime": "StartTime",
+    "EndTime": "EndTime",
+    "NodeList": "NodeList",
+}
+FORMAT = ",".join(f"{column}:{MARK}" for column in COLUMNS)
+NOTHING = frozenset({"", "N/A", "(null)", "None", "Unknown"})
+UNFINISHED = frozenset("COMPLETING RUNNING CONFIGURING PENDING STAGE_OUT SUSPENDED".split())
+RANGE = re.compile(r"([0-9]{1,7})(?:-([0-9]{1,7}))?")
+GB_OF_UNIT = {"K": 2.0**-20, "M": 2.0**-10, "G": 1.0, "T": 2.0**10, "P": 2.0**20}
+
+
+def shown(squeue: str, job_id: int) -> dict[str, str] | None:
+    """The fields of one job, None where Slurm does not answer or no longer knows it."""
+    return fields_of(_run([squeue, *_of(job_id), f"--Format={FORMAT}"]), job_id)
+
+
+def fields_of(text: str, job_id: int) -> dict[str, str] | None:
+    """One job among those shown: an array's id shows every task, a heterogeneous job's every part."""
+    rows = [line.split(MARK) for line in text.splitlines()]
+    # Every field ends with the mark, so that nothing stands behind the last one.
+    ours = [row for row in rows if row[0] == str(job_id) and len(row) == len(COLUMNS) + 1 and row[-1] == ""]
+    if len(ours) != 1:
+        return None
+    said = {name: value for name, value in zip(COLUMNS.values(), ours[0]) if value not in NOTHING}
+    return _with_memory(said)
+
+
+def _with_memory(said: dict[str, str]) -> dict[str, str]:
+    """Memory a node and memory a core are one field of squeue's: which it is, what was given tells.
+
+    Where both would give the same (one core a node) it may be either; where neither does, it says nothing.
+    """
+    amount, held = said.pop("MinMemory", ""), tres(said.get("AllocTRES", ""))
+    amount_gb, given_gb = memory_gb(amount), memory_gb(held.get("mem", ""))
+    cores, nodes = whole(held.get("cpu")), whole(held.get("node"))
+    if amount_gb is None or given_gb is None or cores is None or nodes is None:
+        return said
+    if amount_gb == 0.0:
+        return {**said, "MinMemoryNode": amount}
+    # Slurm prints amounts with two decimals where they are no whole number of their unit.
+    shares = (("MinMemoryNode", nodes), ("MinMemoryCPU", cores))
+    fitting = [field for field, count in shares if abs(amount_gb * count - given_gb) <= 0.01 * given_gb]
+    return {**said, **dict.fromkeys(fitting, amount)}
+
+
+def name(squeue: str, job_id: int) -> str:
+    """The job's name, whatever is in it: it ends where the field does, padded with blanks."""
+    printed = _run([squeue, *_of(job_id), f"--Format=JobID:{MARK},Name:{NAME_LENGTH_MAX}"])
+    _, found, rest = f"\n{printed}".partition(f"\n{job_id}{MARK}")
+    return rest[:NAME_LENGTH_MAX].rstrip() if found else ""
+
+
+def _of(job_id: int) -> list[str]:
+    return ["--noheader", "--all", "--states=all", f"--jobs={job_id}"]
+
+
+def is_gone(squeue: str, job_id: int) -> bool:
+    """Whether Slurm answers that it runs no such job any more; false where it does not answer."""
+    if not squeue:
+        return False
+    try:
+        status, printed = output(
+            [squeue, *_of(job_id), f"--Format=JobID:{MARK},State:{MARK}"], ASK_TIMEOUT_S, with_errors=True
+        )
+    except OSError:
+        return False
+    if status != 0:
+        return "Invalid job id" in printed
+    states = [row.split(MARK)[1] for row in printed.splitlines() if row.startswith(f"{job_id}{MARK}")]
+    return states == [] or states[0] not in UNFINISHED
+
+
+def defaults(scontrol: str, partition: str | None) -> dict[str, str]:
+    """The fields of a partition, which its administrators wrote; empty where Slurm does not tell."""
+    shown = _run([scontrol, "show", "partition", partition]) if partition else ""
+    if not shown.startswith(f"PartitionName={partition}\n"):
+        return {}
+    return {field: value for field, _, value in (word.partition("=") for word in shown.split())}
+
+
+def hostnames(scontrol: str, said: Mapping[str, str]) -> list[str]:
+    """The names in a list of nodes, none where there are not as many as the job has."""
+    names = _run([scontrol, "show", "hostnames", said["NodeList"]]).split() if said.get("NodeList") else []
+    return names if len(names) == least(said.get("NumNodes", "")) else []
+
+
+def tres(written: str) -> dict[str, str]:
+    pairs = (part.partition("=") for part in written.split(","))
+    return {name: value for name, separator, value in pairs if separator}
+
+
+def memory_gb(written: str) -> float | None:
+    unit = written[-1:].upper()
+    try:
+        return float(written.rstrip("KMGTP")) * GB_OF_UNIT.get(unit, GB_OF_UNIT["M"])
+    except ValueError:
+        return None
+
+
+def least(nodes: str) -> int | None:
+    """The smaller number of a range of nodes such as `2-4`."""
+    found = RANGE.fullmatch(nodes)
+    return int(found[1]) if found else None
+
+
+def whole(written: str | None) -> int | None:
+    return int(written) if written and written.isdigit() else None
+
+
+def _run(command: list[str]) -> str:
+    """What a command printed, empty where it failed or took too long."""
+    try:
+        status, printed = output(command, ASK_TIMEOUT_S, TZ="UTC", SLURM_TIME_FORMAT="standard")
+    except OSError:
+        return ""
+    return printed if status == 0 else ""

@@ -1,0 +1,199 @@
+"""A job's folder on its node, `jobs/<job id>.<attempt>/`: what is in it says how far the job is.
+
+    job                  written by the prolog before the folder has its name, so that a folder is never half
+    wake                 a pipe; the prolog opens it and hands it to the sampling process, so a job has a reader of it
+                         from the moment its folder is there until its sampling process ends, however slowly that starts
+    process              which process that is, to end one that hangs
+    ended                written by the epilog before it writes to `wake`
+    gpus-of-<id>.<n>     the GPUs that another job on this node holds as well
+    own/                 the sampling process's: checkpoint, calibration, failed
+
+Ages are read from the clock that counts since the boot and is never set.
+"""
+
+from __future__ import annotations
+
+import marshal
+import os
+import shutil
+import signal
+import stat
+import time
+
+from collector import statefile
+from collector.job import whole
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from collector.config import Config
+
+OWN_BYTES_MAX = 1 << 24
+HALF_MADE_S_MAX = 60.0
+"""A prolog ends within seconds: what lies half made for longer was left by one that was killed."""
+
+
+def boottime_s() -> float:
+    """Seconds since the boot, also those of a suspended machine."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+def boot_id(proc: str) -> str:
+    """The kernel's mark of this boot; empty where it gives none."""
+    try:
+        with open(f"{proc}/sys/kernel/random/boot_id", encoding="ascii") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
+def folders(config: Config) -> list[str]:
+    """The folders of the jobs that are not closed yet."""
+    return [f"{config.jobs_dir}/{name}" for name in _listed(config.jobs_dir) if name.replace(".", "", 1).isdigit()]
+
+
+def job_of(folder: str) -> int | None:
+    """The job id in a folder's name `<job id>.<attempt>`."""
+    return whole(os.path.basename(folder).partition(".")[0])
+
+
+def make(config: Config, job: dict[str, Any]) -> tuple[str, int]:
+    """A job's whole folder under its name at once, and its open pipe. FileExistsError where there is one already."""
+    folder = f"{config.jobs_dir}/{job['job_id']}.{job['attempt']}"
+    half = f"{folder}.{os.getpid()}.{int(boottime_s())}.new"
+    statefile.private_folder(f"{half}/own")
+    try:
+        run_as = job.get("run_as")
+        if run_as:
+            os.chown(f"{half}/own", run_as[0], run_as[1])
+        statefile.save(f"{half}/job", job, is_durable=True)
+        os.mkfifo(f"{half}/wake", 0o600)
+        wake_fd = _opened(half)
+        os.rename(half, folder)
+    except BaseException as error:
+        shutil.rmtree(half, ignore_errors=True)
+        if isinstance(error, OSError) and os.path.isdir(folder):
+            raise FileExistsError(folder) from error
+        raise
+    statefile.sync_folder(config.jobs_dir)
+    return folder, wake_fd
+
+
+def hold(folder: str) -> int | None:
+    """The pipe for a new sampling process of a job that goes on; None where it ended, is closed or is sampled."""
+    if is_sampled(folder):
+        return None
+    try:
+        wake_fd = _opened(folder)
+    except OSError:
+        return None
+    # The epilog says first that the job ended and writes to the pipe then: one of the two is seen here or later.
+    if os.path.exists(f"{folder}/ended"):
+        os.close(wake_fd)
+        return None
+    return wake_fd
+
+
+def is_sampled(folder: str) -> bool:
+    """Whether a sampling process holds the job's pipe, or will as soon as it has started."""
+    fd = _writer(folder)
+    if fd is None:
+        return False
+    os.close(fd)
+    return True
+
+
+def wake(folder: str) -> None:
+    """Have the sampling process take its last sample and end; the pipe keeps the word for one that is starting."""
+    fd = _writer(folder)
+    if fd is not None:
+        os.write(fd, b"end")
+        os.close(fd)
+
+
+def say_process(folder: str) -> None:
+    """Write down that this process is the job's sampling process."""
+    statefile.save(f"{folder}/process", [os.getpid(), _started(os.getpid())])
+
+
+def kill(folder: str) -> None:
+    """End a sampling process that does not answer; a process that came to its number since is left alone."""
+    pid, started = statefile.read(f"{folder}/process") or (0, "")
+    if pid and is_sampled(folder) and _started(pid) == started:
+        os.kill(pid, signal.SIGKILL)
+
+
+def remove(folder: str) -> None:
+    """Away at once, so that nobody finds half of it, even while something is still written into it."""
+    gone = f"{folder}.{os.getpid()}.{int(boottime_s())}.gone"
+    try:
+        os.rename(folder, gone)
+    except FileNotFoundError:
+        return
+    shutil.rmtree(gone, ignore_errors=True)
+
+
+def remove_leftovers(config: Config) -> None:
+    """What prologs and epilogs that were killed left of folders."""
+    now_s = boottime_s()
+    for name in _listed(config.jobs_dir):
+        *_, written_s, kind = name.rsplit(".", 2)
+        age_s = now_s - float(written_s) if written_s.isdigit() else -1.0
+        if kind in ("new", "gone") and not 0 <= age_s < HALF_MADE_S_MAX:
+            shutil.rmtree(f"{config.jobs_dir}/{name}", ignore_errors=True)
+
+
+def own(folder: str, name: str) -> Any:
+    """A file that the sampling process wrote, None where there is none: it may be anybody's, so nothing is followed."""
+    try:
+        fd = os.open(f"{folder}/own/{name}", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    with open(fd, "rb") as file:
+        facts = os.fstat(fd)
+        if not stat.S_ISREG(facts.st_mode) or facts.st_size > OWN_BYTES_MAX:
+            return None
+        try:
+            return marshal.loads(file.read())  # noqa: S302  plain values; root never runs what they hold
+        except (OSError, EOFError, ValueError, TypeError):
+            return None
+
+
+def share(folder: str, other: str, gpus: list[int]) -> None:
+    """Write down that another job on this node holds some of this one's GPUs."""
+    statefile.save(f"{folder}/gpus-of-{os.path.basename(other)}", gpus)
+
+
+def shared(folder: str) -> dict[int, list[int]]:
+    """By job id the GPUs that others held as well."""
+    names = [name for name in _listed(folder) if name.startswith("gpus-of-") and not name.endswith(".new")]
+    return {job_of(name.partition("gpus-of-")[2]) or 0: statefile.read(f"{folder}/{name}") or [] for name in names}
+
+
+def _opened(folder: str) -> int:
+    """Both ends of the pipe: it has a reader as long as this lives, and opening never waits."""
+    return os.open(f"{folder}/wake", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+
+
+def _writer(folder: str) -> int | None:
+    try:
+        return os.open(f"{folder}/wake", os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+
+
+def _started(pid: int) -> str:
+    """When a process started, as the kernel writes it: with its number this names it for good."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return file.read().rpartition(b")")[2].split()[19].decode()
+    except (OSError, IndexError):
+        return ""
+
+
+def _listed(folder: str) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))
+    except FileNotFoundError:
+        return []
