@@ -219,3 +219,7 @@ def test_a_case_of_the_library_is_sound(known: Case) -> None:
     assert record.has_ended
     assert [found for node in nodes for found in problems(node)] == []
     assert len(nodes) <= len(record.nodes)
+
+
+def test_floors_hold_on_seeds_that_no_rule_was_looked_at_with() -> None:
+    assert list(score(LIBRARY, (101,)).failures()) == []
