@@ -108,7 +108,7 @@ def test_three_minutes_of_work_in_two_days_are_no_absence_of_work(first: int, co
 
 
 @pytest.mark.parametrize(
-    ("active_s", "percent", "worked"), [(121.0, 5.0, True), (119.0, 5.0, False), (121.0, 4.9, False)]
+    ("active_s", "percent", "worked"), [(121.0, 5.0, True), (119.0, 5.0, False), (121.0, 4.97, False)]
 )
 def test_a_gpu_worked_from_two_minutes_at_thirty_percent_in_one_stretch(
     active_s: float, percent: float, worked: bool
@@ -211,6 +211,25 @@ def test_energy_of_hardware_that_is_not_described_needs_every_gpu() -> None:
     gpus = [gpu(i, 90.0, energy_j=1000.0 if i else None) for i in range(2)]
     assert facts([], gpus=gpus, partition="lumid").energy_j is None
     assert facts([], gpus=[gpu(0, 90.0, energy_j=1000.0)], partition="lumid").energy_j == 1000.0
+
+
+def test_hosts_cover_no_more_than_the_run_held() -> None:
+    two = of_nodes(node_payload([90.0] * 8), node_payload([90.0] * 8, node="nid005124"), node_count=1)
+    half = of_nodes(node_payload([90.0] * 8), node_payload([90.0] * 8, node="nid005124", cpu=None))
+    assert (two.host_coverage_fraction, half.host_coverage_fraction) == (1.0, 0.5)
+
+
+@pytest.mark.parametrize(("peak_gb", "kept"), [(64.31, True), (64.33, False)])
+def test_a_peak_may_pass_the_hardwares_capacity_by_half_a_percent_of_rounding(peak_gb: float, kept: bool) -> None:
+    # 64 x 1.005 = 64.32.
+    known = facts([], gpus=[gpu(0, 90.0, mem_total_gb=None, peak_mem_gb=peak_gb)])
+    assert np.isnan(known.gpus.peak_mem_gb).tolist() == [not kept]
+
+
+def test_energy_of_a_shared_module_is_nobodys_even_where_its_power_is_not_told() -> None:
+    known = facts([], gpus=[gpu(0, 90.0, energy_j=1000.0)])
+    assert np.isnan(known.gpus.energy_j).all()
+    assert any(said.startswith("power: shared module (1 GPU)") for said in known.not_measured)
 
 
 def test_a_run_without_a_counted_time_is_as_long_as_its_clock_says() -> None:

@@ -118,6 +118,13 @@ def test_one_gpu_is_the_least_and_no_need_of_memory() -> None:
     assert (need.gpus, need.basis, need.evidence["memory_gpus"]) == (1, "active_gpus", 1)
 
 
+def test_memory_does_not_decide_where_the_work_fills_as_many() -> None:
+    # 4 x 28 = 112 percent are 1.6 x 70, 4 x 20 GB are 1.4 x 57.6: two of each, none active.
+    known = facts([], gpus=[gpu(i, 28.0, peak_mem_gb=20.0) for i in range(4)], cpu={})
+    need = gpu_need(known, MISMATCH)
+    assert (need.gpus, need.basis, need.evidence["busy_gpus"]) == (2, "active_gpus", 2)
+
+
 def test_unknown_capacity_needs_no_gpu_for_memory() -> None:
     bare = [{"gpu_id": i, "avg_util": 90.0, "peak_mem_gb": 60.0} for i in range(2)]
     assert gpus_for_memory(facts([], gpus=bare, partition="lumid")) == 0

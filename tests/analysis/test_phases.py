@@ -131,6 +131,10 @@ def _points(util: list[float]) -> dict[str, Any]:
         ([40.0] * 20 + [90.0] * 40, Course.UNEVEN),
         ([90.0] * 5, Course.UNKNOWN),
         ([90.0] * 6, Course.STEADY),
+        ([60.0] * 57 + [100.0] * 3, Course.STEADY),
+        ([60.0] * 56 + [100.0] * 4, Course.UNEVEN),
+        ([60.0] * 57 + [20.5] * 3, Course.STEADY),
+        ([60.0] * 56 + [20.5] * 4, Course.UNEVEN),
         ([75.0] * 30 + [95.0] * 30, Course.STEADY),
         ([75.0] * 30 + [95.5] * 30, Course.UNEVEN),
         ([70.0] * 9 + [20.0, 70.0] * 3, Course.BURSTS),
@@ -145,6 +149,8 @@ def test_the_course_of_a_run(util: list[float], expected: Course) -> None:
 
 def test_the_use_of_the_span_leaves_idle_edges_out_where_the_timeline_shows_them() -> None:
     assert span_percent(over_time([0.0] * 30 + [80.0] * 60 + [0.0] * 30)) == pytest.approx(80.0)
+    # Six show one, with a pause in it.
+    assert span_percent(over_time([90.0, 90.0, 0.0, 90.0, 90.0, 90.0])) == pytest.approx(75.0)
     # Five buckets show no span: 48 percent on average, and 40 percent of the time idle.
     assert span_percent(over_time([0.0, 80.0, 80.0, 80.0, 0.0])) == pytest.approx(80.0)
     bare = {"timeline": None, "util_histogram_s": None}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.assess import assess
-from analysis.comparable import ComparableRun
+from analysis.comparable import ComparableRun, scaling_gpus
 from analysis.facts import JobFacts
 from analysis.findings import FindingCode
-from analysis.rightsizing import recommendations
+from analysis.rightsizing import recommendations, run_seconds_after
 from analysis.rules import findings
 from analysis.savings import savings
 from tests.analysis.runs import SPELLED, advice, codes, diff, facts, metrics_of, of_nodes, over_time
@@ -233,6 +234,30 @@ def test_the_run_stays_as_long_where_fewer_gpus_are_filled_less() -> None:
     assert saved.gpu_hours == pytest.approx(4.0)
 
 
+def test_the_same_busy_seconds_on_fewer_gpus_than_they_fill_take_longer() -> None:
+    # 8 x 7200 s x 17.5 % = 10,080 busy seconds: on one GPU at 70 % 14,400 s.
+    known = overscaled()
+    (fewer,) = advice(known)
+    on_one = replace(fewer, wanted=replace(fewer.wanted, gpus=1))
+    assert run_seconds_after(known, on_one) == pytest.approx(14_400.0)
+    assert run_seconds_after(known, replace(on_one, basis="active_gpus")) == 7200.0
+    assert run_seconds_after(known, None) == 7200.0
+
+
+def test_whole_nodes_that_were_asked_for_stay_whole() -> None:
+    nodes = [
+        node_payload(
+            node=f"nid00512{row}",
+            gpus=[gpu(i, 90.0 if row == 3 else 0.0, peak_mem_gb=4.0) for i in range(8)],
+            cpu=HOST | {"busy_cores_avg": 2.0},
+        )
+        for row in (3, 4)
+    ]
+    options = {"--gpus-per-node": "8", "--nodes": "2", "--exclusive": "", "--partition": "small-g"}
+    (fewer,) = advice(of_nodes(*nodes, partition="small-g", is_exclusive=True, request=options))
+    assert (fewer.wanted.nodes, fewer.wanted.gpus, fewer.wanted.is_exclusive) == (1, 8, True)
+
+
 def test_a_cpu_bottleneck_is_not_answered_by_fewer_gpus() -> None:
     assert advice(overscaled(cpu=HOST | {"busy_cores_avg": 55.0})) == ()
 
@@ -324,6 +349,11 @@ def test_own_runs_on_fewer_gpus_that_took_longer_raise_the_time_limit_with_them(
     known = overscaled()
     fewer = recommendations(known, findings(known), past=(ComparableRun(2, 10_000.0),))[0]
     assert (fewer.wanted.gpus, fewer.wanted.walltime_s) == (2, 12_600.0)
+
+
+def test_a_run_of_no_length_or_without_gpus_says_nothing_about_scaling() -> None:
+    assert scaling_gpus(7200.0, 8, [ComparableRun(4, 0.0), ComparableRun(0, 100.0)]) is None
+    assert scaling_gpus(0.0, 8, [ComparableRun(4, 100.0)]) is None
 
 
 def test_own_runs_that_show_scaling_silence_the_guess() -> None:

@@ -84,6 +84,13 @@ def test_a_later_part_of_steady_use_is_another_phase(later: float, spread: float
     assert (found(facts([], gpus=over_time(row, row), cpu=QUIET), STALL) is not None) == holds
 
 
+@pytest.mark.parametrize(("outliers", "holds"), [(4, False), (5, True)])
+def test_a_twentieth_of_the_buckets_does_not_make_another_phase_unsteady(outliers: int, holds: bool) -> None:
+    # Of 80 later buckets the 95th percentile lies at the 76th from below.
+    row = [90.0] * 40 + [30.0] * (80 - outliers) + [80.0] * outliers
+    assert (found(facts([], gpus=over_time(row, row), cpu=QUIET), STALL) is not None) == holds
+
+
 @pytest.mark.parametrize(("later_gb", "holds"), [(34.4, True), (34.6, False), (25.5, False), (25.6, True)])
 def test_a_later_part_with_other_memory_is_another_phase(later_gb: float, holds: bool) -> None:
     # 15 percent more or less than 30 GB: 34.5 and 25.5. The first sixth is loading and does not count.
