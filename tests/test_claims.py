@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -50,6 +51,9 @@ def test_a_claim_is_true_where_the_printed_request_gives_it(
     assert Claim("fully spelled", claimed, given_hours, refusal, True).is_true == is_true
 
 
+Run = tuple[JobRecord, list[dict[str, Any]], dict[str, Any]]
+"""A record, its GPUs and its host."""
+
 SPELLINGS = (
     ("--gpus", lambda gpus: str(gpus)),
     ("--gpus", lambda gpus: f"mi250:{gpus}"),
@@ -60,7 +64,7 @@ SPELLINGS = (
 
 
 @st.composite
-def one_node_runs(draw: st.DrawFn) -> tuple[JobRecord, list[dict[str, object]], dict[str, object]]:
+def one_node_runs(draw: st.DrawFn) -> Run:
     """A run on one node of a shared or whole-node partition, fully spelled, with any use of GPUs, cores and memory."""
     gpus = draw(st.integers(1, 8))
     tasks = draw(st.sampled_from([1, gpus, 8]))
@@ -149,7 +153,7 @@ def test_claims_are_true_on_several_nodes(
 
 @settings(deadline=None, max_examples=200)
 @given(one_node_runs())
-def test_claims_are_true_for_any_use_and_any_request(run: tuple) -> None:
+def test_claims_are_true_for_any_use_and_any_request(run: Run) -> None:
     record, measured, host = run
     metrics = metrics_of(node_payload(gpus=measured, cpu=host))
     for one in claims(record, metrics):
@@ -158,7 +162,7 @@ def test_claims_are_true_for_any_use_and_any_request(run: tuple) -> None:
 
 @settings(deadline=None, max_examples=100)
 @given(one_node_runs(), st.integers(0, 2**10))
-def test_claims_are_true_where_only_some_of_the_request_is_known(run: tuple, known: int) -> None:
+def test_claims_are_true_where_only_some_of_the_request_is_known(run: Run, known: int) -> None:
     record, measured, host = run
     options = {name: value for i, (name, value) in enumerate(record.request.items()) if known >> i & 1}
     metrics = metrics_of(node_payload(gpus=measured, cpu=host))

@@ -169,6 +169,12 @@ def test_power_known_of_half_of_the_modules_is_half_as_sure() -> None:
     assert finding.confidence == pytest.approx(rate(0.691564) / 2, abs=1e-6)
 
 
+def test_a_module_that_reports_no_watts_at_all_is_not_said_to_spin() -> None:
+    known = facts([], gpus=[gpu(i, 99.0, power_avg_w=0.0, power_cap_w=500.0) for i in range(2)])
+    assert whole_modules(known) is None
+    assert found(known, WAITING) is None
+
+
 def test_a_cap_next_to_nothing_is_no_cap() -> None:
     # The die without power tells it: a share of it would be above all numbers.
     gpus = [gpu(0, 99.0, power_avg_w=120.0), gpu(1, 99.0, power_cap_w=2.2e-311)]
