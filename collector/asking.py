@@ -126,6 +126,12 @@ def defaults(scontrol: str, partition: str | None) -> dict[str, str]:
     return {field: value for field, _, value in (word.partition("=") for word in shown.split())}
 
 
+def settings(scontrol: str) -> dict[str, str]:
+    """What slurm.conf says, by Slurm's own spelling; empty where Slurm does not answer."""
+    pairs = (line.partition("=") for line in _run([scontrol, "show", "config"]).splitlines())
+    return {name.strip(): value.strip() for name, separator, value in pairs if separator}
+
+
 def hostnames(scontrol: str, said: Mapping[str, str]) -> list[str]:
     """The names in a list of nodes, none where there are not as many as the job has."""
     names = _run([scontrol, "show", "hostnames", said["NodeList"]]).split() if said.get("NodeList") else []

@@ -47,6 +47,11 @@ class Waiting:
         return max(min(self.due_s.values(), default=0.0) - time.monotonic(), 0.01)
 
 
+def first_pause_s(config: Config, nodes: int) -> float:
+    """How long this node waits before its first payload of a job of so many nodes: its own random part."""
+    return random.uniform(0.0, spread_s(config, nodes))  # noqa: S311
+
+
 def spread_s(config: Config, nodes: int) -> float:
     """The longest that a node of a job may wait before its first payload: none of one node, a minute of thousands."""
     if nodes <= 1 or config.nodes_per_s <= 0:
@@ -57,10 +62,10 @@ def spread_s(config: Config, nodes: int) -> float:
 def drain(config: Config, config_file: str, nodes: int = 1) -> int:
     """One shipper at a time on a node, and one that waits for it; the exit status says whether anything is left.
 
-    `nodes` are those of the job whose epilog started this one: each waits its own random part of `spread_s`.
+    `nodes` are those of the job whose epilog started this one.
     """
     until = time.monotonic() + config.ship_max_s
-    time.sleep(random.uniform(0.0, spread_s(config, nodes)))  # noqa: S311
+    time.sleep(first_pause_s(config, nodes))
     statefile.private_folder(config.state_dir)
     try:
         _take_turn(config.state_dir)

@@ -58,13 +58,18 @@ class Portal:
         self.connection, self.prefix = _connection(config)
 
     def send(self, entry: spool.Entry) -> None:
-        content = _content(entry)
+        if entry.kind not in PATHS:
+            raise Refused("neither a summary nor a record")
+        status, retry_after, answer = self.exchange(PATHS[entry.kind], gzip.compress(_content(entry), 6))
+        _judge(status, retry_after, answer)
+
+    def exchange(self, path: str, body: bytes) -> tuple[int, str, bytes]:
+        """Status, Retry-After and answer to one call; TryLater where there was none."""
         try:
-            status, retry_after, answer = self._exchange(PATHS[entry.kind], gzip.compress(content, 6))
-        except (OSError, http.client.HTTPException, TimeoutError) as error:
+            return self._exchange(path, body)
+        except (OSError, http.client.HTTPException) as error:
             self.connection.close()
             raise TryLater(f"{type(error).__name__}: {error}") from error
-        _judge(status, retry_after, answer)
 
     def _exchange(self, path: str, body: bytes) -> tuple[int, str, bytes]:
         """One request within `request_max_s` in all, however slowly the other side drips."""
@@ -123,8 +128,6 @@ def _proxy(address: str) -> tuple[str, int | None]:
 
 def _content(entry: spool.Entry) -> bytes:
     """What an entry holds; Refused when the portal could make nothing of it."""
-    if entry.kind not in PATHS:
-        raise Refused("neither a summary nor a record")
     try:
         with open(entry.path, "rb") as file:
             content = file.read()
@@ -158,7 +161,7 @@ def _ship_through(portal: Portal, folder: str, until: float) -> tuple[int, str]:
                 # The next one is tried after the pause: an entry that the portal fails on does not hold up the rest.
                 failures, reason = failures + 1, str(later)
                 # Full jitter; and nodes that were all asked to wait as long do not come back at one moment either.
-                range_s = max(min(2.0**failures, BACK_OFF_S_MAX), later.after_s)
+                range_s = max(min(2.0 ** min(failures, 10), BACK_OFF_S_MAX), later.after_s)
                 pause_s = later.after_s + random.uniform(0.0, range_s)  # noqa: S311
                 if time.monotonic() + pause_s > until:
                     return sent, reason

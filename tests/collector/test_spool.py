@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -69,3 +71,35 @@ def test_a_state_file_is_whole_or_not_there(tmp_path: Path) -> None:
     (tmp_path / "state").write_bytes(b"{\xff\xff")
     assert statefile.read(path) is None
     assert statefile.read(str(tmp_path / "nowhere")) is None
+
+
+def test_two_that_make_room_at_once_lose_nothing_that_fits(tmp_path: Path) -> None:
+    """Eight processes put what leaves room for ten: none fails over what another took away."""
+    code = (
+        "import sys; from collector import spool\n"
+        "for number in range(40): spool.put(sys.argv[1], spool.SUMMARY, f'{sys.argv[2]}-{number}', b'x' * 100, 1000)"
+    )
+    processes = [
+        subprocess.Popen([sys.executable, "-c", code, str(tmp_path), str(name)], stderr=subprocess.PIPE)
+        for name in range(8)
+    ]
+    assert [process.communicate()[1] for process in processes] == [b""] * 8
+    assert 1 <= len(names(tmp_path)) <= 17
+
+
+def test_one_payload_that_is_put_twice_is_one(tmp_path: Path) -> None:
+    for content in (b"first", b"second"):
+        spool.put(str(tmp_path), spool.SUMMARY, "7.0-nid005001", content, 1e6, 1_764_000_000_000_000_000)
+    (entry,) = spool.entries(str(tmp_path))
+    assert Path(entry.path).read_bytes() == b"second"
+
+
+def test_what_was_set_aside_goes_back_in_its_order(tmp_path: Path) -> None:
+    for name in ("s0", "s1"):
+        put(tmp_path, spool.SUMMARY, name)
+    spool.set_aside(str(tmp_path), next(spool.entries(str(tmp_path))), "422")
+    assert names(tmp_path) == ["s1.json"]
+    assert spool.resend(str(tmp_path)) == 1
+    assert names(tmp_path) == ["s0.json", "s1.json"]
+    assert os.listdir(tmp_path / spool.SET_ASIDE) == []
+    assert spool.resend(str(tmp_path / "nowhere")) == 0
