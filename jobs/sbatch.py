@@ -160,8 +160,8 @@ def parse_block(block: Iterable[str]) -> dict[str, str]:
 def rounded(wanted: Shape) -> Shape:
     """The shape that `request_block(wanted)` gives on shared nodes: never less than `wanted` in anything.
 
-    Tasks are at least one a node, and so are GPUs where there are any; cores are a multiple of the tasks (where those are
-    not known of the GPUs, without any of the nodes), memory is whole GB on each node, the time limit whole minutes.
+    Tasks are at least one a node, and so are GPUs where there are any; cores are a multiple of the tasks (where those
+    are not known of the GPUs, without any of the nodes), memory is whole GB on each node, the time limit whole minutes.
 
     >>> rounded(Shape(nodes=1, gpus=3, ntasks=4, cores=21, memory_gb=100.5))
     Shape(nodes=1, gpus=3, ntasks=4, cores=24, memory_gb=101.0, walltime_s=None, partition='', is_exclusive=False)
