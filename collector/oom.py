@@ -1,4 +1,4 @@
-"""Out-of-memory kills of a job from the kernel's log: its control group goes away within milliseconds of them.
+"""Out-of-memory kills of a job from the kernel's log: its control group goes away some 25 ms after them (Slurm 22.05).
 
 The log is opened at the start, at its end, and read when the job is over. Only the kernel's own lines count, and of
 them the control group's path and sizes, which stand before anything that a user can choose (mm/oom_kill.c,
@@ -16,7 +16,7 @@ USER_PRIORITY_MIN = 8
 """Records of the kernel itself have facility 0, so a priority below this."""
 
 BYTES_PER_KB = 1024
-NO_BYTES = 0
+USAGE = "memory: usage "
 
 
 class OomLog:
@@ -32,25 +32,37 @@ class OomLog:
 
     def kills(self, marks: list[str]) -> tuple[int, int]:
         """How many processes of the control group with one of these names were killed, and its memory then in bytes."""
+        return self.counted([line for record in self._records() for line in self.lines_of(record)], marks)
+
+    @staticmethod
+    def counted(lines: list[str], marks: list[str]) -> tuple[int, int]:
         kills = peak_bytes = usage_bytes = 0
-        for line in self._lines():
-            if line.startswith("memory: usage ") and "kB" in line:
-                usage_bytes = _bytes(line[len("memory: usage ") :])
+        for line in lines:
+            if line.startswith(USAGE):
+                usage_bytes = _bytes(line[len(USAGE) :])
             elif line.startswith("oom-kill:"):
                 if _is_of(line, marks):
                     kills += 1
                     peak_bytes = max(peak_bytes, usage_bytes)
-                usage_bytes = NO_BYTES
+                usage_bytes = 0
         return kills, peak_bytes
+
+    @staticmethod
+    def lines_of(record: bytes) -> list[str]:
+        """The text of a record, none where it is not the kernel's own."""
+        facts, _, text = record.decode("utf-8", "replace").partition(";")
+        priority = facts.partition(",")[0]
+        is_kernels = priority.isdigit() and int(priority) < USER_PRIORITY_MIN
+        return [text.partition("\n")[0]] if is_kernels else []
 
     def close(self) -> None:
         if self.fd is not None:
             os.close(self.fd)
             self.fd = None
 
-    def _lines(self) -> list[str]:
-        """Every new line of the kernel's; records that were overwritten before they were read are skipped."""
-        lines: list[str] = []
+    def _records(self) -> list[bytes]:
+        """What is new; records that were overwritten before they were read are skipped."""
+        records: list[bytes] = []
         for _ in range(RECORDS_MAX if self.fd is not None else 0):
             try:
                 record = os.read(self.fd or 0, RECORD_BYTES_MAX)
@@ -60,11 +72,9 @@ class OomLog:
                 break
             if not record:
                 break
-            facts, _, text = record.decode("utf-8", "replace").partition(";")
-            priority = facts.partition(",")[0]
-            if priority.isdigit() and int(priority) < USER_PRIORITY_MIN:
-                lines.append(text.partition("\n")[0])
-        return lines
+            if b"memory: usage" in record or b"oom-kill:" in record:
+                records.append(record)
+        return records
 
 
 def _is_of(line: str, marks: list[str]) -> bool:
@@ -75,4 +85,4 @@ def _is_of(line: str, marks: list[str]) -> bool:
 
 def _bytes(written: str) -> int:
     digits = written.partition("kB")[0]
-    return int(digits) * BYTES_PER_KB if digits.isdigit() else NO_BYTES
+    return int(digits) * BYTES_PER_KB if digits.isdigit() else 0

@@ -90,9 +90,9 @@ class AmdgpuSysfs(Source):
 
     def _leave_alone(self) -> None:
         """Some reads hung: those GPUs are not asked again until they have rested, and have no samples meanwhile."""
+        self._arrange()
         for die in self.resting:
             die.lost_ticks += 1
-        self._arrange()
 
     def slow_tick(self, dt_s: float) -> None:
         self.settle()
