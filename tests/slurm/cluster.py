@@ -197,9 +197,9 @@ class Cluster:
         done = subprocess.run(command, env=self.environment, capture_output=True, timeout=60, check=False)
         return done.returncode == 0
 
-    def submit(self, script: Path, *options: str, arguments: tuple[str, ...] = ()) -> int:
+    def submit(self, script: Path, *options: str, arguments: tuple[str, ...] = (), user: str = USER) -> int:
         """A batch job of the sample user; its id."""
-        common = (f"--uid={USER}", f"--account={ACCOUNT}", "--chdir=/tmp", "--output=/dev/null", "--parsable")
+        common = (f"--uid={user}", f"--account={ACCOUNT}", "--chdir=/tmp", "--output=/dev/null", "--parsable")
         return int(self.run("sbatch", *common, *options, str(script), *arguments).split(";")[0])
 
     def state(self, job_id: int) -> str:
@@ -207,7 +207,7 @@ class Cluster:
 
     def stop(self) -> None:
         if "slurmctld" in self.daemons:
-            self.is_fine("scancel", "--full", f"--user={USER}")
+            self.is_fine("scancel", "--full", f"--account={ACCOUNT}")
             time.sleep(1)
         for name in sorted(self.daemons, key=lambda name: not name.startswith("slurm")):
             end(self.daemons[name])

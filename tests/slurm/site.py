@@ -17,27 +17,14 @@ import redis
 from collector import statefile
 from tests.parts import missing
 from tests.slurm.cluster import CLUSTER, Cluster, end, free_ports, is_open, is_possible, pids_of, wait_until
+from tests.slurm.hooks import CHECKOUT, WithHooks
 from tests.slurm.nodes import FakeNodes
 
-CHECKOUT = Path(__file__).resolve().parents[2]
 DATABASE_URL = os.environ.get("TEST_DATABASE_URL", "postgres://root@127.0.0.1:5432/postgres")
 REDIS_URL = os.environ.get("TEST_REDIS_URL", "redis://127.0.0.1:6379/15")
-SYSTEM_PYTHON = "/usr/bin/python3"
-
-COLLECTOR_CONF = """\
-portal_url = http://127.0.0.1:{port}
-token_file = {top}/token
-state_dir = {top}/nodes/{{node}}/state
-sysfs_root = {top}/nodes/{{node}}/sys
-pm_counters_root = {top}/nothing
-interval_s = 0.2
-slow_interval_s = 1
-checkpoint_s = 1
-ship_max_s = 60
-"""
 
 
-class Site:
+class Site(WithHooks):
     """Everything that runs; `reports()` is what the portal has."""
 
     def __init__(self) -> None:
@@ -49,7 +36,7 @@ class Site:
         self.database = f"kaiku_slurm_{os.getpid()}"
         self.nodes = FakeNodes(self.top)
         self._start_portal()
-        self._install_collector()
+        self.install_collector(self.port)
         self.cluster.start()
 
     def _start_portal(self) -> None:
@@ -106,47 +93,6 @@ class Site:
         )
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()
-
-    def _install_collector(self) -> None:
-        """The one file and both hooks as they are shipped; only the two paths are this machine's."""
-        zip_file, config = self.top / "kaiku-collector.pyz", self.top / "collector.conf"
-        build = [CHECKOUT / "deploy/collector-zip", zip_file]
-        subprocess.run(build, env=os.environ | {"NODE_PYTHON": SYSTEM_PYTHON}, check=True)
-        config.write_text(COLLECTOR_CONF.format(top=self.top, port=self.port))
-        for hook in ("prolog", "epilog"):
-            shipped = (CHECKOUT / "deploy/slurm" / hook).read_text()
-            shipped = shipped.replace("/opt/kaiku/kaiku-collector.pyz", str(zip_file))
-            (self.top / hook).write_text(shipped.replace("/etc/kaiku/collector.conf", str(config)))
-            (self.top / hook).chmod(0o755)
-        self.switch_hooks(is_on=True)
-
-    def switch_hooks(self, *, is_on: bool) -> None:
-        """The shipped hooks, or ones that do nothing: Slurm hands a node on in another way when there are none."""
-        path = self.top / "slurm.conf"
-        kept = [line for line in path.read_text().splitlines() if not line.startswith(("Prolog", "Epilog"))]
-        prolog, epilog = (self.top / "prolog", self.top / "epilog") if is_on else ("/bin/true", "/bin/true")
-        path.write_text("\n".join([*kept, f"Prolog={prolog}", f"Epilog={epilog}", "PrologFlags=Alloc"]) + "\n")
-        if "slurmctld" in self.cluster.daemons:
-            self.cluster.run("scontrol", "reconfigure")
-
-    def ship(self, node: str) -> None:
-        """What the timer does on a node."""
-        command = [SYSTEM_PYTHON, "-I", "-S", str(self.top / "kaiku-collector.pyz"), "ship"]
-        command += ["--config", str(self.top / "collector.conf")]
-        subprocess.run(command, env=self.cluster.environment | {"SLURMD_NODENAME": node}, timeout=120, check=False)
-
-    def samplers(self, node: str = "") -> list[int]:
-        """The sampling processes that run, by their arguments."""
-        mark = f"{self.top}/nodes/{node}".encode()
-        found = []
-        for folder in Path("/proc").glob("[0-9]*"):
-            try:
-                words = (folder / "cmdline").read_bytes().split(b"\0")
-            except OSError:
-                continue
-            if b"run" in words and any(word.startswith(mark) for word in words):
-                found.append(int(folder.name))
-        return found
 
     def kill_node(self, node: str) -> None:
         """What a power failure does: slurmd, the job's processes and the sampling process are gone at once.

@@ -1,0 +1,102 @@
+"""The collector and its hooks on the nodes of a real Slurm, as they are shipped."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+from tests.collector.answers import Answers, counted
+from tests.slurm.cluster import Cluster
+from tests.slurm.nodes import FakeNodes
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+SYSTEM_PYTHON = "/usr/bin/python3"
+
+COLLECTOR_CONF = """\
+portal_url = http://127.0.0.1:{port}
+token_file = {top}/token
+state_dir = {top}/nodes/{{node}}/state
+sysfs_root = {top}/nodes/{{node}}/sys
+failures_file = {top}/nodes/{{node}}/failures
+pm_counters_root = {top}/nothing
+interval_s = 0.2
+slow_interval_s = 1
+checkpoint_s = 1
+ship_max_s = 60
+"""
+
+
+class WithHooks:
+    """A Slurm whose nodes have the collector."""
+
+    cluster: Cluster
+    top: Path
+
+    def install_collector(self, port: int) -> None:
+        """The one file and both hooks as they are shipped; only their paths are this machine's."""
+        zip_file, config = self.top / "kaiku-collector.pyz", self.top / "collector.conf"
+        build = [CHECKOUT / "deploy/collector-zip", zip_file]
+        subprocess.run(build, env=os.environ | {"NODE_PYTHON": SYSTEM_PYTHON}, check=True)
+        config.write_text(COLLECTOR_CONF.format(top=self.top, port=port))
+        for hook in ("prolog", "epilog"):
+            shipped = (CHECKOUT / "deploy/slurm" / hook).read_text()
+            shipped = shipped.replace("/opt/kaiku/kaiku-collector.pyz", str(zip_file))
+            shipped = shipped.replace("/run/kaiku/failures", f"{self.top}/nodes/$SLURMD_NODENAME/failures")
+            (self.top / hook).write_text(shipped.replace("/etc/kaiku/collector.conf", str(config)))
+            (self.top / hook).chmod(0o755)
+        self.switch_hooks(is_on=True)
+
+    def switch_hooks(self, *, is_on: bool) -> None:
+        """The shipped hooks, or ones that do nothing: Slurm hands a node on in another way when there are none."""
+        path = self.top / "slurm.conf"
+        kept = [line for line in path.read_text().splitlines() if not line.startswith(("Prolog", "Epilog"))]
+        prolog, epilog = (self.top / "prolog", self.top / "epilog") if is_on else ("/bin/true", "/bin/true")
+        path.write_text("\n".join([*kept, f"Prolog={prolog}", f"Epilog={epilog}", "PrologFlags=Alloc"]) + "\n")
+        if "slurmctld" in self.cluster.daemons:
+            self.cluster.run("scontrol", "reconfigure")
+
+    def ship(self, node: str) -> None:
+        """What the timer does on a node."""
+        command = [SYSTEM_PYTHON, "-I", "-S", str(self.top / "kaiku-collector.pyz"), "ship"]
+        command += ["--config", str(self.top / "collector.conf")]
+        subprocess.run(command, env=self.cluster.environment | {"SLURMD_NODENAME": node}, timeout=120, check=False)
+
+    def samplers(self, node: str = "") -> list[int]:
+        """The sampling processes that run, by their arguments."""
+        mark = f"{self.top}/nodes/{node}".encode()
+        found = []
+        for folder in Path("/proc").glob("[0-9]*"):
+            try:
+                words = (folder / "cmdline").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if b"run" in words and any(word.startswith(mark) for word in words):
+                found.append(int(folder.name))
+        return found
+
+
+class Nodes(WithHooks):
+    """Slurm and its nodes with a portal that only counts."""
+
+    def __init__(self) -> None:
+        self.cluster = Cluster()
+        self.top = self.cluster.top
+        self.portal = Answers((201, counted()))
+        self.portal.thread.start()
+        (self.top / "token").touch(0o600)
+        (self.top / "token").write_text("secret")
+        self.fake = FakeNodes(self.top)
+        self.install_collector(self.portal.server.server_port)
+        self.cluster.start()
+
+    def received(self, kind: str) -> list[dict]:
+        """The payloads of one kind that came so far."""
+        return [body for path, _, body in list(self.portal.requests) if path.endswith(kind)]
+
+    def stop(self) -> None:
+        self.fake.stop()
+        self.cluster.stop()
+        self.portal.server.shutdown()
+        self.portal.thread.join()
+        self.portal.server.server_close()
