@@ -80,7 +80,12 @@ def test_the_page_followed_on_a_real_slurm(site: Nodes, tmp_path: Path) -> None:
         [f"BAD Slurm {hook}=/bin/true: none of it starts the collector" for hook in ("Prolog", "Epilog")],
     )
 
-    variables = {"SLURM_JOB_ID": "1", "SLURM_JOB_GPUS": "0", "SLURM_JOB_USER": "alice", "SLURMD_NODENAME": "nid005001"}
+    variables = {
+        "SLURM_JOB_ID": "100001",
+        "SLURM_JOB_GPUS": "0",
+        "SLURM_JOB_USER": "alice",
+        "SLURMD_NODENAME": "nid005001",
+    }
     variables |= {
         "SLURM_JOB_ACCOUNT": "project_465000001",
         "SLURM_CLUSTER_NAME": "lumi",
@@ -89,7 +94,7 @@ def test_the_page_followed_on_a_real_slurm(site: Nodes, tmp_path: Path) -> None:
     run("/opt/kaiku/prolog", **variables)
     run("sleep", "2")
     run("/opt/kaiku/epilog", **variables)
-    wait_until("the acted job", lambda: [body["job_id"] for body in site.received("node-summaries")] == [1], 20)
+    wait_until("the acted job", lambda: [body["job_id"] for body in site.received("node-summaries")] == [100001], 20)
 
     # Hooks of the site's own, with the two lines of the page.
     for hook in ("prolog", "epilog"):
