@@ -1,4 +1,5 @@
-"""The source that this node offers: the driver's files, else a vendor's command; or the one the settings name."""
+"""The source that this node offers: the driver's files or library, else a vendor's command; or the one the settings
+name."""
 
 from __future__ import annotations
 
@@ -10,9 +11,9 @@ if TYPE_CHECKING:
     from collector.calibration import Calibration
     from collector.config import Config
 
-# Commands load what a sampling process with open files never needs, so their modules are loaded by name.
+# All others load what a sampling process with open files never needs, so their modules are loaded by name.
 COMMANDS = ("rocm_smi", "amd_smi", "nvidia_smi")
-NAMES = ("amdgpu_sysfs", *COMMANDS)
+NAMES = ("amdgpu_sysfs", "nvml", *COMMANDS)
 
 
 def source(config: Config, indices: list[int] | None, calibration: Calibration) -> Source:
@@ -23,12 +24,19 @@ def source(config: Config, indices: list[int] | None, calibration: Calibration) 
         try:
             if name == "amdgpu_sysfs":
                 return AmdgpuSysfs(config.sysfs_root, indices, calibration)
+            if name == "nvml":
+                return _by_library(indices)
             if name in COMMANDS:
                 return _by_command(name, indices)
             reasons.append(f"there is no source called {name}")
         except SourceError as error:
             reasons.append(str(error))
     raise SourceError("; ".join(reasons))
+
+
+def _by_library(indices: list[int] | None) -> Source:
+    made: Source = __import__("collector.sources.nvml", fromlist=["Nvml"]).Nvml(indices)
+    return made
 
 
 def _by_command(name: str, indices: list[int] | None) -> Source:
