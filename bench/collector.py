@@ -155,7 +155,8 @@ def process_costs(node: Node, top: str, before: dict) -> tuple[float, float]:
         [*hooks.interpreter(top), "run", "--config", str(node.config_file), "--job", str(folder)],
         env={"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"}, cwd="/",
     )  # fmt: skip
-    samples, woken = [], []
+    samples: list[float] = []
+    woken: list[int] = []
     until = time.monotonic() + 30
     while time.monotonic() < until and process.poll() is None and len(samples) < RSS_SAMPLES:
         state = statefile.read(f"{folder}/own/checkpoint")

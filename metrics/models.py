@@ -115,6 +115,8 @@ class CpuSummary(models.Model):
     ranks = models.PositiveIntegerField(null=True)
     threads_per_rank = models.FloatField(null=True)
     peak_memory_gb = models.FloatField(null=True)
+    # Without files' cached pages, which the kernel gives back when it has to; the highest of the readings.
+    peak_memory_anon_gb = models.FloatField(null=True)
     memory_limit_gb = models.FloatField(null=True)
     oom_kills = models.PositiveIntegerField(null=True)
     pressure_cpu_s = models.FloatField(null=True)

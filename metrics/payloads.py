@@ -102,6 +102,7 @@ class CpuPayload(msgspec.Struct, frozen=True, kw_only=True):
     ranks: Count | None = None
     threads_per_rank: Annotated[float, within(0, 1e6)] | None = None
     peak_memory_gb: Gigabytes | None = None
+    peak_memory_anon_gb: Gigabytes | None = None
     memory_limit_gb: Gigabytes | None = None
     oom_kills: Count | None = None
     pressure_cpu_s: Seconds | None = None

@@ -78,6 +78,7 @@ class HostColumns:
     ranks: Floats
     threads_per_rank: Floats
     peak_memory_gb: Floats
+    peak_memory_anon_gb: Floats
     memory_limit_gb: Floats
     oom_kills: Floats
     pressure_cpu_s: Floats

@@ -16,8 +16,8 @@ from tests.collector.sampling import GB, config_of, job, summary
 
 MI300X, MI300A = "0x74a1", "0x74a0"
 NONE = 0xFFFFFFFF
-# By content revision: size, and the offsets of activity, power, energy, tick counter, busy counts, number of partitions,
-# their statistics and the size of one of these (kgd_pp_interface.h, written again here).
+# By content revision: size, and the offsets of activity, power, energy, tick counter, busy counts, number of
+# partitions, their statistics and the size of one of these (kgd_pp_interface.h, written again here).
 PLACES = {
     6: (1664, 12, 10, 16, 32, 68, 306, 312, 168),
     7: (2208, 12, 10, 24, 40, 76, 338, 344, 232),

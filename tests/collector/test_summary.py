@@ -253,6 +253,7 @@ def test_the_host_side_is_in_fractions_of_the_cores_that_the_job_holds(node: Fak
     group.mkdir(parents=True)
     (group / "cpu.stat").write_text("usage_usec 560000000\nuser_usec 504000000\nsystem_usec 56000000\n")
     (group / "memory.peak").write_text(f"{80 * GB}\n")
+    (group / "memory.stat").write_text(f"anon {30 * GB}\nfile {50 * GB}\nshmem {10 * GB}\n")
     (group / "memory.max").write_text(f"{480 * GB}\n")
     process = tmp_path / "proc/123"
     process.mkdir(parents=True)
@@ -266,3 +267,6 @@ def test_the_host_side_is_in_fractions_of_the_cores_that_the_job_holds(node: Fak
     assert (cpu["busy_cores_avg"], cpu["user_fraction"], cpu["system_fraction"]) == (5.6, 0.09, 0.01)
     assert (cpu["idle_fraction"], cpu["peak_memory_gb"], cpu["memory_limit_gb"]) == (0.9, 80.0, 480.0)
     assert cpu["missing"] == {"iowait_fraction": "known of whole nodes only"}
+    # 30 GB of its own and 10 GB shared: what files keep in memory is in the total alone.
+    payload = node_summary(sampler.job, sampler.state(), sampler.job["started_at"] + 100, [])
+    assert decoded(payload).cpu.peak_memory_anon_gb == 40.0
