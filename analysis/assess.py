@@ -35,7 +35,7 @@ def assess(
 ) -> Assessment:
     """Judge one run; `past` are the user's own comparable runs."""
     facts = job_facts(record, metrics, limits)
-    found = findings(facts, limits)
+    found = findings(facts, limits, past)
     advised = recommendations(facts, found, limits, past)
     return Assessment(
         rules_version=RULES_VERSION,

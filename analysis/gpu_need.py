@@ -41,22 +41,24 @@ class GpuNeed:
 def gpu_need(
     facts: JobFacts, codes: frozenset[FindingCode], limits: Limits = LIMITS, past: Sequence[ComparableRun] = ()
 ) -> GpuNeed | None:
-    """The GPUs that the next run needs; None where nothing that was found speaks of their number.
+    """The GPUs that the next run needs; None where nothing speaks of their number.
 
     Idle GPUs are counted; what even, low use would fit on is a guess, which the user's own runs on other numbers of
-    GPUs override.
+    GPUs override. Below Efficient those speak for themselves, whatever the cause.
     """
     if codes & GPU_MEMORY_SHORT or not facts.gpus.count:
         return None
-    if not codes & FEWER_GPUS and FindingCode.OVERSCALING not in codes:
-        return None
     if FindingCode.NO_GPU_USE in codes:
         return GpuNeed("no_gpu_use", 1, {"gpus": facts.allocated_gpus})
-    if not codes & FEWER_GPUS and (scaling := scaling_gpus(facts.elapsed_s, facts.allocated_gpus, past, limits)):
+    is_low = (facts.avg_gpu_util or 0.0) < limits.efficient_percent
+    scaling = scaling_gpus(facts.elapsed_s, facts.allocated_gpus, past, limits) if is_low else None
+    if scaling and not codes & FEWER_GPUS and facts.record.state == "COMPLETED":
         gpus, run_s = scaling
         numbers = {"gpus": facts.allocated_gpus, "scaling_gpus": gpus, "run_s": run_s, "elapsed_s": facts.elapsed_s}
         return GpuNeed("own_scaling", gpus, numbers)
-    return _by_work(facts, "overscaling" if not codes & FEWER_GPUS else "active_gpus", limits)
+    if codes & FEWER_GPUS:
+        return _by_work(facts, "active_gpus", limits)
+    return _by_work(facts, "overscaling", limits) if FindingCode.OVERSCALING in codes else None
 
 
 def _by_work(facts: JobFacts, basis: str, limits: Limits) -> GpuNeed:
@@ -122,21 +124,18 @@ def gpus_for_memory(facts: JobFacts, limits: Limits = LIMITS) -> int:
     return holding + int(np.sum(~is_known)) + _unmeasured(facts)
 
 
-def countable(needed: int, now: int, per_node: int) -> int:
-    """The smallest count from `needed` up that work of `now` GPUs divides into: a divisor or a power of two.
+def countable(needed: int, now: int, per_node: int) -> tuple[int, ...]:
+    """The counts from `needed` up that work of `now` GPUs divides into, ascending: divisors and powers of two.
 
-    Above one node of `per_node` GPUs whole nodes are counted. Never more than now.
+    Above one node of `per_node` GPUs whole nodes are counted. The last is `now`.
 
     >>> countable(3, 8, 8), countable(5, 6, 8), countable(9, 64, 8), countable(8191, 8192, 8)
-    (4, 6, 16, 8192)
+    ((4, 8), (6,), (16, 32, 64), (8192,))
     """
-    if needed <= per_node:
-        fitting = [gpus for gpus in _dividing(now) if needed <= gpus <= min(per_node, now)]
-        if fitting:
-            return min(fitting)
+    parts = [gpus for gpus in _dividing(now) if needed <= gpus <= min(per_node, now)]
     nodes = math.ceil(now / per_node)
-    whole = [count for count in _dividing(nodes) if math.ceil(needed / per_node) <= count <= nodes]
-    return min(min(whole, default=nodes) * per_node, now)
+    whole = [min(count * per_node, now) for count in _dividing(nodes) if needed <= count * per_node]
+    return tuple(sorted({*parts, *whole, now}))
 
 
 def _dividing(count: int) -> list[int]:

@@ -62,6 +62,8 @@ def next_request(
     if "--time" in request and wanted == replace(now, walltime_s=wanted.walltime_s) and wanted.walltime_s:
         change = OptionChange("--time", request["--time"], walltime_text(wanted.walltime_s))
         return NextRequest(wanted, (change,), ())
+    if wanted.walltime_s and wanted == replace(now, walltime_s=wanted.walltime_s):
+        return NextRequest(wanted, (), (f"--time={walltime_text(wanted.walltime_s)}",))
     changed = _changed(facts, now, _written(now, wanted)) if wanted.gpus and not gpu_type else None
     if changed is not None:
         changes, shape = changed

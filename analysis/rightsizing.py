@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+import numpy as np
+
 from analysis.causes.request import is_interactive
 from analysis.comparable import ComparableRun, longest_run_s
 from analysis.facts import JobFacts
@@ -88,7 +90,8 @@ def _fewer_gpus(
     if need.basis == "no_gpu_use" and (moved := _to_cpu_partition(facts, host)):
         return moved
     now = requested_shape(facts)
-    wanted = _with_gpus(facts, now, need, host, limits)
+    fitting = (_with_gpus(facts, now, gpus, need, host, limits) for gpus in _counts(facts, now, need))
+    wanted = next((shape for shape in fitting if shape is not None), None)
     if wanted is None or (wanted.gpus >= now.gpus and wanted.partition == now.partition):
         return None
     evidence = {**need.evidence, "recommended_gpus": wanted.gpus}
@@ -143,13 +146,22 @@ def _smaller_gpu(facts: JobFacts, host: HostNeed, limits: Limits) -> Recommendat
     return _advice(RecommendationKind.GPUS, "smaller_gpu", evidence, facts, wanted, gpu_type=smaller.gres)
 
 
-def _with_gpus(facts: JobFacts, now: Shape, need: GpuNeed, host: HostNeed, limits: Limits) -> Shape | None:
-    """`now` with the GPUs that are needed, on a count that the work can take: part of a node, or whole nodes."""
-    partition = facts.partition
-    per_node = partition.node.gpus if partition else math.ceil(now.gpus / now.nodes)
+def _gpus_per_node(facts: JobFacts, now: Shape) -> int:
+    return facts.partition.node.gpus if facts.partition else math.ceil(now.gpus / now.nodes)
+
+
+def _counts(facts: JobFacts, now: Shape, need: GpuNeed) -> tuple[int, ...]:
+    """The numbers of GPUs that the work can take, the fewest first: the hosts of few may be too small for it."""
+    per_node = _gpus_per_node(facts, now)
     # One idle GPU is something to look at, not a size.
-    is_proven = need.basis == "own_scaling" or (need.is_proven_count and need.gpus <= min(per_node, now.gpus - 2))
-    gpus = need.gpus if is_proven else countable(need.gpus, now.gpus, per_node)
+    is_proven = need.is_proven_count and need.gpus <= min(per_node, now.gpus - 2)
+    counts = countable(need.gpus, now.gpus, per_node)
+    return (need.gpus, *counts) if is_proven or need.basis == "own_scaling" else counts
+
+
+def _with_gpus(facts: JobFacts, now: Shape, gpus: int, need: GpuNeed, host: HostNeed, limits: Limits) -> Shape | None:
+    """`now` with so many GPUs, part of a node or whole nodes; None where the hosts would not hold the work."""
+    partition, per_node = facts.partition, _gpus_per_node(facts, now)
     name = now.partition
     if partition and partition.is_exclusive and gpus < per_node:
         if partition.shared_twin is None:
@@ -157,21 +169,31 @@ def _with_gpus(facts: JobFacts, now: Shape, need: GpuNeed, host: HostNeed, limit
         else:
             name = partition.shared_twin
     gpus = min(gpus, now.gpus)
-    # Ranks that share the GPUs at work stay; where all GPUs work, each rank goes with its GPU.
-    ranks = host.ranks if need.basis in ("active_gpus", "gpu_memory") else 0
+    nodes = min(math.ceil(gpus / per_node), now.nodes)
     walltime_s = now.walltime_s
     if need.basis == "own_scaling" and walltime_s:
         walltime_s = max(walltime_s, _with_headroom_s(float(need.evidence["run_s"]), limits))
     shape = replace(
         now,
-        nodes=min(math.ceil(gpus / per_node), now.nodes),
+        nodes=nodes,
         gpus=gpus,
-        ntasks=min(now.ntasks, max(gpus, ranks)) if now.ntasks else now.ntasks,
+        ntasks=_tasks(facts, now, gpus, nodes, host.ranks if need.basis in ("active_gpus", "gpu_memory") else 0),
         partition=name,
         walltime_s=walltime_s,
         is_exclusive=now.is_exclusive and gpus >= per_node,
     )
     return _with_host_share(facts, shape, host)
+
+
+def _tasks(facts: JobFacts, now: Shape, gpus: int, nodes: int, ranks: int) -> int | None:
+    """Tasks for fewer GPUs: one a GPU, or all the `ranks` at work that share them; a launcher stays one a node."""
+    if not now.ntasks:
+        return None
+    per_node = now.ntasks / now.nodes
+    busiest_node = int(np.max(np.bincount(facts.gpus.node_index, weights=facts.did_work)))
+    if per_node < busiest_node and now.ntasks == now.nodes:
+        return nodes
+    return min(now.ntasks, max(gpus, ranks))
 
 
 def _with_host_share(facts: JobFacts, shape: Shape, host: HostNeed) -> Shape | None:

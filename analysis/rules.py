@@ -7,7 +7,8 @@ A finding that rests on measurements loses confidence with missing coverage; one
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 
 from analysis.causes.memory import gpu_memory_pressure, gpu_out_of_memory, host_out_of_memory
 from analysis.causes.power import busy_but_waiting, kernel_tuning, throttled
@@ -23,6 +24,7 @@ from analysis.causes.spread import (
 from analysis.causes.stalls import io_or_sync_stall
 from analysis.causes.unexplained import low_use_unexplained
 from analysis.causes.waiting import cpu_bottleneck, host_oversubscription, idle_tail, late_start
+from analysis.comparable import ComparableRun, longest_run_s
 from analysis.facts import JobFacts
 from analysis.findings import Finding, FindingCode
 from analysis.ranking import expected_gain
@@ -82,16 +84,18 @@ NOT_OF_USE = frozenset(
 """Findings that leave open why the GPUs were little used, or why the program failed."""
 
 
-def findings(facts: JobFacts, limits: Limits = LIMITS) -> tuple[Finding, ...]:
+def findings(facts: JobFacts, limits: Limits = LIMITS, past: Sequence[ComparableRun] = ()) -> tuple[Finding, ...]:
     """Everything that holds, first what fixing would save most; equal ones surest first, then in the order of rules.
 
     A run that the system ended says nothing about how it would have gone on. What no measured second supports, in a
-    run of no known length, is not said at all.
+    run of no known length, is not said at all. A time limit that the user's own runs needed (`past`) is not too long.
     """
     rules = OF_THE_SYSTEM
     if not facts.record.is_system_failure:
         rules += OF_THE_END + (OF_USE if facts.is_use_judged else ())
     raised = _raised(rules, facts, limits)
+    if _needed_the_time(facts, limits, past):
+        raised = [finding for finding in raised if finding.code is not FindingCode.WALLTIME_OVERREQUEST]
     codes = {finding.code for finding in raised}
     held = [finding for finding in raised if not codes & EXPLAINED_BY.get(finding.code, frozenset())]
     if not facts.record.is_system_failure and not codes - NOT_OF_USE:
@@ -101,3 +105,9 @@ def findings(facts: JobFacts, limits: Limits = LIMITS) -> tuple[Finding, ...]:
 
 def _raised(rules: tuple[Rule, ...], facts: JobFacts, limits: Limits) -> list[Finding]:
     return [finding for rule in rules if (finding := rule(facts, limits)) is not None and finding.confidence > 0]
+
+
+def _needed_the_time(facts: JobFacts, limits: Limits, past: Sequence[ComparableRun]) -> bool:
+    """Whether a run of the same work on as many GPUs used the limit well."""
+    requested_s = facts.record.walltime_requested_s or math.inf
+    return longest_run_s(facts.elapsed_s, facts.allocated_gpus, past) >= limits.walltime_used_fraction * requested_s

@@ -249,9 +249,11 @@ def _printed(judged: Assessment) -> Iterator[str]:
     changes = [change for piece in advice for change in piece.changes]
     blocks = [piece.request for piece in advice if piece.request]
     # A time limit alone is changed in its own line, whatever is known of the other ones.
-    if partition is None or not wanted.gpus or not (blocks or {change.option for change in changes} - {"--time"}):
+    block = parse_block(blocks[-1]) if blocks else {}
+    options = block.keys() | {change.option for change in changes}
+    if partition is None or not wanted.gpus or not options - {"--time"}:
         return
-    request = parse_block(blocks[-1]) if blocks else apply(facts.record.request, changes)
+    request = block or apply(facts.record.request, changes)
     given = shape_of(request, partition, now, threads_per_core(cluster))
     if given is None:
         yield f"Slurm refuses the printed request {request}"

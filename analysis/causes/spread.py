@@ -72,12 +72,17 @@ def _others_idle(facts: JobFacts, limits: Limits) -> Finding | None:
 
 def _pattern(facts: JobFacts, is_active: NDArray[np.bool_]) -> dict[str, float | int | str]:
     """What kind of mismatch it is, as far as ranks, modules and memory show it."""
-    gpus, active = facts.gpus, int(np.sum(is_active))
-    ranks = facts.hosts.ranks
-    if np.all(ranks > 0) and ranks.size:
-        total = int(np.sum(ranks))
-        if total >= 2 * active:
-            return {"pattern": "ranks_share_gpus", "ranks": total}
+    gpus = facts.gpus
+    in_node = np.bincount(gpus.node_index, weights=is_active, minlength=len(facts.nodes))
+    has_work = in_node > 0
+    ranks = facts.hosts.ranks[has_work]
+    if np.all(ranks >= 2 * in_node[has_work]):
+        return {
+            "pattern": "ranks_share_gpus",
+            "ranks": int(np.sum(ranks)),
+            "ranks_per_node": int(np.max(ranks)),
+            "gpus_per_node": int(np.max(np.bincount(gpus.node_index))),
+        }
     module, sizes = module_groups(gpus)
     in_module = np.bincount(module, weights=is_active)
     if np.all(sizes == 2) and np.all(in_module == 1):
