@@ -129,7 +129,7 @@ class Sampler:
         self.host.restore(state["host"])
         self.cray.restore(state["cray"])
         self.restarts, self.lost_checkpoints = state["restarts"] + 1, state["lost_checkpoints"]
-        self.hangs, self.suspended_s = state["hangs"], state["suspended_s"]
+        self.hangs, self.suspended_s = state.get("hangs", 0), state.get("suspended_s", 0.0)
         self.gap_s = state["gap_s"] + max(now_s - state["elapsed_s"], 0.0)
         self.elapsed_s = max(now_s, state["elapsed_s"])
         self.timeline.advance(self.elapsed_s)
@@ -148,7 +148,8 @@ def run(config: Config, folder: str) -> None:
     try:
         found = source(config, job["gpus"], calibration)
         sampler = Sampler(config, job, found, calibration)
-        give_up_root(job.get("run_as"))
+        if not found.needs_root:
+            give_up_root(job.get("run_as"))
     except (SourceError, OSError) as error:
         statefile.save("failed", str(error))
         return

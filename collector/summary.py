@@ -289,6 +289,6 @@ def _errors(state: dict[str, Any]) -> list[str]:
         "sampling stood still for {:.0f} s": state["gap_s"],
         "the collector was restarted {} times": state["restarts"],
         "{} checkpoints could not be written": state["lost_checkpoints"],
-        "{} times a reading hung and was cut off": state["hangs"],
+        "{} times a reading hung and was cut off": state.get("hangs", 0),
     }
     return [sentence.format(count) for sentence, count in said.items() if count]

@@ -43,13 +43,14 @@ class Source:
 
     Neither raises for a GPU that cannot be read: it says so in the totals and the time stays unmeasured. A read that
     does not answer within `hang_s` is cut off by a TimeoutError; where it happens in foreign code (`is_foreign`), the
-    process ends instead.
+    process ends instead. `needs_root`: it opens more than files that anybody may read, at every tick.
     """
 
     name = ""
     interval_min_s = 0.0
     hang_s = 2.0
     is_foreign = False
+    needs_root = False
 
     def __init__(self, gpus: list[Gpu]) -> None:
         self.gpus = gpus

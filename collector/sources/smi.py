@@ -53,6 +53,8 @@ class SmiSource(Source):
     """`command` is run once an interval; `readings` turns its output into a reading by GPU index."""
 
     interval_min_s = INTERVAL_S_MIN
+    hang_s = TIMEOUT_S + 4.0
+    needs_root = True
 
     def __init__(
         self,
