@@ -57,6 +57,10 @@ def test_oversubscription_in_numbers() -> None:
     assert finding.confidence == pytest.approx(rate(0.5))
 
 
+def test_no_task_waits_for_longer_than_the_run() -> None:
+    assert found(crowded(14.0, 14_400.0), THREADS).evidence["cpu_pressure_fraction"] == 1.0
+
+
 @pytest.mark.parametrize(("util", "holds"), [(69.9, True), (70.0, False)])
 def test_threads_beyond_the_cores_are_no_cause_while_the_gpus_are_fed(util: float, holds: bool) -> None:
     assert (found(crowded(14.0, 3960.0, util), THREADS) is not None) == holds

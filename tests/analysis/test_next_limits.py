@@ -33,12 +33,13 @@ def test_host_memory_that_alone_raises_the_bill_is_trimmed() -> None:
     assert savings(known, (less,)).gpu_hours == pytest.approx(3.0)
 
 
+OWN_RUNS = (ComparableRun(1, 7000.0, 50.0), ComparableRun(1, 7000.0, 90.0), ComparableRun(2, 1.0, 200.0))
+
+
 def test_own_runs_that_needed_more_host_memory_keep_it() -> None:
     # 1.2 x 90 = 108 GB of an earlier run on as many GPUs, where this one alone would leave 36.
     known = one_gpu(30.0)
-    (less,) = recommendations(
-        known, findings(known), past=(ComparableRun(1, 7000.0, 90.0), ComparableRun(2, 1.0, 200.0))
-    )
+    (less,) = recommendations(known, findings(known), past=OWN_RUNS)
     assert diff(less) == ["--mem=256G -> --mem=108G"]
 
 

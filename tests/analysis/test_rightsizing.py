@@ -356,6 +356,12 @@ def test_a_run_of_no_length_or_without_gpus_says_nothing_about_scaling() -> None
     assert scaling_gpus(0.0, 8, [ComparableRun(4, 100.0)]) is None
 
 
+def test_the_median_of_several_runs_on_one_number_counts() -> None:
+    # On 2 GPUs 8000 s (the middle of 5): 16,000 GPU-seconds against 57,600 on eight: 0.28.
+    past = [ComparableRun(2, time_s) for time_s in (8000.0, 90_000.0, 100.0, 7000.0, 80_000.0)]
+    assert scaling_gpus(7200.0, 8, past) == (2, 8000.0)
+
+
 def test_own_runs_that_show_scaling_silence_the_guess() -> None:
     known = overscaled()
     assert recommendations(known, findings(known), past=(ComparableRun(2, 28000.0),)) == ()
@@ -382,3 +388,67 @@ def test_the_energy_of_idle_modules_that_are_given_back_is_told() -> None:
     gpus[2].pop("energy_j")
     known = facts([], gpus=gpus)
     assert savings(known, advice(known)).energy_j is None
+
+
+def test_a_launcher_stays_one_a_node() -> None:
+    # One torchrun a node drives all its GPUs: node 1 works, node 2 never joined. Two tasks would start it twice.
+    names = ["nid005123", "nid005124"]
+    nodes = [
+        node_payload(node=name, gpus=[gpu(i, util, peak_mem_gb=40.0) for i in range(8)], cpu=HOST | {"ranks": 1})
+        for name, util in zip(names, (90.0, 0.0), strict=True)
+    ]
+    record = job_record(
+        partition="standard-g",
+        nodes=names,
+        node_count=2,
+        gpus_requested=16,
+        gpus_allocated=16,
+        ntasks=2,
+        cpus_allocated=112,
+        memory_requested_gb=960.0,
+        request={"--nodes": "2", "--gpus-per-node": "8", "--ntasks-per-node": "1", "--cpus-per-task": "56"},
+    )
+    (fewer,) = assess(record, metrics_of(*nodes)).recommendations
+    assert (fewer.wanted.nodes, fewer.wanted.ntasks) == (1, 1)
+    assert diff(fewer) == ["--nodes=2 -> --nodes=1"]
+
+
+def test_the_next_larger_count_is_advised_where_the_hosts_of_few_are_too_small() -> None:
+    # The 8 GPUs of node 1 work; 30 cores are busy on each of 4 nodes: 1.2 x 120 = 144 need three nodes of 56, which do
+    # not divide 4, so all four stay. With 20 busy on each, 96 cores fit on two.
+    def advised_nodes(busy: float) -> list[int]:
+        names = [f"nid00512{index}" for index in range(4)]
+        host = HOST | {"busy_cores_avg": busy, "ranks": 8, "peak_memory_gb": 80.0}
+        nodes = [
+            node_payload(node=name, gpus=[gpu(i, util, peak_mem_gb=20.0) for i in range(8)], cpu=host)
+            for name, util in zip(names, (90.0, 0.0, 0.0, 0.0), strict=True)
+        ]
+        record = job_record(
+            partition="standard-g",
+            nodes=names,
+            node_count=4,
+            gpus_requested=32,
+            gpus_allocated=32,
+            ntasks=32,
+            cpus_allocated=224,
+            memory_requested_gb=1920.0,
+            request={"--nodes": "4", "--gpus-per-node": "8", "--ntasks-per-node": "8", "--cpus-per-task": "7"},
+        )
+        return [advice.wanted.nodes for advice in assess(record, metrics_of(*nodes)).recommendations]
+
+    assert (advised_nodes(30.0), advised_nodes(20.0)) == ([], [2])
+
+
+def test_own_runs_speak_for_a_run_without_a_visible_cause() -> None:
+    # 4 GPUs at 45 %, 7200 s; 2 GPUs took 7500 s: 15000 GPU-s against 28800, 0.52 of the speed a GPU: two are enough.
+    known = facts([], gpus=[gpu(i, 45.0, peak_mem_gb=40.0) for i in range(4)], request={"--gpus": "4"})
+    (fewer,) = recommendations(known, findings(known), past=(ComparableRun(2, 7500.0),))
+    assert (fewer.basis, fewer.recommended_gpus) == ("own_scaling", 2)
+
+
+def test_a_time_limit_that_an_own_run_needed_is_not_called_too_long() -> None:
+    # 7200 s of 86400 s; an earlier run on as many GPUs took 72000 s, above 0.6 x 86400 = 51840.
+    known = facts([92.0] * 8, cpu=HOST, walltime_requested_s=86400)
+    past = (ComparableRun(8, 72_000.0),)
+    assert findings(known, past=past) == ()
+    assert recommendations(known, findings(known, past=past), past=past) == ()

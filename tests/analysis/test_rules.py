@@ -162,10 +162,11 @@ def test_one_busy_core_a_rank_is_a_number_to_look_at_and_no_cause() -> None:
 
 
 @pytest.mark.parametrize(
-    ("per_rank", "shown"), [(0.84, False), (0.86, True), (1.14, True), (1.16, False)], ids=lambda value: str(value)
+    ("busy_cores", "shown"), [(16.9, False), (17.0, True), (23.0, True), (23.1, False)], ids=lambda value: str(value)
 )
-def test_the_band_around_one_core_a_rank(per_rank: float, shown: bool) -> None:
-    known = facts([20.0] * 8, cpu={"cores_allocated": 56, "busy_cores_avg": 8 * per_rank, "ranks": 8})
+def test_the_band_around_one_core_a_rank(busy_cores: float, shown: bool) -> None:
+    # Twenty ranks: 0.85 x 20 = 17 and 1.15 x 20 = 23.
+    known = facts([20.0] * 8, cpu={"cores_allocated": 56, "busy_cores_avg": busy_cores, "ranks": 20})
     assert ("busy_cores_per_rank" in found(known, UNEXPLAINED).evidence) == shown
 
 

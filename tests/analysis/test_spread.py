@@ -130,6 +130,14 @@ def test_three_of_four_at_a_time_take_no_turns() -> None:
     assert found(facts([], gpus=over_time(*pairs)), MISMATCH).evidence["active_gpus"] == 2
 
 
+@pytest.mark.parametrize(("together", "holds"), [(12, True), (13, False)])
+def test_a_tenth_of_the_time_at_work_may_overlap(together: int, holds: bool) -> None:
+    # Two pairs in turns for an hour each; for 12 of 120 minutes a third GPU works as well.
+    first, second = in_turns((90.0, 60), (0.0, 60)), in_turns((0.0, 60), (90.0, 60))
+    third = in_turns((0.0, 60 - together), (90.0, 60 + together))
+    assert (found(facts([], gpus=over_time(first, first, second, third)), MISMATCH) is not None) == holds
+
+
 @pytest.mark.parametrize(("points", "holds"), [(6, True), (4, False)])
 def test_turns_need_a_timeline_that_shows_them(points: int, holds: bool) -> None:
     half = points // 2
@@ -199,7 +207,10 @@ def test_gpus_that_the_site_gave_unasked_are_not_called_idle_or_mismatched() -> 
         ([60.0, 31.0], False),  # 29 points
         ([90.0] * 7 + [58.5], True),  # one at 0.65 of the middle one
         ([90.0] * 7 + [58.6], False),
-        ([85.0] * 7 + [55.25], False),  # 29.75 points below
+        ([80.0] * 7 + [50.0], True),  # 30 points below the middle one, 0.625 of it
+        ([79.9] * 7 + [50.0], False),
+        ([50.0] * 7 + [80.0], True),  # 30 points above
+        ([50.1] * 7 + [80.0], False),
         ([58.5] * 7 + [90.0], True),  # the middle one at 0.65 of one far above
         ([58.6] * 7 + [90.0], False),
         ([95.0, 20.0], True),  # below 30 percent, and working
