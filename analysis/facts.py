@@ -5,6 +5,7 @@ Same-model GPUs are checked for consistency first; one that fails is named and l
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -206,15 +207,18 @@ class JobFacts:
 
     @property
     def held(self) -> Allocation:
-        """What the run held, as billed; an unknown number of cores or memory is taken as its GPUs' share."""
+        """What the run held, as billed: by Slurm, else by its nodes' own limits.
+
+        What neither knows is taken as the share of its GPUs, or what was used where that is more.
+        """
         record, node = self.record, self.partition.node if self.partition else None
-        gpus = self.allocated_gpus
-        share_cores = gpus * node.cores_per_gpu if node else 0
-        share_gb = gpus * node.host_memory_share_gb if node else 0.0
+        gpus, hosts = self.allocated_gpus, self.hosts
+        share_cores = _limits(hosts.cores_allocated, hosts.busy_cores_avg, gpus * node.cores_per_gpu if node else 0)
+        share_gb = _limits(hosts.memory_limit_gb, hosts.peak_memory_gb, gpus * node.host_memory_share_gb if node else 0)
         return Allocation(
             nodes=record.node_count or len(record.nodes) or max(len(self.nodes), 1),
             gpus=gpus,
-            cores=record.cpus_allocated if record.cpus_allocated is not None else share_cores,
+            cores=record.cpus_allocated if record.cpus_allocated is not None else math.ceil(share_cores),
             memory_gb=record.memory_requested_gb if record.memory_requested_gb is not None else share_gb,
             is_exclusive=self._asked_whole_nodes,
         )
@@ -282,13 +286,22 @@ def consistency(metrics: RunMetrics, limits: Limits = LIMITS) -> tuple[NDArray[n
     return ~is_odd, tuple(reasons)
 
 
+def _limits(limits: Floats, used: Floats, share: float) -> float:
+    """The sum of all nodes' limits `(N,)` where each is known, else the share, but no less than what was used."""
+    if limits.size and not np.any(np.isnan(limits)):
+        return float(np.sum(limits))
+    return max(share, float(np.nansum(used)))
+
+
 def weighted_mean(values: Floats, weights: Floats) -> float | None:
     """Mean of `values` weighted by `weights`, NaN left out; None when no weight is left."""
     is_known = ~np.isnan(values) & ~np.isnan(weights)
     total = float(np.sum(weights[is_known]))
     if total <= 0:
         return float(np.mean(values[is_known])) if np.any(is_known) else None
-    return float(np.sum(values[is_known] * weights[is_known]) / total)
+    mean = float(np.sum(values[is_known] * weights[is_known]) / total)
+    # Rounding may pass the highest value by the last digit.
+    return min(mean, float(np.max(values[is_known])))
 
 
 def divide(dividend: Floats, divisor: Floats) -> Floats:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from analysis.facts import JobFacts
-from jobs.hardware import partition_of, threads_per_core
+from jobs.billing import Allocation, gpu_hours
+from jobs.hardware import Partition, partition_of, threads_per_core
 from jobs.sbatch import (
     OptionChange,
     Shape,
@@ -96,3 +97,19 @@ def _changed(facts: JobFacts, now: Shape, wanted: Shape) -> tuple[tuple[OptionCh
     still = now if is_same_size else replace(now, nodes=0)
     shape = shape_of(apply(record.request, changes), target, still, threads)
     return None if shape is None else (changes, shape)
+
+
+def bill(partition: Partition | None, shape: Shape, run_s: float) -> float | None:
+    """GPU-hours that `shape` is billed for `run_s` seconds; None without a price.
+
+    >>> bill(partition_of("lumi", "small-g"), Shape(nodes=1, gpus=2, cores=14, memory_gb=120.0), 7200.0)
+    2.0
+    """
+    held = Allocation(
+        nodes=shape.nodes,
+        gpus=shape.gpus,
+        cores=shape.cores or 0,
+        memory_gb=shape.memory_gb or 0.0,
+        is_exclusive=shape.is_exclusive,
+    )
+    return gpu_hours(partition, held, run_s)

@@ -18,7 +18,7 @@ from analysis.facts import JobFacts
 from analysis.findings import Finding, FindingCode
 from analysis.gpu_need import GpuNeed, countable, gpu_need
 from analysis.host_share import HostNeed, fitting_host, host_need
-from analysis.next_request import next_request, requested_shape
+from analysis.next_request import bill, next_request, requested_shape
 from analysis.thresholds import LIMITS, Limits
 from jobs.hardware import partition_of
 from jobs.sbatch import OptionChange, Shape, rounded
@@ -75,10 +75,17 @@ def recommendations(
     timed = _shorter_walltime(facts, codes, resized, limits, past) or _longer_walltime(
         facts, found, resized, limits, past
     )
-    if resized is not None and timed is not None and timed.request:
-        # One block holds both.
-        resized = replace(resized, changes=(), request=timed.request)
+    if resized is not None and timed is not None:
+        resized = _beside(resized, timed)
     return tuple(advice for advice in (resized, timed) if advice is not None)
+
+
+def _beside(resized: Recommendation, timed: Recommendation) -> Recommendation:
+    """The advice on the size where another on the time stands beside it: one block holds both, each line one value."""
+    if timed.request:
+        return replace(resized, changes=(), request=timed.request)
+    said = {change.option for change in timed.changes}
+    return replace(resized, changes=tuple(change for change in resized.changes if change.option not in said))
 
 
 def _fewer_gpus(
@@ -94,8 +101,16 @@ def _fewer_gpus(
     wanted = next((shape for shape in fitting if shape is not None), None)
     if wanted is None or (wanted.gpus >= now.gpus and wanted.partition == now.partition):
         return None
+    if wanted.partition != now.partition and not _is_cheaper(facts, wanted):
+        return None
     evidence = {**need.evidence, "recommended_gpus": wanted.gpus}
     return _advice(RecommendationKind.GPUS, need.basis, evidence, facts, wanted)
+
+
+def _is_cheaper(facts: JobFacts, wanted: Shape) -> bool:
+    """Whether another partition bills less for `wanted`, in the same time; where a price is not known it may."""
+    later = bill(partition_of(facts.record.cluster, wanted.partition), wanted, facts.elapsed_s)
+    return later is None or facts.gpu_hours is None or later < facts.gpu_hours
 
 
 def _to_cpu_partition(facts: JobFacts, host: HostNeed) -> Recommendation | None:
@@ -346,8 +361,14 @@ def _advice(
 
     With `before` only what goes beyond that advice is a change of its own.
     """
+    if before is not None and before.basis == "smaller_gpu" and facts.partition and facts.partition.smaller_gpu:
+        gpu_type = facts.partition.smaller_gpu.gres
     printed = next_request(facts, wanted, before.changes if before else (), gpu_type)
-    if printed is None or printed.shape == requested_shape(facts):
+    if printed is None or printed.shape == requested_shape(facts) or not (printed.changes or printed.block):
+        return None
+    target = partition_of(facts.record.cluster, printed.shape.partition)
+    if target is not None and printed.shape.gpus > printed.shape.nodes * target.node.gpus:
+        # What Slurm is said to have given is more than its nodes have.
         return None
     return Recommendation(kind, basis, evidence, printed.shape, printed.changes, printed.block)
 

@@ -84,6 +84,10 @@ NOT_OF_USE = frozenset(
 """Findings that leave open why the GPUs were little used, or why the program failed."""
 
 
+CONFIDENCE_MIN = 0.2
+"""Inferences from less of a run are not told: nobody acts on them."""
+
+
 def findings(facts: JobFacts, limits: Limits = LIMITS, past: Sequence[ComparableRun] = ()) -> tuple[Finding, ...]:
     """Everything that holds, first what fixing would save most; equal ones surest first, then in the order of rules.
 
@@ -104,7 +108,12 @@ def findings(facts: JobFacts, limits: Limits = LIMITS, past: Sequence[Comparable
 
 
 def _raised(rules: tuple[Rule, ...], facts: JobFacts, limits: Limits) -> list[Finding]:
-    return [finding for rule in rules if (finding := rule(facts, limits)) is not None and finding.confidence > 0]
+    return [finding for rule in rules if (finding := rule(facts, limits)) is not None and _is_said(finding)]
+
+
+def _is_said(finding: Finding) -> bool:
+    """Whether enough was seen of the run: a fact needs a second, an inference more than a guess."""
+    return finding.confidence > 0 if finding.is_fact else finding.confidence >= CONFIDENCE_MIN
 
 
 def _needed_the_time(facts: JobFacts, limits: Limits, past: Sequence[ComparableRun]) -> bool:

@@ -8,11 +8,10 @@ import numpy as np
 
 from analysis.facts import JobFacts
 from analysis.modules import idle_module_energy_j
+from analysis.next_request import bill
 from analysis.rightsizing import Recommendation, RecommendationKind, run_seconds_after
 from analysis.thresholds import LIMITS, Limits
-from jobs.billing import Allocation, gpu_hours
-from jobs.hardware import Partition, partition_of
-from jobs.sbatch import Shape
+from jobs.hardware import partition_of
 
 ASSUMPTIONS = {"overscaling": "same_busy_gpu_seconds", "own_scaling": "own_run_time"}
 GPU_HOURS_MIN = 0.005
@@ -50,19 +49,3 @@ def savings(facts: JobFacts, advised: tuple[Recommendation, ...], limits: Limits
     gives_back_idle = facts.allocated_gpus - advice.wanted.gpus >= np.sum(facts.is_idle)
     energy_j = idle_module_energy_j(facts) if gives_back_idle else None
     return Savings(now_gpu_hours - later, ASSUMPTIONS.get(advice.basis, "same_run_time"), run_s, energy_j)
-
-
-def bill(partition: Partition | None, shape: Shape, run_s: float) -> float | None:
-    """GPU-hours that `shape` is billed for `run_s` seconds; None without a price.
-
-    >>> bill(partition_of("lumi", "small-g"), Shape(nodes=1, gpus=2, cores=14, memory_gb=120.0), 7200.0)
-    2.0
-    """
-    held = Allocation(
-        nodes=shape.nodes,
-        gpus=shape.gpus,
-        cores=shape.cores or 0,
-        memory_gb=shape.memory_gb or 0.0,
-        is_exclusive=shape.is_exclusive,
-    )
-    return gpu_hours(partition, held, run_s)

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import msgspec
 
 from analysis.assess import Assessment, assess
-from analysis.next_request import requested_shape
+from analysis.next_request import bill, requested_shape
 from analysis.rightsizing import RecommendationKind
-from analysis.savings import GPU_HOURS_MIN, bill
+from analysis.savings import GPU_HOURS_MIN
 from bench.noisy.library import LIBRARY as NOISY_LIBRARY
 from bench.noisy_score import draw
 from bench.scorecard import drawn

@@ -28,7 +28,7 @@ CLOCK = re.compile(
     r"|(?:(?P<h>\d{1,6}):(?=\d+:))?(?P<m>\d{1,6})(?::(?P<s>\d{1,6}))?)\Z",
     re.ASCII,
 )
-GPU_TYPE = r"[A-Za-z][\w.-]*"
+GPU_TYPE = r"(?=[\w.-]*[A-Za-z])[A-Za-z0-9][\w.-]*"
 TYPED_COUNT = re.compile(rf"(?:(?P<type>{GPU_TYPE}):)?(?P<count>\d{{1,7}})\Z", re.ASCII)
 GRES_GPU = re.compile(rf"(?P<prefix>gres[:/])?gpu(?::(?P<type>{GPU_TYPE}))?(?:[:=](?P<count>\d{{1,7}}))?\Z", re.ASCII)
 

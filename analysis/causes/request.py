@@ -22,6 +22,8 @@ def timeout(facts: JobFacts, limits: Limits = LIMITS) -> Finding | None:
     evidence: dict[str, float | int | str] = {
         "walltime_requested_s": facts.record.walltime_requested_s or facts.elapsed_s
     }
+    if not facts.is_use_judged:
+        return Finding(FindingCode.TIMEOUT, 1.0, evidence)
     final_percent = final_util_percent(facts)
     if final_percent is not None:
         evidence["final_util_percent"] = final_percent

@@ -452,3 +452,39 @@ def test_a_time_limit_that_an_own_run_needed_is_not_called_too_long() -> None:
     past = (ComparableRun(8, 72_000.0),)
     assert findings(known, past=past) == ()
     assert recommendations(known, findings(known, past=past), past=past) == ()
+
+
+def test_where_the_request_is_not_known_the_limits_of_the_nodes_and_what_was_used_stay() -> None:
+    # Slurm's record says nothing of cores and memory; the node's own limits are 56 cores and 480 GB, of which 28 cores
+    # were busy and 456 GB used. Two of eight GPUs worked: 34 cores (1.2 x 28) and all 480 GB (1.2 x 456 is more) stay.
+    cpu = {"cores_allocated": 56, "busy_cores_avg": 28.0, "peak_memory_gb": 456.0, "memory_limit_gb": 480.0}
+    gpus = [gpu(i, 90.0 if i < 2 else 0.0, peak_mem_gb=4.0) for i in range(8)]
+    known = facts([], gpus=gpus, cpu=cpu, request={}, cpus_allocated=None, memory_requested_gb=None, ntasks=None)
+    fewer = advice(known)[0]
+    assert (fewer.recommended_gpus, fewer.wanted.cores, fewer.wanted.memory_gb) == (2, 34, 480.0)
+    # max(ceil(56 / 8), ceil(480 / 64), 8 GPUs) = 8 slices: 8 x 0.5 x 2 h = 8.
+    assert known.gpu_hours == pytest.approx(8.0)
+
+
+def test_a_share_is_never_less_than_what_was_used() -> None:
+    # Neither Slurm nor the node names a limit: 7 cores and 60 GB would come with one GPU; 28 and 456 were used.
+    cpu = {"busy_cores_avg": 28.0, "peak_memory_gb": 456.0}
+    known = facts([90.0], cpu=cpu, request={}, cpus_allocated=None, memory_requested_gb=None)
+    assert (known.held.cores, known.held.memory_gb) == (28, 456.0)
+
+
+def test_a_line_has_one_new_value_where_size_and_time_change() -> None:
+    # Support extended the limit: 1 h in the request, 4 h in the end.
+    gpus = [gpu(i, 90.0 if i < 2 else 0.0, peak_mem_gb=4.0) for i in range(8)]
+    request = {"--gpus": "8", "--ntasks": "8", "--cpus-per-task": "7", "--mem": "480G", "--time": "01:00:00"}
+    known = facts([], gpus=gpus, cpu=HOST, ntasks=8, request=request, walltime_requested_s=14400)
+    lines = [line for one in advice(known) for line in diff(one)]
+    assert [line for line in lines if line.startswith("--time")] == ["--time=01:00:00 -> --time=02:30:00"]
+
+
+def test_a_move_to_another_partition_has_to_lower_the_bill() -> None:
+    # Four of eight GPUs of a whole node work, but 456 GB of host memory are used: on small-g 480 GB are 8 slices, 4
+    # GPU-hours an hour, what the whole node costs.
+    gpus = [gpu(i, 90.0 if i < 4 else 0.0, peak_mem_gb=4.0) for i in range(8)]
+    host = HOST | {"peak_memory_gb": 456.0}
+    assert advice(facts([], gpus=gpus, cpu=host, partition="standard-g", request={"--gpus": "8"})) == ()
