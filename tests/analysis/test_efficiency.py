@@ -57,6 +57,13 @@ def test_a_gpu_measured_for_less_time_weighs_less() -> None:
     assert judged.avg_gpu_util == pytest.approx(61.3043478)
 
 
+def test_rounding_takes_no_mean_beyond_its_values() -> None:
+    # 171798692.0291434 x 100 / 171798692.0291434 is 100.00000000000001.
+    odd = gpu(0, 100.0, measured_s=171798692.0291434, samples=None, util_histogram_s=None, idle_s=None, active_s=None)
+    judged = efficiency(facts([], gpus=[odd]))
+    assert (judged.avg_gpu_util, judged.wasted_gpu_hours) == (100.0, 0.0)
+
+
 def test_no_measurement_is_unknown_and_never_wasted() -> None:
     judged = efficiency(job_facts(job_record(), metrics_of()))
     assert judged.efficiency_class is EfficiencyClass.UNKNOWN

@@ -1,0 +1,118 @@
+"""Low, even use on many GPUs, and what the user's own runs of the same work say about their number and their time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from analysis.comparable import ComparableRun, scaling_gpus
+from analysis.facts import JobFacts
+from analysis.rightsizing import recommendations, run_seconds_after
+from analysis.rules import findings
+from analysis.savings import savings
+from tests.analysis.runs import SPELLED, advice, facts
+from tests.payloads import gpu
+
+HOST = {"cores_allocated": 56, "busy_cores_avg": 7.9, "ranks": 8, "idle_fraction": 0.85, "peak_memory_gb": 80.2}
+
+
+def overscaled(**changes: Any) -> JobFacts:
+    gpus = [gpu(index, 17.5, peak_mem_gb=4.0) for index in range(8)]
+    return facts([], gpus=gpus, **{"cpu": HOST, "request": SPELLED} | changes)
+
+
+def test_overscaling_asks_for_the_gpus_that_would_be_busy_at_70_percent() -> None:
+    # ceil(8 x 17.5 / 70) = 2. Busy GPU-seconds: 8 x 7200 x 0.175 = 10080; on 2 GPUs at 70 %: 7200 s, the same run.
+    known = overscaled()
+    (fewer,) = advice(known)
+    assert (fewer.recommended_gpus, fewer.basis) == (2, "overscaling")
+    saved = savings(known, (fewer,))
+    assert (saved.run_s, saved.assumption) == (pytest.approx(7200.0), "same_busy_gpu_seconds")
+    assert saved.gpu_hours == pytest.approx(6.0)
+
+
+def test_where_all_gpus_work_each_rank_goes_with_its_gpu() -> None:
+    (fewer,) = advice(overscaled())
+    assert (fewer.wanted.gpus, fewer.wanted.ntasks, fewer.wanted.cores) == (2, 2, 14)
+
+
+def test_the_run_stays_as_long_where_fewer_gpus_are_filled_less() -> None:
+    # 8 x 30 % on ceil(240 / 70) = 4 GPUs: 8 x 7200 x 0.3 / (4 x 0.7) = 6171 s, below the run: the run time stays.
+    gpus = [gpu(index, 30.0, peak_mem_gb=4.0) for index in range(8)]
+    known = facts([], gpus=gpus, cpu=HOST | {"peak_memory_gb": 10.0}, request=SPELLED)
+    saved = savings(known, advice(known))
+    assert saved.run_s == pytest.approx(7200.0)
+    # 8 now; 4 slices x 0.5 x 2 h = 4 then.
+    assert saved.gpu_hours == pytest.approx(4.0)
+
+
+def test_the_same_busy_seconds_on_fewer_gpus_than_they_fill_take_longer() -> None:
+    # 8 x 7200 s x 17.5 % = 10,080 busy seconds: on one GPU at 70 % 14,400 s.
+    known = overscaled()
+    (fewer,) = advice(known)
+    on_one = replace(fewer, wanted=replace(fewer.wanted, gpus=1))
+    assert run_seconds_after(known, on_one) == pytest.approx(14_400.0)
+    assert run_seconds_after(known, replace(on_one, basis="active_gpus")) == 7200.0
+    assert run_seconds_after(known, None) == 7200.0
+
+
+def test_a_cpu_bottleneck_is_not_answered_by_fewer_gpus() -> None:
+    assert advice(overscaled(cpu=HOST | {"busy_cores_avg": 55.0})) == ()
+
+
+def test_the_users_own_runs_override_the_guess_of_overscaling() -> None:
+    # 8 GPUs 7200 s, 2 GPUs 8000 s, 4 GPUs 5000 s. Work on 2: 16000 GPU-s; 4: 16000 / 20000 = 0.8 scales, 8: 16000 /
+    # 57600 = 0.28 does not. So 4, where the guess from this run alone would be 2.
+    known, past = overscaled(), (ComparableRun(2, 8000.0), ComparableRun(4, 5000.0))
+    fewer = recommendations(known, findings(known), past=past)[0]
+    assert (fewer.recommended_gpus, fewer.basis) == (4, "own_scaling")
+    saved = savings(known, (fewer,))
+    # 8 GPU-hours now; 4 slices x 0.5 x 5000 / 3600 h = 2.77778.
+    assert (saved.assumption, saved.run_s) == ("own_run_time", 5000.0)
+    assert saved.gpu_hours == pytest.approx(8 - 2.77778, abs=1e-4)
+
+
+def test_own_runs_on_fewer_gpus_that_took_longer_raise_the_time_limit_with_them() -> None:
+    # 2 GPUs took 10,000 s: 1.2 x 10,000 = 12,000 -> 12,600 s, above the limit of 10,800.
+    known = overscaled()
+    fewer = recommendations(known, findings(known), past=(ComparableRun(2, 10_000.0),))[0]
+    assert (fewer.wanted.gpus, fewer.wanted.walltime_s) == (2, 12_600.0)
+
+
+def test_a_run_of_no_length_or_without_gpus_says_nothing_about_scaling() -> None:
+    assert scaling_gpus(7200.0, 8, [ComparableRun(4, 0.0), ComparableRun(0, 100.0)]) is None
+    assert scaling_gpus(0.0, 8, [ComparableRun(4, 100.0)]) is None
+
+
+def test_the_median_of_several_runs_on_one_number_counts() -> None:
+    # On 2 GPUs 8000 s (the middle of 5): 16,000 GPU-seconds against 57,600 on eight: 0.28.
+    past = [ComparableRun(2, time_s) for time_s in (8000.0, 90_000.0, 100.0, 7000.0, 80_000.0)]
+    assert scaling_gpus(7200.0, 8, past) == (2, 8000.0)
+
+
+def test_own_runs_that_show_scaling_silence_the_guess() -> None:
+    known = overscaled()
+    assert recommendations(known, findings(known), past=(ComparableRun(2, 28000.0),)) == ()
+
+
+def test_runs_on_as_many_gpus_say_nothing_about_scaling() -> None:
+    known = overscaled()
+    (fewer, *_) = recommendations(known, findings(known), past=(ComparableRun(8, 7000.0),))
+    assert fewer.basis == "overscaling"
+
+
+def test_own_runs_speak_for_a_run_without_a_visible_cause() -> None:
+    # 4 GPUs at 45 %, 7200 s; 2 GPUs took 7500 s: 15000 GPU-s against 28800, 0.52 of the speed a GPU: two are enough.
+    known = facts([], gpus=[gpu(i, 45.0, peak_mem_gb=40.0) for i in range(4)], request={"--gpus": "4"})
+    (fewer,) = recommendations(known, findings(known), past=(ComparableRun(2, 7500.0),))
+    assert (fewer.basis, fewer.recommended_gpus) == ("own_scaling", 2)
+
+
+def test_a_time_limit_that_an_own_run_needed_is_not_called_too_long() -> None:
+    # 7200 s of 86400 s; an earlier run on as many GPUs took 72000 s, above 0.6 x 86400 = 51840.
+    known = facts([92.0] * 8, cpu=HOST, walltime_requested_s=86400)
+    past = (ComparableRun(8, 72_000.0),)
+    assert findings(known, past=past) == ()
+    assert recommendations(known, findings(known, past=past), past=past) == ()
