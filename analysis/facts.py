@@ -152,6 +152,14 @@ class JobFacts:
         is_known = ~np.isnan(busy) & (allocated > 0)
         return busy[is_known], allocated[is_known]
 
+    @cached_property
+    def host_peaks_gb(self) -> Floats:
+        """Host memory that the work needed on each node `(N,)`: without page cache where that is known, for the kernel
+        gives cache up; what was killed for memory needed all of it."""
+        hosts = self.hosts
+        is_own = ~np.isnan(hosts.peak_memory_anon_gb) & ~(hosts.oom_kills > 0)
+        return np.where(is_own, hosts.peak_memory_anon_gb, hosts.peak_memory_gb)
+
     @property
     def busy_cores(self) -> float | None:
         """Busy cores over the nodes where they were measured; None where nowhere."""

@@ -70,7 +70,7 @@ def fitting_host(facts: JobFacts, limits: Limits = LIMITS) -> FittingHost | None
 
 def host_peak_gb(facts: JobFacts) -> float | None:
     """Host memory the job needs over all its nodes: as many times the fullest node; None unless each was measured."""
-    peaks_gb = facts.hosts.peak_memory_gb
+    peaks_gb = facts.host_peaks_gb
     if not peaks_gb.size or np.any(np.isnan(peaks_gb)) or peaks_gb.size < facts.held.nodes:
         return None
     return float(np.max(peaks_gb)) * facts.held.nodes
@@ -92,7 +92,7 @@ def used_cores(facts: JobFacts, limits: Limits = LIMITS) -> int | None:
 
 def host_need(facts: JobFacts, past: Sequence[ComparableRun] = (), limits: Limits = LIMITS) -> HostNeed:
     """What the work needs of its hosts, by this run and the user's own on as many GPUs."""
-    peaks_gb, ranks = facts.hosts.peak_memory_gb, float(np.sum(facts.hosts.ranks))
+    peaks_gb, ranks = facts.host_peaks_gb, float(np.sum(facts.hosts.ranks))
     is_measured = host_peak_gb(facts) is not None
     fullest_gb = max(float(np.max(peaks_gb)) if is_measured else 0.0, highest_host_peak_gb(facts.allocated_gpus, past))
     busy = busy_cores(facts)

@@ -14,7 +14,7 @@ from itertools import pairwise
 
 import numpy as np
 from django.db.models import Count, F, Max, Q, QuerySet, Sum, TextField
-from django.db.models.functions import Cast
+from django.db.models.functions import Cast, Coalesce
 from numpy.typing import NDArray
 
 from metrics.models import CollectorToken, CpuSummary, GpuSummary, NodeSummary
@@ -103,7 +103,7 @@ def host_peaks_gb(cluster: str, job_ids: Sequence[int]) -> dict[Key, float]:
     rows = (
         CpuSummary.objects.filter(summary__cluster=cluster, summary__job_id__in=job_ids, peak_memory_gb__isnull=False)
         .values_list("summary__job_id", "summary__attempt")
-        .annotate(peak_gb=Max("peak_memory_gb"))
+        .annotate(peak_gb=Max(Coalesce("peak_memory_anon_gb", "peak_memory_gb")))
     )
     return {(cluster, job_id, attempt): peak_gb for job_id, attempt, peak_gb in rows}
 

@@ -384,3 +384,14 @@ def test_a_move_to_another_partition_has_to_lower_the_bill() -> None:
     gpus = [gpu(i, 90.0 if i < 4 else 0.0, peak_mem_gb=4.0) for i in range(8)]
     host = HOST | {"peak_memory_gb": 456.0}
     assert advice(facts([], gpus=gpus, cpu=host, partition="standard-g", request={"--gpus": "8"})) == ()
+
+
+def test_page_cache_is_no_need_of_memory() -> None:
+    # 256 GB requested for one GPU, 200 GB touched of which 30 GB were the program's own: 1.2 x 30 = 36 GB, one slice.
+    cpu = {"cores_allocated": 7, "busy_cores_avg": 1.0, "peak_memory_gb": 200.0, "peak_memory_anon_gb": 30.0}
+    request = {"--gpus": "1", "--cpus-per-task": "7", "--ntasks": "1", "--mem": "256G"}
+    shape = {"cpus_allocated": 7, "memory_requested_gb": 256.0, "ntasks": 1, "request": request}
+    (less,) = advice(facts([90.0], cpu=cpu, **shape))
+    assert diff(less) == ["--mem=256G -> --mem=36G"]
+    # What the kernel killed for memory needed all of it.
+    assert facts([90.0], cpu=cpu | {"oom_kills": 1}, **shape).host_peaks_gb.tolist() == [200.0]
