@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from analysis.efficiency import EfficiencyClass
+from analysis.findings import FindingCode
 from reports.digest import SERIES_GAP, is_better
 from reports.ending import COMPLETED, SHORT_JOB, is_crash, label
 from reports.job_report import JobReport
-from reports.layout import CLASS_NAMES, NO_CAUSES, class_name, css_class, written
+from reports.layout import CLASS_NAMES, NO_CAUSES, NOT_JUDGED, class_name, css_class, written
 from reports.numbers import counted, duration, hours, percent
+from reports.text import wrapped
 
 NAME_LENGTH_MAX = 60
 ENTRIES_MAX = 20
 JOBS_IN_SUBJECT_MAX = 4
 UNSEEN_CATEGORIES = ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp")  # controls, direction marks, unassigned, separators
+
+ENDS = frozenset({FindingCode.TIMEOUT, FindingCode.HOST_OUT_OF_MEMORY, FindingCode.LOW_USE_UNEXPLAINED})
+"""Findings of an unmeasured run whose titles add nothing to how it ended."""
 
 REPLACED = "\ufffd"  # what `jobs.records.printable` left in place of a control character
 
@@ -72,6 +77,19 @@ class Entry:
     improvement: str
     url: str
     note: str = ""
+
+    @property
+    def in_full(self) -> str:
+        """What a list says below the title, as lines of text."""
+        billed = f"GPU use {self.use}, GPU-hours billed {self.gpu_hours}"
+        parts = (billed, self.improvement, self.note, self.cause)
+        return "\n".join(line for part in parts for line in wrapped(part, "  "))
+
+    @property
+    def in_brief(self) -> str:
+        """One paragraph of text for what only ended beside other jobs."""
+        parts = (f"{self.title}: GPU use {self.use}.", self.note, self.cause)
+        return "\n".join(wrapped(" ".join(part for part in parts if part)))
 
 
 @dataclass(frozen=True)
@@ -138,7 +156,7 @@ def title(group: Sequence[Told]) -> str:
 
 def subject(told: Sequence[Told]) -> str:
     """The subject names the jobs and judges none of them."""
-    named = groups([item for item in told if item.is_telling])
+    named = groups([item for item in told if item.is_telling] or told)
     if len(named) == 1:
         return f"Kaiku: {title(named[0])}"
     numbers = [str(group[-1].report.job.array_job_id or group[-1].report.job.job_id) for group in named]
@@ -166,13 +184,14 @@ def entry(group: Sequence[Told]) -> Entry:
     telling = [item for item in group if item.is_telling] or list(group)
     shown = group[-1] if is_series(group) else min(telling, key=_lowest_first)
     first_advice = shown.report.recommendations[:1]
+    is_beside = not any(item.is_telling for item in group)
     return Entry(
         title=_capital(title(group)),
         class_name=class_name(shown.report),
         css_class=css_class(shown.report),
         use=_uses(telling),
         gpu_hours=_gpu_hours(telling),
-        cause=_cause(shown, group),
+        cause=_cause_beside(shown) if is_beside else _cause(shown, group),
         diff=written(first_advice[0]) if first_advice else (),
         improvement=improvement(shown),
         url=shown.url,
@@ -196,9 +215,10 @@ def _use(told: Told) -> float | None:
     return told.report.efficiency.avg_gpu_util
 
 
-def _lowest_first(told: Told) -> float:
+def _lowest_first(told: Told) -> tuple[float, bool]:
+    """The lowest use before others, an unmeasured run last; among equals one with advice."""
     use = _use(told)
-    return 101.0 if use is None else use
+    return 101.0 if use is None else use, not told.report.recommendations
 
 
 def _uses(group: Sequence[Told]) -> str:
@@ -227,6 +247,12 @@ def _cause(shown: Told, group: Sequence[Told]) -> str:
     return f"The last run: {sentence}" if is_series(group) else f"The task with the lowest use: {sentence}"
 
 
+def _cause_beside(shown: Told) -> str:
+    """The first cause of a run that has no entry of its own, where it says more than how the run ended."""
+    titles = [finding.title for finding in shown.report.findings if finding.code not in ENDS]
+    return f"{titles[0]}." if titles else ""
+
+
 def _series_note(group: Sequence[Told]) -> str:
     """`6 runs of this work failed within 2 h 00 min (exit code 1), last: job 123461.`"""
     words = [label(item.report.job).removeprefix("failed").strip(" ()") or "no exit code" for item in group]
@@ -241,17 +267,36 @@ def _series_note(group: Sequence[Told]) -> str:
 
 
 def _note(group: Sequence[Told]) -> str:
-    """Why a run does not count, how the tasks of an array spread over the classes, or what happened in a series."""
+    """How a run without a class of its own ended and why it does not count, or what became of several runs."""
     if is_series(group):
         return _series_note(group)
     if len(group) > 1:
-        spread = Counter(CLASS_NAMES[item.report.efficiency.efficiency_class] for item in group)
-        return "Tasks by class: " + ", ".join(f"{count:,} {name}" for name, count in spread.most_common())
-    judged = group[0].report.efficiency
-    if judged.uncounted_reason == "short":
-        end = label(group[0].report.job)
+        return _array_note(group)
+    report, end = group[0].report, label(group[0].report.job)
+    if report.efficiency.uncounted_reason == "short":
         return f"Ran for less than {SHORT_JOB}: not counted." + (f" {_capital(end)}." if end else "")
-    return "Ended by the system: not counted." if judged.uncounted_reason else ""
+    if report.efficiency.uncounted_reason:
+        return "Ended by the system: not counted."
+    return f"{_capital(end)}." if end and not group[0].is_telling else ""
+
+
+def _array_note(group: Sequence[Told]) -> str:
+    """How the tasks of an array spread over the classes, and how they ended unless all completed."""
+    classes = _spread(_class_alone(item.report) for item in group)
+    ends = [label(item.report.job) or "completed" for item in group]
+    ended = f" How they ended: {_spread(ends)}." if set(ends) != {"completed"} else ""
+    return f"Tasks by class: {classes}.{ended}"
+
+
+def _class_alone(report: JobReport) -> str:
+    """The class without how the run ended."""
+    is_open = class_name(report).startswith(NOT_JUDGED)
+    return NOT_JUDGED if is_open else CLASS_NAMES[report.efficiency.efficiency_class]
+
+
+def _spread(names: Iterable[str]) -> str:
+    """`9 completed, 2 out of host memory`."""
+    return ", ".join(f"{count:,} {name}" for name, count in Counter(names).most_common())
 
 
 def _capital(text: str) -> str:

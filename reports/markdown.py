@@ -33,17 +33,22 @@ def _address(url: str) -> str:
     return url.replace("(", "%28").replace(")", "%29")
 
 
+def _on_one_line(text: str) -> str:
+    """Text in which no line end can begin a heading, a list or a block."""
+    return " ".join(text.split())
+
+
 def _lines(page: Layout) -> Iterator[str]:
     yield f"# Kaiku: {escaped(page.title)}"
     yield f"\n**{escaped(page.headline)}: {escaped(page.class_name)}.** {escaped(page.verdict)}"
-    yield "\n## The job\n"
-    yield from _table(page.facts)
     yield "\n## Measurements\n"
     yield from _table(page.observed)
     yield "\n## Findings\n"
     yield from _findings(page)
     yield "\n## Suggested request\n"
     yield from _advice(page)
+    yield "\n## The job\n"
+    yield from _table(page.facts)
     if page.lessons:
         yield "\n## Further reading\n"
         yield from (f"- [{escaped(title)}]({_address(url)})" for title, url in page.lessons)
@@ -62,8 +67,12 @@ def _findings(page: Layout) -> Iterator[str]:
     if not page.findings:
         yield escaped(page.no_causes)
     for number, finding in enumerate(page.findings, 1):
+        if number > 1:
+            yield ""
         sure = f" ({finding.sure})" if finding.sure else ""
         yield f"{number}. **{escaped(finding.title)}**{sure}. {escaped(finding.text)}"
+        if finding.lesson_text:
+            yield f"\n{' ' * len(f'{number}. ')}*Lesson:* {escaped(_on_one_line(finding.lesson_text))}"
 
 
 def _advice(page: Layout) -> Iterator[str]:

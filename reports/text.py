@@ -21,39 +21,46 @@ def report_text(report: JobReport) -> str:
 
 def _lines(page: Layout) -> Iterator[str]:
     yield from _heading(f"Kaiku: {page.title}", "=")
-    yield from _wrapped(f"{page.headline}: {page.class_name.upper()}.")
-    yield from _wrapped(page.verdict)
-    yield from _section("The job", _table(page.facts))
+    yield from wrapped(f"{page.headline}: {page.class_name.upper()}.")
+    yield from wrapped(page.verdict)
     yield from _section("Measurements", _table(page.observed))
     yield from _section("Findings", _findings(page))
     yield from _section("Suggested request", _advice(page))
+    yield from _section("The job", _table(page.facts))
     if page.lessons:
         yield from _section("Further reading", (line for title, url in page.lessons for line in (title, f"  {url}")))
     if page.not_measured:
         yield from _section("Not measured", (line for text in page.not_measured for line in _item(text)))
     yield ""
-    yield from _wrapped(ADVISORY)
+    yield from wrapped(ADVISORY)
 
 
 def _findings(page: Layout) -> Iterator[str]:
     if not page.findings:
-        yield from _wrapped(page.no_causes)
+        yield from wrapped(page.no_causes)
     for number, finding in enumerate(page.findings, 1):
+        if number > 1:
+            yield ""
         sure = f" ({finding.sure})" if finding.sure else ""
-        yield from _wrapped(f"{number}. {finding.title}{sure}")
-        yield from _wrapped(finding.text, "   ")
+        yield from wrapped(f"{number}. {finding.title}{sure}")
+        yield from wrapped(finding.text, "   ")
+        if finding.lesson_text:
+            yield from wrapped(f"Lesson: {finding.lesson_text}", "   ")
 
 
 def _advice(page: Layout) -> Iterator[str]:
     if not page.recommendations:
-        yield from _wrapped(page.no_advice)
-    for advice in page.recommendations:
-        yield from _wrapped(advice.reason)
+        yield from wrapped(page.no_advice)
+    for number, advice in enumerate(page.recommendations, 1):
+        if number > 1:
+            yield ""
+        yield from wrapped(advice.reason)
         yield from (f"    {change}" for change in advice.diff)
-        yield from _wrapped(advice.introduction)
+        yield from wrapped(advice.introduction)
         yield from (f"    {line}" for line in advice.block)
     if page.savings:
-        yield from _wrapped(page.savings)
+        yield ""
+        yield from wrapped(page.savings)
 
 
 def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
@@ -70,17 +77,18 @@ def _heading(title: str, line: str) -> Iterator[str]:
 
 def _table(rows: Iterable[Observation]) -> Iterator[str]:
     for row in rows:
-        yield from textwrap.wrap(
-            row.value,
-            WIDTH,
-            initial_indent=f"{row.label:{LABEL_WIDTH}}",
-            subsequent_indent=" " * LABEL_WIDTH,
-        ) or [row.label]
+        yield from _filled(row.value, f"{row.label:{LABEL_WIDTH}}", " " * LABEL_WIDTH) or [row.label]
 
 
-def _wrapped(text: str, indent: str = "") -> list[str]:
-    return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent)
+def wrapped(text: str, indent: str = "") -> list[str]:
+    """A paragraph as indented lines of the width of the page; none for an empty one."""
+    return _filled(text, indent, indent)
 
 
 def _item(text: str) -> list[str]:
-    return textwrap.wrap(text, WIDTH, initial_indent="- ", subsequent_indent="  ")
+    return _filled(text, "- ", "  ")
+
+
+def _filled(text: str, first: str, later: str) -> list[str]:
+    """Lines of the width of the page; an option such as --gpus-per-node is never broken at its hyphens."""
+    return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=later, break_on_hyphens=False)

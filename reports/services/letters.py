@@ -62,23 +62,24 @@ def is_telling(rows: Sequence[Report]) -> bool:
 
 
 def _written(user: User, rows: Sequence[Report], told: Sequence[Told]) -> Written:
-    """One measured job is told in full, with its figures; several in a list."""
-    alone = [place for place, item in enumerate(told) if item.is_telling]
+    """One measured job, or the only one, is told in full with its figures; several in a list."""
+    telling = [place for place, item in enumerate(told) if item.is_telling] or list(range(len(told)))
+    full = telling[0] if len(telling) == 1 else None
     context: dict[str, Any] = {
         "subject": subject(told),
         "advisory": ADVISORY,
-        "digest": digest(told),
+        "digest": digest([item for place, item in enumerate(told) if place != full]),
         "user": user,
         "jobs_url": address("my-jobs"),
         "settings_url": address("settings"),
         "opt_out_url": opt_out_address(user),
     }
     pictures = {}
-    if len(alone) == 1:
-        row, item = rows[alone[0]], told[alone[0]]
+    if full is not None:
+        row, item = rows[full], told[full]
         pictures = {name: figure_png(row.job, name) for name in item.report.figures}
         context |= _job_context(item)
-    folder = "emails/job_report" if len(alone) == 1 else "emails/digest"
+    folder = "emails/digest" if full is None else "emails/job_report"
     return Written(
         subject=calm(render_to_string(f"{folder}/subject.txt", context), 200),
         text=render_to_string(f"{folder}/body.txt", context),

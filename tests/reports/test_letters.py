@@ -6,18 +6,24 @@ import re
 from datetime import timedelta
 from email import message_from_bytes, policy
 from email.message import EmailMessage
+from html import unescape
 
 import pytest
+from django.utils.html import strip_tags
 
 from jobs.models import User
 from reports.digest import Choices, Frequency
-from reports.models import Delivery
+from reports.models import Delivery, Report
+from reports.selectors import report_value, told_reports
+from reports.services.letters import letter
 from reports.services.links import opt_out_address, opt_out_user
 from reports.services.preferences import save_choices
 from reports.services.sending import deliver_due
+from reports.text import WIDTH
 from tests.doors import ENDED_AT, hooks_payload
 from tests.mail_server import Post
 from tests.payloads import gpu
+from tests.reports.builders import WHOLE_REQUEST
 from tests.reports.conftest import DUE_AT
 
 pytestmark = pytest.mark.django_db
@@ -40,6 +46,11 @@ def told(ended, smtp: Post):
 
 def part(message: EmailMessage, content_type: str) -> str:
     return next(part for part in message.walk() if part.get_content_type() == content_type).get_content()
+
+
+def flat(text: str) -> str:
+    """Text without its line ends."""
+    return re.sub(r"\s+", " ", text)
 
 
 def test_the_letter_is_text_beside_html_with_its_figures_inside(told) -> None:
@@ -184,8 +195,95 @@ def test_crashes_too_far_apart_or_of_no_known_work_are_no_series(ended, told) ->
 
 def test_a_short_crash_beside_another_job_says_how_it_ended(ended, told) -> None:
     ended(1, state="FAILED", exit_code="1:0", walltime_used_s=99.0, started_at="2026-11-20T11:58:21Z")
-    text = part(told(2), "text/plain")
+    text = flat(part(told(2), "text/plain"))
     assert "Ran for less than 5 minutes: not counted. Failed (exit code 1)." in text
+
+
+NOT_SEEN = {"gpus": [], "request": WHOLE_REQUEST | {"--mem": "120G"}, "memory_requested_gb": 120.0}
+"""A run that nobody measured, on 8 GPUs with a quarter of the 480 GB that come with them."""
+
+
+def test_an_unmeasured_run_beside_another_says_how_it_ended_and_what_to_change(ended, told) -> None:
+    ended(1, state="OUT_OF_MEMORY", exit_code="0:125", job_name="oomer", **NOT_SEEN)
+    ended(2, state="TIMEOUT", job_name="longer", **NOT_SEEN)
+    ended(3, state="FAILED", exit_code="3:0", job_name="crasher", **NOT_SEEN)
+    ended(4, job_name="silent", **NOT_SEEN)
+    message = told(5)
+    assert message["Subject"] == "Kaiku: job 5, train"
+    text, html = flat(part(message, "text/plain")), flat(unescape(strip_tags(part(message, "text/html"))))
+    for said in (
+        "Job 1, oomer: GPU use not measured. Out of host memory. --mem=120G -> --mem=480G",
+        "Job 2, longer: GPU use not measured. Time limit reached.",
+        "Job 3, crasher: GPU use not measured. Failed (exit code 3).",
+        "Job 4, silent: GPU use not measured. ",
+    ):
+        assert said in text, said
+        assert said in html, said
+
+
+def test_what_ended_beside_several_jobs_is_told_in_the_same_words_and_fits_the_page(ended, told) -> None:
+    ended(1, state="OUT_OF_MEMORY", job_name="oomer", **NOT_SEEN)
+    ended(2, state="FAILED", exit_code="137:0", walltime_used_s=99.0, started_at="2026-11-20T11:58:21Z", gpus=[])
+    text = part(told(3, 4), "text/plain")
+    told_of_1 = ["Job 1, oomer: GPU use not measured. Out of host memory.", "    --mem=120G -> --mem=480G"]
+    lines = text.splitlines()
+    assert lines[lines.index(told_of_1[0]) :][:2] == told_of_1
+    assert "not counted. Failed (exit code 137, which means signal 9)." in flat(text)
+    assert [line for line in text.splitlines() if len(line) > WIDTH and "http" not in line] == []
+
+
+def test_an_unmeasured_run_has_its_other_findings_told_too(ended, told) -> None:
+    # Two hours of two days: nothing but the limit can be judged.
+    two_days = {"walltime_requested_s": 172_800.0, "request": WHOLE_REQUEST | {"--time": "2-00:00:00"}}
+    ended(1, job_name="long", gpus=[], **two_days)
+    text = flat(part(told(2), "text/plain"))
+    assert "Job 1, long: GPU use not measured. Much more time was requested than used. --time=2-00:00:00 -> " in text
+
+
+def test_the_tasks_of_an_array_say_how_they_ended(ended, told) -> None:
+    # The one measured task is told in full; the four beside it are one line.
+    for task, state in enumerate(("COMPLETED", "OUT_OF_MEMORY", "OUT_OF_MEMORY", "TIMEOUT")):
+        ended(10 + task, state=state, array_job_id=10, array_task_id=task, **NOT_SEEN)
+    text = flat(part(told(20, array_job_id=10, array_task_id=9), "text/plain"))
+    assert "Job 20, train" in text
+    assert (
+        "Array 10, train (4 tasks): GPU use not measured. Tasks by class: 4 Unknown. How they ended: 2 out of host"
+        " memory, 1 completed, 1 time limit reached. --mem=120G -> --mem=480G" in text
+    )
+
+
+def test_an_array_whose_tasks_completed_does_not_say_so(ended, told) -> None:
+    ended(1, array_job_id=1, array_task_id=0)
+    text = part(told(2, array_job_id=1, array_task_id=1, gpus=BUSY), "text/plain")
+    assert "Tasks by class: 1 Inefficient, 1 Efficient." in text
+    assert "How they ended" not in text
+
+
+def test_crashes_that_nobody_measured_are_a_series_that_says_how_it_ended(ended, told) -> None:
+    ended(1, **crashed(1, 2, state="OUT_OF_MEMORY", exit_code="0:125") | NOT_SEEN)
+    ended(2, **crashed(2, 1, state="OUT_OF_MEMORY", exit_code="0:125") | NOT_SEEN)
+    text = flat(part(told(3, job_name="evaluate"), "text/plain"))
+    assert "2 runs of train: GPU use not measured. 2 runs of this work failed within 1 h 00 min" in text
+    assert "(out of host memory), last: job 2. --mem=120G -> --mem=480G" in text
+
+
+def test_the_preview_of_an_unmeasured_run_is_its_whole_report_once(ended) -> None:
+    ended(1, state="OUT_OF_MEMORY", exit_code="0:125", job_name="oomer", **NOT_SEEN)
+    made = letter(User.objects.get(), "key", list(told_reports(Report.objects.all())), with_pdf=False)
+    assert made.subject == "Kaiku: job 1, oomer"
+    assert "Your job ran out of host memory after 2 h 00 min" in made.body
+    assert made.body.count("--mem=120G -> --mem=480G") == 1
+    assert "This report online: " in made.body
+    assert "Also ended" not in made.body
+
+
+def test_a_letter_of_one_job_holds_the_short_lesson_of_each_finding(told) -> None:
+    message = told()
+    shown = [report_value(row).findings for row in Report.objects.all()]
+    lessons = [flat(finding.lesson.text).strip() for finding in shown[0]]
+    assert len(lessons) == 2
+    for text in (flat(part(message, "text/plain")), flat(unescape(part(message, "text/html")))):
+        assert [text.count(lesson) for lesson in lessons] == [1, 1]
 
 
 @pytest.mark.parametrize(("state", "is_better"), [("COMPLETED", True), ("FAILED", False), ("TIMEOUT", False)])
@@ -209,7 +307,7 @@ def test_an_improvement_is_told_with_both_numbers(ended, told) -> None:
     save_choices(User.objects.get(), Choices(Frequency.IMMEDIATE), DUE_AT)
     message = told(2, **hooks_payload(2, "Train-v2.sh"), gpus=BUSY)
     said = "Better than the last comparable run: Inefficient (22.0 %) then, Efficient (90.0 %) now."
-    assert said in part(message, "text/plain")
+    assert said in flat(part(message, "text/plain"))
     assert said in part(message, "text/html")
 
 

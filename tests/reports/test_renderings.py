@@ -15,7 +15,7 @@ from pypdf import PdfReader
 
 from reports.as_json import report_json
 from reports.figures import draw
-from reports.job_report import JobReport
+from reports.job_report import JobReport, LessonView
 from reports.layout import layout
 from reports.markdown import report_markdown
 from reports.services import pdf
@@ -117,6 +117,81 @@ def test_only_a_job_that_used_its_gpus_is_told_that_its_request_fits() -> None:
 def test_text_fits_its_width_but_for_addresses() -> None:
     lines = report_text(report(job_name=HOSTILE * 3)).splitlines()
     assert [line for line in lines if len(line) > WIDTH and "https://" not in line] == []
+
+
+def flat(text: str) -> str:
+    """Text without its line ends."""
+    return re.sub(r"\s+", " ", text).strip()
+
+
+def with_lesson(text: str, value: JobReport | None = None) -> JobReport:
+    """A report whose findings all share one lesson."""
+    value = value or report()
+    lesson = LessonView("Lesson title", "https://docs.example/", text)
+    return dataclasses.replace(
+        value, findings=tuple(dataclasses.replace(finding, lesson=lesson) for finding in value.findings)
+    )
+
+
+def in_every_format(value: JobReport) -> dict[str, str]:
+    """What each format shows to people."""
+    return {
+        "text": flat(report_text(value)),
+        "markdown": flat(report_markdown(value).replace("\\", "")),
+        "html": flat(html_parser.unescape(report_html(value, {}))),
+        "pdf": flat(pdf_text(value)),
+    }
+
+
+def test_every_format_holds_the_short_lesson_of_each_finding() -> None:
+    value = report()
+    lessons = [flat(finding.lesson.text) for finding in value.findings]
+    assert len(set(lessons)) == 2
+    for name, content in in_every_format(value).items():
+        for lesson in lessons:
+            # A PDF breaks words at hyphens, with a space where the line ends.
+            shown, said = (re.sub(r"- ", "-", text) if name == "pdf" else text for text in (content, lesson))
+            assert shown.count(said) == 1, (name, said)
+
+
+def test_a_lesson_that_two_findings_share_stands_once_in_every_format() -> None:
+    value = with_lesson("Give every GPU a process.")
+    assert len(value.findings) == 2
+    for name, content in in_every_format(value).items():
+        assert content.count("Give every GPU a process.") == 1, name
+
+
+def test_a_finding_without_a_lesson_has_no_line_for_one() -> None:
+    value = with_lesson("")
+    assert "Lesson:" not in report_text(value)
+    assert "Lesson:" not in report_markdown(value)
+
+
+def test_no_lesson_can_act_in_markdown_or_end_its_finding() -> None:
+    lines = report_markdown(with_lesson("First.\n\n# Heading\n- <b>item</b>\n```")).splitlines()
+    assert "   *Lesson:* First. \\# Heading - \\<b\\>item\\</b\\> \\`\\`\\`" in lines
+
+
+def test_no_lesson_can_act_on_a_terminal() -> None:
+    assert "\x1b" not in report_text(with_lesson("a \x1b[31mred lesson"))
+
+
+def test_the_lines_of_a_text_never_break_an_option() -> None:
+    # However much stands before it, at one of these lengths the option meets the end of the line.
+    for before in range(40, 78):
+        assert "--ntasks-per-node" in report_text(with_lesson("x" * before + " --ntasks-per-node"))
+
+
+def test_text_and_markdown_have_the_order_of_the_page() -> None:
+    value = dataclasses.replace(report(), not_measured=("power: unsupported",))
+    sections = ["Measurements", "Findings", "Suggested request", "The job", "Not measured"]
+    heads = {
+        "text": re.findall(r"^(.+)\n-{3,}$", report_text(value), re.MULTILINE),
+        "markdown": re.findall(r"^## (.+)$", report_markdown(value), re.MULTILINE),
+        "html": re.findall(r"<h2 id=[^>]+>(.+)</h2>", report_html(value, {})),
+    }
+    for name, found in heads.items():
+        assert [head for head in found if head != "Further reading"] == sections, name
 
 
 def test_no_name_can_act_on_a_terminal() -> None:
