@@ -17,6 +17,7 @@ from reports.layout import CLASS_NAMES, NO_CAUSES, NOT_JUDGED, class_name, css_c
 from reports.numbers import counted, duration, hours, percent
 from reports.text import wrapped
 
+SUGGESTED = "Suggested request:"
 NAME_LENGTH_MAX = 60
 ENTRIES_MAX = 20
 JOBS_IN_SUBJECT_MAX = 4
@@ -80,15 +81,15 @@ class Entry:
 
     @property
     def in_full(self) -> str:
-        """What a list says below the title, as lines of text."""
+        """What a list says below the title, as lines of text before the lines of the suggested request."""
         billed = f"GPU use {self.use}, GPU-hours billed {self.gpu_hours}"
-        parts = (billed, self.improvement, self.note, self.cause)
+        parts = (billed, self.improvement, self.note, self.cause, SUGGESTED if self.diff else "")
         return "\n".join(line for part in parts for line in wrapped(part, "  "))
 
     @property
     def in_brief(self) -> str:
-        """One paragraph of text for what only ended beside other jobs."""
-        parts = (f"{self.title}: GPU use {self.use}.", self.note, self.cause)
+        """One paragraph of text for what only ended beside other jobs, before the lines of the suggested request."""
+        parts = (f"{self.title}: GPU use {self.use}.", self.note, self.cause, SUGGESTED if self.diff else "")
         return "\n".join(wrapped(" ".join(part for part in parts if part)))
 
 

@@ -47,11 +47,11 @@ def _lines(page: Layout) -> Iterator[str]:
     yield from _findings(page)
     yield "\n## Suggested request\n"
     yield from _advice(page)
-    yield "\n## The job\n"
-    yield from _table(page.facts)
     if page.lessons:
         yield "\n## Further reading\n"
         yield from (f"- [{escaped(title)}]({_address(url)})" for title, url in page.lessons)
+    yield "\n## The job\n"
+    yield from _table(page.facts)
     if page.not_measured:
         yield "\n## Not measured\n"
         yield from (f"- {escaped(text)}" for text in page.not_measured)

@@ -26,9 +26,9 @@ def _lines(page: Layout) -> Iterator[str]:
     yield from _section("Measurements", _table(page.observed))
     yield from _section("Findings", _findings(page))
     yield from _section("Suggested request", _advice(page))
-    yield from _section("The job", _table(page.facts))
     if page.lessons:
         yield from _section("Further reading", (line for title, url in page.lessons for line in (title, f"  {url}")))
+    yield from _section("The job", _table(page.facts))
     if page.not_measured:
         yield from _section("Not measured", (line for text in page.not_measured for line in _item(text)))
     yield ""

@@ -212,7 +212,7 @@ def test_an_unmeasured_run_beside_another_says_how_it_ended_and_what_to_change(e
     assert message["Subject"] == "Kaiku: job 5, train"
     text, html = flat(part(message, "text/plain")), flat(unescape(strip_tags(part(message, "text/html"))))
     for said in (
-        "Job 1, oomer: GPU use not measured. Out of host memory. --mem=120G -> --mem=480G",
+        "Job 1, oomer: GPU use not measured. Out of host memory. Suggested request: --mem=120G -> --mem=480G",
         "Job 2, longer: GPU use not measured. Time limit reached.",
         "Job 3, crasher: GPU use not measured. Failed (exit code 3).",
         "Job 4, silent: GPU use not measured. ",
@@ -225,7 +225,10 @@ def test_what_ended_beside_several_jobs_is_told_in_the_same_words_and_fits_the_p
     ended(1, state="OUT_OF_MEMORY", job_name="oomer", **NOT_SEEN)
     ended(2, state="FAILED", exit_code="137:0", walltime_used_s=99.0, started_at="2026-11-20T11:58:21Z", gpus=[])
     text = part(told(3, 4), "text/plain")
-    told_of_1 = ["Job 1, oomer: GPU use not measured. Out of host memory.", "    --mem=120G -> --mem=480G"]
+    told_of_1 = [
+        "Job 1, oomer: GPU use not measured. Out of host memory. Suggested request:",
+        "    --mem=120G -> --mem=480G",
+    ]
     lines = text.splitlines()
     assert lines[lines.index(told_of_1[0]) :][:2] == told_of_1
     assert "not counted. Failed (exit code 137, which means signal 9)." in flat(text)
@@ -237,7 +240,7 @@ def test_an_unmeasured_run_has_its_other_findings_told_too(ended, told) -> None:
     two_days = {"walltime_requested_s": 172_800.0, "request": WHOLE_REQUEST | {"--time": "2-00:00:00"}}
     ended(1, job_name="long", gpus=[], **two_days)
     text = flat(part(told(2), "text/plain"))
-    assert "Job 1, long: GPU use not measured. Much more time was requested than used. --time=2-00:00:00 -> " in text
+    assert "Job 1, long: GPU use not measured. Much more time was requested than used. Suggested request: --t" in text
 
 
 def test_the_tasks_of_an_array_say_how_they_ended(ended, told) -> None:
@@ -248,7 +251,7 @@ def test_the_tasks_of_an_array_say_how_they_ended(ended, told) -> None:
     assert "Job 20, train" in text
     assert (
         "Array 10, train (4 tasks): GPU use not measured. Tasks by class: 4 Unknown. How they ended: 2 out of host"
-        " memory, 1 completed, 1 time limit reached. --mem=120G -> --mem=480G" in text
+        " memory, 1 completed, 1 time limit reached. Suggested request: --mem=120G -> --mem=480G" in text
     )
 
 
@@ -264,7 +267,7 @@ def test_crashes_that_nobody_measured_are_a_series_that_says_how_it_ended(ended,
     ended(2, **crashed(2, 1, state="OUT_OF_MEMORY", exit_code="0:125") | NOT_SEEN)
     text = flat(part(told(3, job_name="evaluate"), "text/plain"))
     assert "2 runs of train: GPU use not measured. 2 runs of this work failed within 1 h 00 min" in text
-    assert "(out of host memory), last: job 2. --mem=120G -> --mem=480G" in text
+    assert "(out of host memory), last: job 2. Suggested request: --mem=120G -> --mem=480G" in text
 
 
 def test_the_preview_of_an_unmeasured_run_is_its_whole_report_once(ended) -> None:
