@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 
@@ -164,7 +164,9 @@ def _given(judged: Assessment, printed: dict[str, str]) -> float | None:
         return None
     record, before = judged.facts.record, judged.facts.gpu_hours
     target = partition_of(record.cluster, printed.get("--partition", record.partition))
-    shape = shape_of(printed, target, requested_shape(judged.facts), threads_per_core(record.cluster))
+    # Nodes that no line names are as many as the new size needs.
+    held = replace(requested_shape(judged.facts), nodes=0)
+    shape = shape_of(printed, target, held, threads_per_core(record.cluster))
     if shape is None or before is None or target is None:
         return None
     later = bill(target, shape, _run_s(judged))
