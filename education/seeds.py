@@ -34,6 +34,22 @@ def neutral_lessons() -> Lessons:
     return {code: _content(table["neutral"]) for code, table in tables.items() if "neutral" in table}
 
 
+@cache
+def lessons_by_sign() -> Mapping[tuple[FindingCode, str, bool], LessonContent]:
+    """Lessons for one sign of a finding (its evidence `points_to`) that the general lesson does not fit.
+
+    From the tables `when.SIGN` of each file, and `when.SIGN.neutral` for other GPUs: by code, sign and whether neutral.
+    """
+    found = {}
+    for code in FindingCode:
+        file = FOLDER / f"{code.value}.toml"
+        tables = tomllib.loads(file.read_text(encoding="utf-8")).get("when", {}) if file.is_file() else {}
+        for sign, table in tables.items():
+            found[code, sign, False] = _content(table)
+            found[code, sign, True] = _content(table["neutral"])
+    return found
+
+
 def seed(text: str) -> LessonContent:
     """One file as a lesson; the lines of the micro-lesson become one paragraph.
 

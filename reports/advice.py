@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from analysis.facts import JobFacts
-from analysis.rightsizing import Recommendation
+from analysis.rightsizing import Recommendation, RecommendationKind
 from analysis.savings import Savings
 from analysis.thresholds import LIMITS
+from reports.kept import kept
 from reports.numbers import counted, duration, gigabytes, percent, share
 
 OTHER_HARDWARE = frozenset({"cpu_work", "smaller_gpu"})
@@ -15,11 +16,15 @@ OTHER_HARDWARE = frozenset({"cpu_work", "smaller_gpu"})
 
 
 def reason(advice: Recommendation, facts: JobFacts) -> str:
-    """Why to request something else next time."""
+    """Why to request something else next time, and where the cores and host memory of the request come from."""
     said = REASONS[advice.basis](advice)
+    if advice.kind is not RecommendationKind.GPUS:
+        return f"{said}."
     if advice.wanted.partition != facts.record.partition and advice.basis not in OTHER_HARDWARE:
         said += f"; {advice.wanted.partition} bills by GPU, {facts.record.partition} by whole node"
-    return f"{said}."
+    elif facts.held.is_exclusive and not advice.wanted.is_exclusive and advice.wanted.gpus:
+        said += f"; without --exclusive, {advice.wanted.partition} bills only the GPUs that you request"
+    return "; ".join([said, *kept(advice, facts)]) + "."
 
 
 def sbatch_lines(options: Iterable[str]) -> tuple[str, ...]:
@@ -31,10 +36,13 @@ def sbatch_lines(options: Iterable[str]) -> tuple[str, ...]:
     return tuple(f"#SBATCH {option}" for option in options)
 
 
-def assumption(saved: Savings) -> str:
-    """What the saved GPU-hours take for granted."""
-    if saved.assumption == "same_busy_gpu_seconds":
-        return f"the same busy GPU time at {LIMITS.target_percent:g} % use, which takes {duration(saved.run_s)}"
+def assumption(saved: Savings, facts: JobFacts, advised: Sequence[Recommendation]) -> str:
+    """What the saved GPU-hours take for granted; the use that follows from the same work on fewer GPUs."""
+    if saved.assumption == "same_busy_gpu_seconds" and advised and advised[0].wanted.gpus:
+        gpus = advised[0].wanted.gpus
+        busy_gpu_s = facts.allocated_gpus * facts.elapsed_s * (facts.avg_gpu_util or 0.0) / 100
+        use = percent(100 * busy_gpu_s / (gpus * saved.run_s))
+        return f"the same busy GPU time, which keeps {counted(gpus, 'GPU')} busy {use} of {duration(saved.run_s)}"
     if saved.assumption == "own_run_time":
         return f"the {duration(saved.run_s)} that your own run on that many GPUs took"
     return f"the same run time of {duration(saved.run_s)}"
@@ -79,10 +87,9 @@ def _overscaling(advice: Recommendation) -> str:
 
 
 def _fill_percent(advice: Recommendation) -> float:
-    """How busy the GPUs that the use fills would be at most: the target, or more where a GPU of the run was busier."""
+    """How busy the GPUs that the use fills would be."""
     seen = advice.evidence
-    together = float(seen["gpus"]) * float(seen["avg_util_percent"]) / max(float(seen["busy_gpus"]), 1.0)
-    return max(float(seen.get("target_percent", LIMITS.target_percent)), together)
+    return float(seen["gpus"]) * float(seen["avg_util_percent"]) / max(float(seen["busy_gpus"]), 1.0)
 
 
 def _sustained(advice: Recommendation) -> str:

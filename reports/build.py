@@ -44,7 +44,7 @@ def job_report(judged: Assessment, lessons: Lessons) -> JobReport:
         headline=headline(judged),
         verdict=verdict(judged),
         observed=_observed(facts, judged.efficiency),
-        findings=tuple(_finding(found, facts, lessons) for found in judged.findings),
+        findings=tuple(_finding(found, judged, lessons) for found in judged.findings),
         recommendations=tuple(
             RecommendationView(
                 kind=advice.kind.value,
@@ -68,7 +68,9 @@ def job_report(judged: Assessment, lessons: Lessons) -> JobReport:
 
 def _savings(judged: Assessment) -> SavingsView | None:
     saved = judged.savings
-    return SavingsView(saved.gpu_hours, assumption(saved), saved.energy_j) if saved else None
+    if saved is None:
+        return None
+    return SavingsView(saved.gpu_hours, assumption(saved, judged.facts, judged.recommendations), saved.energy_j)
 
 
 def _efficiency(judged: Assessment) -> EfficiencyView:
@@ -82,14 +84,17 @@ def _efficiency(judged: Assessment) -> EfficiencyView:
     )
 
 
-def _finding(found: Finding, facts: JobFacts, lessons: Lessons) -> FindingView:
+def _finding(found: Finding, judged: Assessment, lessons: Lessons) -> FindingView:
+    facts = judged.facts
+    counts = [advice.recommended_gpus for advice in judged.recommendations if advice.recommended_gpus]
+    fewer = next((gpus for gpus in counts if gpus < facts.allocated_gpus), None)
     return FindingView(
         code=found.code.value,
         title=title(found),
         confidence=found.confidence,
         evidence=dict(found.evidence),
-        text=finding_text(found, facts),
-        lesson=lesson_view(found.code, lessons, facts.record),
+        text=finding_text(found, facts, fewer),
+        lesson=lesson_view(found.code, lessons, facts.record, found.evidence),
         basis=COUNTED if found.is_fact else INFERRED,
     )
 
@@ -111,6 +116,7 @@ def _observed(facts: JobFacts, judged: Efficiency) -> tuple[Observation, ...]:
         ("Unused GPU-hours (estimate)", _hours(judged.wasted_gpu_hours, judged)),
         ("GPU-hours on idle GPUs", _hours(judged.idle_gpu_hours, judged)),
         ("Busy CPU cores", _busy_cores(facts)),
+        ("Host memory", _host_memory(facts)),
     ]
     if judged.energy_j is not None:
         pairs.append(("GPU energy", energy(judged.energy_j)))
@@ -138,6 +144,22 @@ def _busy_cores(facts: JobFacts) -> str:
         return percent(None)
     of = f" of {np.nansum(cores):,.0f}" if np.any(~np.isnan(cores)) else ""
     return f"{np.nansum(busy):,.1f}{of}"
+
+
+def _host_memory(facts: JobFacts) -> str:
+    """The peak of the fullest node, of what the job held there: the limit that was measured, else its request."""
+    peaks_gb, limits_gb = facts.hosts.peak_memory_gb, facts.hosts.memory_limit_gb
+    if not np.any(~np.isnan(peaks_gb)):
+        return percent(None)
+    fullest, requested_gb = int(np.nanargmax(peaks_gb)), facts.record.memory_requested_gb
+    held_gb = float(limits_gb[fullest])
+    if np.isnan(held_gb) and requested_gb:
+        held_gb = requested_gb / facts.held.nodes
+    of = "" if np.isnan(held_gb) else f" of {gigabytes(held_gb)}"
+    on = f" on the fullest of {facts.held.nodes:,} nodes" if facts.held.nodes > 1 else ""
+    own_gb = float(facts.hosts.peak_memory_anon_gb[fullest])
+    cache = "" if np.isnan(own_gb) else f", {gigabytes(own_gb)} without page cache"
+    return f"{gigabytes(float(peaks_gb[fullest]))}{of}{on}{cache}"
 
 
 def _figures(facts: JobFacts) -> dict[str, str]:

@@ -12,6 +12,8 @@ SHORT_JOB = f"{LIMITS.short_job_s / 60:g} minutes"
 SIGNAL_BASE = 128
 """A shell reports a process that signal n ended as exit code 128 + n (POSIX, "Exit Status for Commands")."""
 SIGNALS_MAX = 64
+OUT_OF_MEMORY_CODE = 125
+"""No signal: what is left of Slurm's own SIG_OOM, 253, in the seven bits of a signal (slurm.h)."""
 LABELS = {
     "TIMEOUT": "time limit reached",
     "OUT_OF_MEMORY": "out of host memory",
@@ -26,8 +28,12 @@ def exit_words(exit_code: str) -> str:
 
     >>> exit_words("1:0"), exit_words("0:9"), exit_words("137:0"), exit_words("0:0")
     ('exit code 1', 'signal 9', 'exit code 137, which means signal 9', '')
+    >>> exit_words("0:125")
+    "Slurm's code for lack of host memory"
     """
     code, _, signal = exit_code.partition(":")
+    if signal.isdigit() and int(signal) == OUT_OF_MEMORY_CODE:
+        return "Slurm's code for lack of host memory"
     if signal.isdigit() and int(signal):
         return f"signal {int(signal)}"
     if not code.isdigit() or not int(code):

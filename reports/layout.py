@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, tzinfo
 
 from analysis.findings import COUNTED, FindingCode
+from jobs.hardware import partition_of
 from jobs.records import printable
 from reports.advice import OTHER_HARDWARE, sbatch_lines
 from reports.ending import exit_words, label
@@ -22,6 +23,7 @@ ADVISORY = "This is advice. Nothing was changed, and this does not affect your a
 OPTIONS_NOT_KNOWN = "Your own options are not known; a complete request would be:"
 OPTIONS_NOT_ENOUGH = "Single lines of your recorded options do not lead there; a complete request would be:"
 OTHER_REQUEST = "A complete request would be:"
+ONE_LINE = "In your batch script:"
 
 CLASS_NAMES = {
     "EFFICIENT": "Efficient",
@@ -114,12 +116,9 @@ def layout(report: JobReport, zone: tzinfo = UTC) -> Layout:
 
 
 def class_name(report: JobReport) -> str:
-    """The class and how the run ended; a run that ended too early for a class has none.
-
-    A completed run is in its class however short it was: it is summarised and not counted.
-    """
+    """The class and how the run ended; a run that was too short, or ended too early, for a class has none."""
     end = label(report.job)
-    is_open = bool(end) and not report.is_use_judged and report.efficiency.avg_gpu_util is not None
+    is_open = not report.is_use_judged and report.efficiency.avg_gpu_util is not None
     parts = [NOT_JUDGED if is_open else CLASS_NAMES[report.efficiency.efficiency_class]]
     return ", ".join([*parts, *(["partial"] if report.efficiency.partial else []), *([end] if end else [])])
 
@@ -144,6 +143,8 @@ def _advice(report: JobReport) -> Iterator[Advice]:
 
 
 def _introduction(report: JobReport, advice: RecommendationView) -> str:
+    if all(option.startswith("--time=") for option in advice.request):
+        return ONE_LINE
     if not report.job.request:
         return OPTIONS_NOT_KNOWN
     return OTHER_REQUEST if advice.basis in OTHER_HARDWARE else OPTIONS_NOT_ENOUGH
@@ -201,7 +202,9 @@ def _savings(report: JobReport) -> str:
     sentence = f"{ESTIMATE} {hours(report.savings.gpu_hours)} GPU-hours, assuming {report.savings.assumption}."
     if report.savings.energy_j is None:
         return sentence
-    return f"{sentence} Idle modules used {energy(report.savings.energy_j)}."
+    partition = partition_of(report.job.cluster, report.job.partition)
+    idle = "GPUs" if partition is not None and partition.node.gpus_per_module == 1 else "modules"
+    return f"{sentence} Idle {idle} used {energy(report.savings.energy_j)}."
 
 
 def _is_smaller_for_the_same(report: JobReport) -> bool:
@@ -214,7 +217,8 @@ def _is_smaller_for_the_same(report: JobReport) -> bool:
 
 def _facts(report: JobReport, zone: tzinfo) -> tuple[Observation, ...]:
     """What Slurm recorded of the job."""
-    job, words = report.job, exit_words(report.job.exit_code)
+    job = report.job
+    words = "" if job.state == "OUT_OF_MEMORY" else exit_words(job.exit_code)
     number = f"{job.array_job_id}_{job.array_task_id}" if job.array_job_id is not None else ""
     pairs = [
         ("Cluster", job.cluster),

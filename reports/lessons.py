@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from analysis.findings import FindingCode
+from analysis.findings import Evidence, FindingCode
 from education.lesson import LessonContent, Lessons
-from education.seeds import neutral_lessons, seed_lessons
+from education.seeds import lessons_by_sign, neutral_lessons, seed_lessons
 from jobs.hardware import site
 from jobs.records import JobRecord
 from reports.job_report import FindingView, JobReport, LessonView, LinkView
@@ -15,16 +15,17 @@ from reports.vendor import is_shipped_site
 CODES = {code.value: code for code in FindingCode}
 
 
-def lesson_view(code: FindingCode, lessons: Lessons, record: JobRecord) -> LessonView:
+def lesson_view(code: FindingCode, lessons: Lessons, record: JobRecord, evidence: Evidence) -> LessonView:
     """What a report shows of a lesson: its micro-lesson and its links.
 
-    On other hardware than LUMI's AMD GPUs a lesson that came with Kaiku and that staff left as it was gives way to its
-    neutral form. The site's own link for the finding goes before the lesson's.
+    A lesson that came with Kaiku and that staff left as it was gives way to its neutral form on other hardware than
+    LUMI's AMD GPUs, and to one for the sign that the evidence points to: nobody whose ranks waited for each other reads
+    of file systems. The site's own link for the finding goes before the lesson's.
     """
     lesson = lessons.get(code)
     if lesson is None:
         return LessonView()
-    lesson = _fitting(code, lesson, record)
+    lesson = _fitting(code, lesson, record, str(evidence.get("points_to", "")))
     links = [LinkView(link.title, link.url) for link in lesson.links]
     own = site().links.get(code.value)
     if own is not None:
@@ -40,11 +41,13 @@ def with_lessons(report: JobReport, lessons: Lessons) -> JobReport:
 
 def _renewed(finding: FindingView, lessons: Lessons, record: JobRecord) -> FindingView:
     code = CODES.get(finding.code)
-    return finding if code is None else replace(finding, lesson=lesson_view(code, lessons, record))
+    return finding if code is None else replace(finding, lesson=lesson_view(code, lessons, record, finding.evidence))
 
 
-def _fitting(code: FindingCode, lesson: LessonContent, record: JobRecord) -> LessonContent:
-    """The lesson for the hardware of this run."""
-    if is_shipped_site(record.cluster, record.partition) or lesson != seed_lessons().get(code):
+def _fitting(code: FindingCode, lesson: LessonContent, record: JobRecord, sign: str) -> LessonContent:
+    """The lesson for the hardware of this run, and for what the evidence points to."""
+    if lesson != seed_lessons().get(code):
         return lesson
-    return neutral_lessons().get(code, lesson)
+    is_neutral = not is_shipped_site(record.cluster, record.partition)
+    general = neutral_lessons().get(code, lesson) if is_neutral else lesson
+    return lessons_by_sign().get((code, sign, is_neutral), general)

@@ -8,25 +8,26 @@ from typing import Any
 from analysis.thresholds import LIMITS
 from reports.ending import exit_words
 from reports.numbers import counted, duration, percent, share
+from reports.run_view import Run
 from reports.vendor import Tools
 
 Evidence = Mapping[str, Any]
 
 
-def without_cause(seen: Evidence, tools: Tools, short_test: str) -> str:
+def without_cause(seen: Evidence, run: Run) -> str:
     """The sentences of a run that failed, or that used its GPUs little, for no visible reason."""
     if seen.get("pattern") == "failed":
         return (
             f"The program {_failed(seen)} after {duration(seen['elapsed_s'])}, and nothing that was recorded shows why."
             " What to try: read the last lines of its output and error files, and repeat the failing step in"
-            f" {short_test}."
+            f" {run.short_test}."
         )
     gpus = seen.get("gpus", 1)
     subject = "The GPU was" if gpus == 1 else f"The {counted(gpus, 'GPU')} were"
     sentences = [f"{subject} busy {percent(seen.get('avg_util_percent'))} of the time, and no known pattern fits."]
     if seen.get("state") == "FAILED":
         sentences.append(f"The program {_failed(seen)}: read the last lines of its output first.")
-    sentences += [_ruled_out(seen), *_one_core(seen, tools), f"What to try: {'; '.join(_steps(seen, gpus, tools))}."]
+    sentences += [_ruled_out(seen), *_one_core(seen, run.tools), f"What to try: {'; '.join(_steps(seen, gpus, run))}."]
     return " ".join(sentences)
 
 
@@ -71,13 +72,22 @@ def _one_core(seen: Evidence, tools: Tools) -> Iterator[str]:
         )
 
 
-def _steps(seen: Evidence, gpus: int, tools: Tools) -> Iterator[str]:
-    """Steps from cheap to thorough."""
-    yield f"look at a running job with {tools.look}"
+def _steps(seen: Evidence, gpus: int, run: Run) -> Iterator[str]:
+    """Steps from cheap to thorough, none that the GPU memory of the run forbids."""
+    yield f"look at a running job with {run.tools.look}"
     if gpus > 1:
-        yield f"run once on {counted(gpus // 2, 'GPU')} and compare the run times"
+        if run.room.fits_half is not False:
+            fits = "" if run.room.fits_half else ", if its data fits their memory,"
+            yield f"run once on {counted(gpus // 2, 'GPU')}{fits} and compare the run times"
         yield "check that each rank is bound to the CPU cores next to its GPU"
     if float(seen.get("peak_memory_fraction", 1.0)) * 2 <= LIMITS.memory_fill_fraction:
         yield "let two of these programs share a GPU: they fit its memory together"
-    yield "use a larger batch or more work for each step"
-    yield f"profile a few minutes with {tools.profiler}"
+    yield LARGER_STEPS[run.room.can_grow]
+    yield f"profile a few minutes with {run.tools.profiler}"
+
+
+LARGER_STEPS = {
+    True: "use a larger batch or more work for each step",
+    False: "give each step more work that needs no more GPU memory",
+    None: "use a larger batch or more work for each step, if it fits GPU memory",
+}

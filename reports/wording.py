@@ -8,8 +8,9 @@ from analysis.assess import Assessment
 from analysis.efficiency import EfficiencyClass
 from analysis.findings import Finding, FindingCode
 from analysis.phases import Course
+from reports.blocked import why_not_fewer
 from reports.ending import COMPLETED, SHORT_JOB, predicate
-from reports.numbers import counted, percent, share
+from reports.numbers import counted, duration, percent, share
 
 TITLES = {
     FindingCode.NO_GPU_USE: "The GPUs were not used",
@@ -53,6 +54,8 @@ VERDICTS = {
 }
 SPUN = "The GPUs showed as busy, but probably waited for much of the time."
 
+EXPLAIN_A_FAILURE = frozenset({FindingCode.GPU_OUT_OF_MEMORY, FindingCode.HOST_OUT_OF_MEMORY})
+
 COURSES = {
     Course.STEADY: "steady",
     Course.BURSTS: "in bursts",
@@ -66,6 +69,7 @@ BUT = "Even so, there is something to look at below."
 NEXT = "Start with the causes below."
 STEPS = "We found no clear cause; steps to try are below."
 RELEASE = "Most of them could be released."
+READ_OUTPUT = "They do not explain why it failed: read the last lines of its output."
 TOO_EARLY = "It ended too early for a judgement of its GPU use."
 
 UNCOUNTED = {
@@ -109,13 +113,23 @@ def headline(judged: Assessment) -> str:
         return f"Your job {end}; its GPU use was not measured" if end else "The GPU use of your job was not measured"
     if end and not judged.facts.is_use_judged:
         return f"Your job {end}"
+    if not end and not judged.facts.is_use_judged:
+        return f"Your job completed after {duration(judged.facts.elapsed_s)}"
     if not end and use == percent(0.0):
-        return f"Your job did not use {gpus}"
+        return f"Your job did not use {gpus}{_while_measured(judged)}"
     was = "was" if seen.allocated_gpus == 1 else "were"
     verb = "showed as" if _spun(judged) else was
     if end:
         return f"Your job {end}; {gpus} {verb} busy {use} of the time"
     return f"Your job completed; {gpus} {verb} busy {use} of the time" if verb != was else kept
+
+
+def _while_measured(judged: Assessment) -> str:
+    """What a statement of a run that was measured in part holds for."""
+    seen = judged.efficiency
+    if not seen.is_partial:
+        return ""
+    return f" while {'it was' if seen.allocated_gpus == 1 else 'they were'} measured"
 
 
 def verdict(judged: Assessment) -> str:
@@ -146,14 +160,16 @@ def _of_use(judged: Assessment) -> Iterator[str]:
     sentence = SPUN if _spun(judged) else VERDICTS[judged.efficiency.efficiency_class]
     is_one = judged.facts.allocated_gpus == 1
     yield sentence.replace("The GPUs were", "The GPU was").replace("The GPUs", "The GPU") if is_one else sentence
-    if judged.efficiency.efficiency_class is EfficiencyClass.WASTED and not is_one and _frees_most(judged):
+    were_used = all(finding.code is not FindingCode.NO_GPU_USE for finding in judged.findings)
+    is_wasted = judged.efficiency.efficiency_class is EfficiencyClass.WASTED
+    if is_wasted and were_used and not is_one and _frees_most(judged):
         yield RELEASE
 
 
 def _next(judged: Assessment) -> Iterator[str]:
     """Where to go on from the verdict."""
     codes = {finding.code for finding in judged.findings}
-    if judged.facts.is_use_judged and _is_well(judged):
+    if judged.facts.is_use_judged and _is_well(judged) and not _spun(judged):
         if codes or judged.recommendations:
             yield BUT
         elif not judged.efficiency.is_partial:
@@ -162,6 +178,8 @@ def _next(judged: Assessment) -> Iterator[str]:
         yield STEPS
     elif codes:
         yield NEXT
+        if judged.facts.record.state == "FAILED" and not codes & EXPLAIN_A_FAILURE:
+            yield READ_OUTPUT
 
 
 def _is_well(judged: Assessment) -> bool:
@@ -170,7 +188,9 @@ def _is_well(judged: Assessment) -> bool:
 
 
 def no_causes(judged: Assessment) -> str:
-    """What stands where there is no finding."""
+    """What stands where there is no finding; empty where there is one."""
+    if judged.findings:
+        return ""
     situation = _situation(judged)
     if situation:
         return NO_CAUSES[situation]
@@ -182,9 +202,17 @@ def no_causes(judged: Assessment) -> str:
 
 
 def no_advice(judged: Assessment) -> str:
-    """What stands where there is no recommendation; only a completed, Efficient run without findings fits."""
+    """What stands where there is no recommendation, empty where there is one.
+
+    Only a completed, Efficient run without findings fits.
+    """
+    if judged.recommendations:
+        return ""
     codes = {finding.code for finding in judged.findings}
     situation = _situation(judged)
+    blocked = why_not_fewer(judged.facts, frozenset(codes))
+    if blocked:
+        return blocked
     if FindingCode.LOW_USE_UNEXPLAINED in codes:
         return NO_ADVICE["steps"]
     if codes:

@@ -46,7 +46,7 @@ def test_nobody_on_nvidia_gpus_reads_of_amds_tools_or_lumis_pages(campus: None, 
     evidence = {name: value for name, value in EVIDENCE[code].items() if name != "partition"} | {"partition": "gpu"}
     for waiting in ({}, {"busy_cores_per_rank": 1.0}, {"pattern": "spinning"}, {"pattern": "failed"}):
         assert not OF_AMD_OR_LUMI.search(finding_text(Finding(code, 0.9, _plain(code, evidence | waiting)), facts))
-    lesson = lesson_view(code, seed_lessons(), facts.record)
+    lesson = lesson_view(code, seed_lessons(), facts.record, EVIDENCE[code])
     shown = f"{lesson.title} {lesson.text} {lesson.url} {lesson.links}"
     assert lesson.text
     assert lesson.url.startswith("https://")
@@ -82,7 +82,7 @@ def test_unknown_hardware_gets_neutral_words() -> None:
 
 def test_the_sites_own_link_goes_before_the_lessons(campus: None) -> None:
     code = FindingCode.EXCLUSIVE_NODE_UNDERUSED
-    lesson = lesson_view(code, seed_lessons(), job_record(**CAMPUS))
+    lesson = lesson_view(code, seed_lessons(), job_record(**CAMPUS), {})
     assert lesson.url == "https://docs.example.org/gpu/partitions/"
     assert [link.url for link in lesson.links] == [link.url for link in neutral_lessons()[code].links]
 
@@ -90,8 +90,8 @@ def test_the_sites_own_link_goes_before_the_lessons(campus: None) -> None:
 def test_a_lesson_that_staff_wrote_is_shown_as_it_is(campus: None) -> None:
     code = FindingCode.OVERSCALING
     own = replace(seed_lessons()[code], micro="Ask the helpdesk of the campus.")
-    assert lesson_view(code, {code: own}, job_record(**CAMPUS)).text == "Ask the helpdesk of the campus."
-    assert lesson_view(code, {}, job_record(**CAMPUS)).text == ""
+    assert lesson_view(code, {code: own}, job_record(**CAMPUS), {}).text == "Ask the helpdesk of the campus."
+    assert lesson_view(code, {}, job_record(**CAMPUS), {}).text == ""
 
 
 def test_a_stored_report_is_shown_with_the_lessons_of_its_hardware(campus: None) -> None:
@@ -104,4 +104,4 @@ def test_a_stored_report_is_shown_with_the_lessons_of_its_hardware(campus: None)
 
 def test_lumis_lessons_are_lumis() -> None:
     code = FindingCode.NO_GPU_USE
-    assert lesson_view(code, seed_lessons(), job_record()).text == seed_lessons()[code].micro
+    assert lesson_view(code, seed_lessons(), job_record(), {}).text == seed_lessons()[code].micro

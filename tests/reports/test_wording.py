@@ -11,9 +11,11 @@ from analysis.efficiency import EfficiencyClass
 from analysis.facts import JobFacts
 from analysis.findings import Finding, FindingCode
 from analysis.rightsizing import Recommendation, RecommendationKind
+from education.seeds import seed_lessons
 from jobs.sbatch import OptionChange, Shape
 from reports.advice import REASONS, assumption, reason
 from reports.finding_texts import TEXTS, finding_text
+from reports.lessons import lesson_view
 from reports.wording import TITLES, TITLES_OF_PATTERNS, VERDICTS, headline, no_advice, no_causes, title, verdict
 from tests.payloads import gpu
 from tests.reports.builders import judged, report
@@ -134,7 +136,7 @@ MUST_SAY = {
     FindingCode.IDLE_TAIL: "For the last 1 h 00 min of 2 h 00 min (50 %) no GPU had work",
     FindingCode.BUSY_BUT_WAITING: "99.0 % busy, but the 4 modules drew 130 W on average (26 % of the cap)",
     FindingCode.KERNEL_TUNING: "at 60.0 % while the one module measured drew 52 % of the power cap",
-    FindingCode.THROTTLED: "2 of 8 GPUs were slowed for heat or power, together 20 % of the time",
+    FindingCode.THROTTLED: "2 of 8 GPUs were slowed for heat or power, together 20 % of 2 h 00 min",
     FindingCode.GPU_MEMORY_PRESSURE: "8 of 8 GPUs came close to the end of their memory (62.0 GB of 64.0 GB",
     FindingCode.GPU_OUT_OF_MEMORY: "The program failed, and 1 of 8 GPUs came close to the end of its memory",
     FindingCode.CORES_OR_MEMORY_BEYOND_SHARE: "used 30.0 GB of 256.0 GB of host memory. What it requested is billed",
@@ -143,6 +145,8 @@ MUST_SAY = {
 
 
 RUN = judged().facts
+EMPTY = judged([gpu(index, 0.0, peak_mem_gb=0.4) for index in range(8)]).facts
+"""A run whose GPUs hold no more than what opening them takes."""
 ELSEWHERE = judged(cluster="elsewhere").facts
 
 
@@ -159,7 +163,8 @@ def test_every_code_has_a_title_and_a_text(code: FindingCode) -> None:
 
 
 def test_a_single_gpu_is_spoken_of_as_one() -> None:
-    assert text(FindingCode.NO_GPU_USE, gpus=1).startswith("The GPU was idle")
+    one = judged([gpu(0, 0.0)], gpus_allocated=1, gpus_requested=1).facts
+    assert text(FindingCode.NO_GPU_USE, one, gpus=1).startswith("The GPU was idle")
 
 
 @pytest.mark.parametrize(
@@ -171,7 +176,39 @@ def test_a_single_gpu_is_spoken_of_as_one() -> None:
     ],
 )
 def test_idle_gpus_beside_busy_cores_mean_that_the_work_ran_there(busy_cores: float, expected: str) -> None:
-    assert expected in text(FindingCode.NO_GPU_USE, busy_cores=busy_cores)
+    assert expected in text(FindingCode.NO_GPU_USE, EMPTY, busy_cores=busy_cores)
+
+
+@pytest.mark.parametrize(
+    ("busy_cores", "expected"),
+    [
+        (None, "no work was seen: the program reached the GPUs and then waited, or ran on the CPU cores."),
+        (50.4, "no work was seen while 50.4 CPU cores were busy: the work ran on the CPU cores."),
+        (1.0, "no work was seen while about one CPU core was busy: the program reached the GPUs and then waited."),
+        (0.2, "no work was seen while 0.2 CPU cores were busy: the program reached the GPUs and then waited."),
+    ],
+)
+def test_a_program_that_held_gpu_memory_is_not_said_to_have_missed_the_gpus(
+    busy_cores: float | None, expected: str
+) -> None:
+    held = judged([gpu(index, 0.0, peak_mem_gb=20.8 - index) for index in range(8)]).facts
+    evidence = {} if busy_cores is None else {"busy_cores": busy_cores}
+    told = text(FindingCode.NO_GPU_USE, held, **evidence)
+    assert "GPU memory was held (20.8 GB on the fullest GPU), but " in told
+    assert expected in told
+    assert "before it reached" not in told
+
+
+def test_idle_time_of_a_run_that_was_measured_in_part_is_of_the_measured_time() -> None:
+    # 8 GPUs x 60 s of 8 x 7200 s are 0.8 %; 8 of 16 GPUs are a half.
+    brief = judged([gpu(index, 0.0, measured_s=60.0, idle_s=60.0, active_s=0.0) for index in range(8)]).facts
+    for code in (FindingCode.NO_GPU_USE, FindingCode.IDLE_GPUS, FindingCode.THROTTLED):
+        assert "of the measured time (< 1 % of 2 h 00 min)" in text(code, brief)
+    half = judged([gpu(index, 0.0) for index in range(8)], gpus_allocated=16, gpus_requested=16)
+    assert text(FindingCode.NO_GPU_USE, half.facts).startswith(
+        "All 8 measured GPUs were idle for 100 % of the measured time (50 % of 2 h 00 min)."
+    )
+    assert headline(half) == "Your job did not use its 16 GPUs while they were measured"
 
 
 @pytest.mark.parametrize(
@@ -189,6 +226,39 @@ def test_a_mismatch_is_named_by_its_pattern(evidence: dict[str, Any], expected: 
     assert expected in text(FindingCode.PARALLELISM_MISMATCH, **evidence)
 
 
+SHARED = {"pattern": "ranks_share_gpus", "ranks": 8, "ranks_per_node": 8, "gpus_per_node": 8}
+
+
+@pytest.mark.parametrize(
+    ("evidence", "advised_gpus", "expected"),
+    [
+        (
+            {},
+            2,
+            "Either bind each rank to a GPU of its own, with ROCR_VISIBLE_DEVICES=$SLURM_LOCALID for example, and keep"
+            " the 8 GPUs, or request 2 GPUs as suggested below.",
+        ),
+        ({"ranks": 16, "ranks_per_node": 16}, 2, "Either divide the ranks evenly over the 8 GPUs, or request 2 GPUs"),
+        (
+            {"ranks": 16, "ranks_per_node": 16},
+            None,
+            "shared the working GPUs. Divide the ranks evenly over the 8 GPUs.",
+        ),
+        ({"ranks": 4, "ranks_per_node": 4}, None, "for example, and request 4 GPUs."),
+        ({"ranks_per_node": None}, None, "Bind each rank to a GPU of its own and keep the 8 GPUs."),
+    ],
+)
+def test_ranks_that_share_gpus_get_one_each_or_fewer_gpus_never_both(
+    evidence: dict[str, Any], advised_gpus: int | None, expected: str
+) -> None:
+    found = Finding(
+        FindingCode.PARALLELISM_MISMATCH, 0.9, EVIDENCE[FindingCode.PARALLELISM_MISMATCH] | SHARED | evidence
+    )
+    told = finding_text(found, RUN, advised_gpus)
+    assert expected in told
+    assert ("ROCR_VISIBLE_DEVICES" in told) == (evidence.get("ranks_per_node", 8) in (4, 8))
+
+
 def test_gpus_that_stopped_early_are_not_called_less_busy() -> None:
     told = text(FindingCode.LOAD_IMBALANCE, pattern="stopped_early", early_gpus=4, early_s=3600.0)
     assert told.startswith("4 of 8 working GPUs stopped up to 1 h 00 min before the last one")
@@ -201,6 +271,26 @@ def test_gpus_that_stopped_early_are_not_called_less_busy() -> None:
 )
 def test_a_stall_names_what_the_host_showed(points_to: str, expected: str) -> None:
     assert expected in text(FindingCode.IO_OR_SYNC_STALL, points_to=points_to)
+
+
+@pytest.mark.parametrize("pattern", ["again_and_again", "fallen"])
+def test_ranks_that_wait_for_each_other_are_not_sent_to_their_files(pattern: str) -> None:
+    """In the sentences, in the lesson, and in its links; at a site with other GPUs too."""
+    code = FindingCode.IO_OR_SYNC_STALL
+    quiet = {"pattern": pattern, "points_to": "synchronisation", "io_pressure_fraction": 0.004}
+    evidence = EVIDENCE[code] | {"stalls": 12, "lost_fraction": 0.25} | quiet
+    told = finding_text(Finding(code, 0.9, evidence), RUN)
+    assert "the host was quiet" in told.lower()
+    assert "hardly waited for files (I/O pressure < 1 % of the time)" in told
+    assert "ranks waiting for each other" in told
+    assert not re.search("while the host waited|Input or output|Pack small files", told)
+    for facts in (RUN, ELSEWHERE):
+        lesson = lesson_view(code, seed_lessons(), facts.record, evidence)
+        assert "slow rank" in lesson.text
+        shown = f"{lesson.title} {lesson.text} {lesson.url} {[(link.title, link.url) for link in lesson.links]}"
+        assert not re.search(r"lustre|file|data|stripe", shown, re.IGNORECASE)
+        of_files = lesson_view(code, seed_lessons(), facts.record, evidence | {"points_to": "io"})
+        assert "small files" in of_files.text
 
 
 def test_stalls_that_come_again_and_steady_waiting_say_nothing_of_a_fall() -> None:
@@ -271,7 +361,8 @@ def test_a_job_of_one_gpu_is_not_spoken_of_as_several() -> None:
 
 def test_an_out_of_memory_state_without_numbers_invents_none() -> None:
     told = finding_text(Finding(FindingCode.HOST_OUT_OF_MEMORY, 1.0, {}), RUN)
-    assert told == "Slurm ended the job because it passed its host memory."
+    assert told.startswith("Slurm ended the job because it passed its host memory. Read the data in parts")
+    assert not re.search(r"\d", told)
 
 
 def test_no_clear_cause_says_what_was_ruled_out_and_what_to_try() -> None:
@@ -465,7 +556,7 @@ COUNTED_WORK = {"gpus": 8, "target_percent": 70.0, "threshold_percent": 30.0}
             "active_gpus",
             {"active_gpus": 2, "busy_gpus": 3, "needed_gpus": 3, "avg_util_percent": 25.0},
             4,
-            "Only 2 GPUs showed sustained utilization > 30 %; all use together fills 3 GPUs at 70 %; 4 is the nearest"
+            "Only 2 GPUs showed sustained utilization > 30 %; all use together fills 3 GPUs at 67 %; 4 is the nearest"
             " count the work divides into.",
         ),
         # In turns no GPU is above 30 % on average.
@@ -473,7 +564,7 @@ COUNTED_WORK = {"gpus": 8, "target_percent": 70.0, "threshold_percent": 30.0}
             "active_gpus",
             {"active_gpus": 0, "busy_gpus": 2, "needed_gpus": 2, "avg_util_percent": 12.5},
             2,
-            "No GPU showed sustained utilization > 30 %; all use together fills 2 GPUs at 70 %.",
+            "No GPU showed sustained utilization > 30 %; all use together fills 2 GPUs at 50 %.",
         ),
         # 8 x 20 = 160 percent fill two GPUs at 80 %, which the busiest GPU of the run showed to be possible.
         (
@@ -518,7 +609,17 @@ def test_another_partition_is_explained() -> None:
 
 
 def test_savings_state_their_assumption() -> None:
-    assert assumption(judged().savings) == "the same run time of 2 h 00 min"
+    same = judged()
+    assert assumption(same.savings, same.facts, same.recommendations) == "the same run time of 2 h 00 min"
+
+
+def test_the_use_that_a_saving_assumes_follows_from_the_work() -> None:
+    # 8 GPUs at 10 % for two hours are 1.6 busy GPU-hours: on the 2 GPUs that 8 divides into, 40 % of the same time.
+    spread = judged([gpu(index, 10.0, peak_mem_gb=4.0) for index in range(8)])
+    assert [advice.basis for advice in spread.recommendations][:1] == ["overscaling"]
+    assert spread.recommendations[0].wanted.gpus == 2
+    said = assumption(spread.savings, spread.facts, spread.recommendations)
+    assert said == "the same busy GPU time, which keeps 2 GPUs busy 40.0 % of 2 h 00 min"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,59 @@
+"""Why no smaller request follows although some GPUs did no work."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from analysis.facts import JobFacts
+from analysis.findings import FindingCode
+from analysis.gpu_need import GpuNeed, countable, gpu_need
+from analysis.host_share import host_need
+from reports.numbers import counted, gigabytes
+
+CALLS_FOR_FEWER = frozenset(
+    {FindingCode.IDLE_GPUS, FindingCode.PARALLELISM_MISMATCH, FindingCode.EXCLUSIVE_NODE_UNDERUSED}
+)
+START = "Fewer GPUs are not suggested because"
+
+
+def why_not_fewer(facts: JobFacts, codes: frozenset[FindingCode]) -> str:
+    """One sentence for a run with GPUs that did no work, to stand where no request is suggested; else empty."""
+    if not codes & CALLS_FOR_FEWER:
+        return ""
+    if FindingCode.HOST_OUT_OF_MEMORY in codes:
+        return f"{START} host memory ran out: fix that first."
+    if FindingCode.GPU_OUT_OF_MEMORY in codes:
+        return f"{START} GPU memory probably ran out: fix that first."
+    need = gpu_need(facts, codes)
+    return f"{START} {_obstacle(facts, need)}." if need else ""
+
+
+def _obstacle(facts: JobFacts, need: GpuNeed) -> str:
+    now, partition = facts.allocated_gpus, facts.partition
+    per_node = partition.node.gpus if partition else max(now // facts.held.nodes, 1)
+    unmeasured = now - facts.gpus.count
+    if need.gpus >= now:
+        if unmeasured > 0:
+            return f"{counted(unmeasured, 'GPU')} of the job {_was(unmeasured)} not measured and may have worked"
+        return f"the work needs the memory or the time of all {now:,}"
+    smaller = countable(need.gpus, now, per_node)[0]
+    if smaller >= now:
+        idle = "GPU" if now - need.gpus == 1 else "GPUs"
+        return (
+            f"the work needs {need.gpus:,} of the {counted(now, 'GPU')}, and {need.gpus:,} is no count that work on"
+            f" {now:,} divides into; give the idle {idle} work instead"
+        )
+    nodes = facts.held.nodes
+    if partition and partition.is_exclusive and not partition.shared_twin and need.gpus > (nodes - 1) * per_node:
+        return f"{facts.record.partition} gives whole nodes, and the work needs {counted(nodes, 'node')}"
+    used_gb = host_need(facts).memory_gb(nodes)
+    if used_gb and partition and used_gb > smaller / per_node * partition.node.host_memory_gb:
+        used = gigabytes(float(np.sum(facts.host_peaks_gb)))
+        return f"the {used} of host memory that the work used need {counted(nodes, 'node')}"
+    if partition and partition.is_exclusive and partition.shared_twin:
+        return f"what the job used would cost no less in {partition.shared_twin}"
+    return "no smaller request would hold the cores and the host memory that were used"
+
+
+def _was(count: int) -> str:
+    return "was" if count == 1 else "were"
