@@ -69,7 +69,8 @@ def _sample(config: Config, folder: str) -> int:
     """The life of a sampling process; an error that nobody foresaw is left where the end of the job finds it."""
     try:
         _loaded("loop").run(config, folder)
-        return 0
+        # An epilog may wait for this end: what an interpreter clears away first is nothing that lasts.
+        os._exit(0)
     except Exception as error:
         if os.getcwd() != f"{folder}/own":
             os.chdir(f"{folder}/own")
@@ -87,7 +88,7 @@ def _hook(command: str, options: dict[str, str], node: str) -> None:
     try:
         config = load(options["--config"], node)
         _loaded("guard").limit(config.hook_max_s)
-        getattr(_loaded("hooks"), command)(config, options["--config"], os.environ)
+        getattr(_loaded(command), command)(config, options["--config"], os.environ)
     except BaseException as error:
         reason = f"{command}: {type(error).__name__}: {error}"
         if config is None or not _loaded("failures").note(config, os.environ.get("SLURM_JOB_ID"), reason):

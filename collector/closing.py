@@ -8,12 +8,23 @@ keeps two of them apart.
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import time
 
 from collector import failures, spool, statefile
-from collector.folder import boot_id, boottime_s, folders, is_sampled, job_of, kill, own, remove, shared, wake
+from collector.folder import (
+    boot_id,
+    boottime_s,
+    folders,
+    is_sampled,
+    job_of,
+    kill,
+    overlapping,
+    own,
+    remove,
+    say_ended,
+    shared,
+)
 from collector.summary import node_summary
 
 TYPE_CHECKING = False
@@ -23,8 +34,9 @@ if TYPE_CHECKING:
 
     from collector.config import Config
 
+JSON = __import__("_json")
 BYTES_PER_MB = 2**20
-POLL_S = 0.005
+POLL_S = 0.002
 LOST_S_MIN = 2.0
 """Seconds without a sample at the end of a job that are worth a word; sampling itself rounds to an interval."""
 
@@ -36,13 +48,11 @@ CLOSED_KEPT = 500
 
 
 def end(folder: str, ended: dict[str, Any], wait_s: float) -> None:
-    """Write down how the job ended, unless that is known, and have the sampling process take its last sample.
+    """Have the sampling process take its last sample and end, and wait for that.
 
     One that does not answer within `wait_s` is ended; what it wrote last is then all there is.
     """
-    if not os.path.exists(f"{folder}/ended"):
-        statefile.save(f"{folder}/ended", {**ended, "boottime_s": boottime_s()}, is_durable=True)
-    wake(folder)
+    say_ended(folder, ended)
     deadline = time.monotonic() + wait_s
     while is_sampled(folder):
         if time.monotonic() > deadline:
@@ -83,13 +93,23 @@ def keep(config: Config, payload: dict[str, Any], ended_at_s: float) -> None:
     failed = failures.take(config)
     whole = {**payload, "errors": payload["errors"] + failures.sentences(failed)}
     name = f"{payload['job_id']}.{payload['attempt']}-{payload['node']}"
-    content = json.dumps(whole, separators=(",", ":"), allow_nan=False).encode()
+    content = _encoded(whole)
     room = config.spool_max_mb * BYTES_PER_MB
     try:
         spool.put(config.spool_dir, spool.SUMMARY, name, content, room, int(ended_at_s * 1e9))
     except OSError:
         failures.put_back(config, failed)
         raise
+
+
+def _encoded(payload: dict[str, Any]) -> bytes:
+    """JSON as `json.dumps` makes it, by the same code of the interpreter: `json` itself loads `re` for reading."""
+    encode = JSON.make_encoder(None, _no_json, JSON.encode_basestring_ascii, None, ":", ",", False, False, False)
+    return "".join(encode(payload, 0)).encode()
+
+
+def _no_json(value: object) -> None:
+    raise TypeError(f"{type(value).__name__} is nothing that JSON has")
 
 
 def was_closed(config: Config, job_id: int | None) -> bool:
@@ -121,17 +141,6 @@ def close_what_is_over(config: Config, is_gone: Callable[[int], bool]) -> list[s
         elif not is_sampled(folder) and own(folder, "failed") is None:
             to_restart.append(folder)
     return to_restart
-
-
-def overlapping(config: Config, gpus: list[int]) -> dict[str, list[int]]:
-    """The folders of jobs that have not ended and hold some of these GPUs, with those."""
-    found = {}
-    for folder in folders(config):
-        job = statefile.read(f"{folder}/job")
-        both = sorted(set(gpus) & set(job["gpus"])) if job else []
-        if both and not os.path.exists(f"{folder}/ended"):
-            found[folder] = both
-    return found
 
 
 def _cannot_go_on(config: Config, job: dict[str, Any]) -> bool:

@@ -15,8 +15,6 @@ from __future__ import annotations
 
 import marshal
 import os
-import shutil
-import signal
 import stat
 import time
 
@@ -30,6 +28,7 @@ if TYPE_CHECKING:
     from collector.config import Config
 
 OWN_BYTES_MAX = 1 << 24
+KILL = 9  # the module `signal` would take a prolog a third of its time
 HALF_MADE_S_MAX = 60.0
 """A prolog ends within seconds: what lies half made for longer was left by one that was killed."""
 
@@ -72,7 +71,7 @@ def make(config: Config, job: dict[str, Any]) -> tuple[str, int]:
         wake_fd = _opened(half)
         os.rename(half, folder)
     except BaseException as error:
-        shutil.rmtree(half, ignore_errors=True)
+        _clear(half)
         if isinstance(error, OSError) and os.path.isdir(folder):
             raise FileExistsError(folder) from error
         raise
@@ -104,8 +103,13 @@ def is_sampled(folder: str) -> bool:
     return True
 
 
-def wake(folder: str) -> None:
-    """Have the sampling process take its last sample and end; the pipe keeps the word for one that is starting."""
+def say_ended(folder: str, ended: dict[str, Any]) -> None:
+    """Write down how the job ended, unless that is known, and have the sampling process take its last sample and end.
+
+    The pipe keeps the word for one that is starting.
+    """
+    if not os.path.exists(f"{folder}/ended"):
+        statefile.save(f"{folder}/ended", {**ended, "boottime_s": boottime_s()}, is_durable=True)
     fd = _writer(folder)
     if fd is not None:
         os.write(fd, b"end")
@@ -121,7 +125,7 @@ def kill(folder: str) -> None:
     """End a sampling process that does not answer; a process that came to its number since is left alone."""
     pid, started = statefile.read(f"{folder}/process") or (0, "")
     if pid and is_sampled(folder) and _started(pid) == started:
-        os.kill(pid, signal.SIGKILL)
+        os.kill(pid, KILL)
 
 
 def remove(folder: str) -> None:
@@ -131,7 +135,7 @@ def remove(folder: str) -> None:
         os.rename(folder, gone)
     except FileNotFoundError:
         return
-    shutil.rmtree(gone, ignore_errors=True)
+    _clear(gone)
 
 
 def remove_leftovers(config: Config) -> None:
@@ -141,7 +145,35 @@ def remove_leftovers(config: Config) -> None:
         *_, written_s, kind = name.rsplit(".", 2)
         age_s = now_s - float(written_s) if written_s.isdigit() else -1.0
         if kind in ("new", "gone") and not 0 <= age_s < HALF_MADE_S_MAX:
-            shutil.rmtree(f"{config.jobs_dir}/{name}", ignore_errors=True)
+            _clear(f"{config.jobs_dir}/{name}")
+
+
+def overlapping(config: Config, gpus: list[int]) -> dict[str, list[int]]:
+    """The folders of jobs that have not ended and hold some of these GPUs, with those."""
+    found = {}
+    for each in folders(config):
+        job = statefile.read(f"{each}/job")
+        both = sorted(set(gpus) & set(job["gpus"])) if job else []
+        if both and not os.path.exists(f"{each}/ended"):
+            found[each] = both
+    return found
+
+
+def _clear(folder: str) -> None:
+    """Remove a folder that nobody finds by its name any more; what cannot be removed now is so later.
+
+    Nothing below `own` is entered: that is another user's, who could put a link in the way.
+    """
+    for inside in (f"{folder}/own", folder):
+        for name in _listed(inside):
+            try:
+                os.unlink(f"{inside}/{name}")
+            except OSError:
+                continue
+        try:
+            os.rmdir(inside)
+        except OSError:
+            continue
 
 
 def own(folder: str, name: str) -> Any:

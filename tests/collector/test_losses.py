@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -9,10 +10,11 @@ import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from collector import statefile
+from collector import closing, statefile
 from tests.collector.hook_node import Node, checkpoint, measured, wait_until
 from tests.payloads import decoded
 
@@ -230,3 +232,25 @@ def test_a_job_that_nobody_samples_goes_on_only_if_slurm_runs_it(node: Node) -> 
     node.ship()
     wait_until(lambda: len(node.samplers()) == 1, "not started again")
     assert (node.jobs(), [payload["job_id"] for payload in node.spooled()]) == (["7.0"], [8])
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        {
+            "a": [1, 2.5, None, True, False, '\u00e4\u202e\n"\ud83d', {}],
+            "b": {"c": []},
+            "d": 1e-9,
+            "e": 2**60,
+            "f": 1e22,
+        },
+        {"gpus": [{"gpu_id": 0, "timeline": {"util": [None, 0.1, 99]}}] * 50},
+    ],
+)
+def test_a_payload_is_written_as_json_writes_it(payload: dict[str, Any]) -> None:
+    assert closing._encoded(payload) == json.dumps(payload, separators=(",", ":")).encode()
+    for nothing in (float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="Out of range float"):
+            closing._encoded({"a": nothing})
+    with pytest.raises(TypeError):
+        closing._encoded({"a": object()})

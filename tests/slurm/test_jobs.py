@@ -171,8 +171,9 @@ def test_associations_and_coordinators_become_members_and_pis(site: Site) -> Non
 def test_nothing_is_left_on_the_nodes(site: Site, jobs: Submitted) -> None:
     report(site, jobs.timed_out, seconds=TIMEOUT_S_MAX)
     wait_until("the last sampler to end", lambda: not site.samplers(), 10)
-    left = [path for path in site.top.glob("nodes/*/state/*/*") if path.is_file() or path.parent.name == "jobs"]
-    assert left == []
+    found = [path for path in site.top.glob("nodes/*/state/*/*") if path.is_file() or path.parent.name == "jobs"]
+    # Names of jobs that are closed are kept for a second epilog, and nothing of the jobs.
+    assert [path for path in found if path.parent.name != "closed" or path.stat().st_size] == []
 
 
 def _settled(site: Site) -> dict[str, dict[str, Any]]:
