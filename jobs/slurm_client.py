@@ -70,7 +70,7 @@ def command_output(command: Sequence[str], timeout_s: float) -> str:
     except OSError as error:
         raise SlurmClientError(f"{command[0]} cannot be started: {error.strerror}") from error
     if done.returncode:
-        said = printable(done.stderr.decode(errors="replace").strip()[:MESSAGE_LENGTH_MAX])
+        said = printable(" ".join(done.stderr.decode(errors="replace").split())[:MESSAGE_LENGTH_MAX])
         raise SlurmClientError(f"{command[0]} ended with status {done.returncode}: {said or 'it said nothing'}")
     return done.stdout.decode(errors="replace")
 

@@ -12,7 +12,7 @@ from analysis.facts import JobFacts
 from analysis.findings import Finding, FindingCode
 from analysis.thresholds import LIMITS
 from reports.numbers import counted, duration, gigabytes, percent, share
-from reports.run_view import Run, run_view
+from reports.run_view import NEARLY_ALL, Run, run_view
 from reports.spread_texts import (
     exclusive_node_underused,
     idle_gpus,
@@ -213,7 +213,8 @@ def _timeout(seen: Evidence, run: Run) -> str:
         pattern = "busy" if final_percent >= LIMITS.active_gpu_percent else "idle"
     at_end = f" ({percent(final_percent)} at the end)" if final_percent is not None else ""
     if run.has_idled:
-        return f"{ended} No GPU had work in that time: find out why before you request more time."
+        measured = "in that time" if run.coverage_fraction >= NEARLY_ALL else "while it was measured"
+        return f"{ended} No GPU had work {measured}: find out why before you request more time."
     if pattern == "spinning":
         return (
             f"{ended} The GPUs showed as busy{at_end} but drew little power: they probably waited, in a deadlock or for"

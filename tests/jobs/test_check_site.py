@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -268,3 +270,28 @@ def test_the_command_names_what_it_cannot_use(tmp_path: Path) -> None:
         call_command("check_site", "--from-files", str(tmp_path / "none.txt"), str(tmp_path / "none.txt"))
     with pytest.raises(CommandError, match="not the output of scontrol: no line begins with PartitionName="):
         call_command("check_site", "--from-files", *reversed(written(tmp_path)))
+
+
+def test_what_scontrol_wrote_in_several_lines_is_shown_in_one(tmp_path: Path) -> None:
+    scontrol = tmp_path / "scontrol"
+    scontrol.write_text("#!/bin/sh\nprintf 'no configuration\\nno controller\\n' >&2\nexit 1\n")
+    scontrol.chmod(0o755)
+    with pytest.raises(CommandError, match="scontrol ended with status 1: no configuration no controller$"):
+        call_command("check_site", "--scontrol", str(scontrol))
+
+
+def test_a_profile_that_cannot_be_read_is_named_in_one_line(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.toml"
+    broken.write_text("name = ")
+    done = subprocess.run(
+        [sys.executable, "manage.py", "check_site"],
+        cwd=Path(__file__).parents[2],
+        env={**os.environ, "SITE_PROFILE": str(broken)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("Not started: SITE_PROFILE: ")
+    assert str(broken) in line
