@@ -145,7 +145,7 @@ def test_the_advised_options_are_copied_as_lines_for_the_batch_script(browser, l
     page.click("text=Copy the new options")
     page.wait_for_selector("text=Copied")
     copied = page.evaluate("navigator.clipboard.readText()")
-    assert copied == "#SBATCH --gpus-per-node=2\n#SBATCH --ntasks-per-node=2"
+    assert copied == "#SBATCH --gpus-per-node=2\n#SBATCH --ntasks-per-node=2\n#SBATCH --mem=120G"
     context.close()
 
 
