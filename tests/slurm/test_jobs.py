@@ -127,10 +127,12 @@ def test_a_job_whose_node_dies(site: Site, jobs: Submitted) -> None:
     wait_until("Slurm to notice", lambda: site.cluster.state(job_id) == "", 90)
     site.cluster.start_node("nid005003")
     site.ship("nid005003")
-    wait_until("the dead node's part", lambda: "nid005003" in str(report(site, job_id)["not_measured"]), REPORT_S_MAX)
+    measured = "the dead node's part"
+    wait_until(measured, lambda: report(site, job_id)["efficiency"]["measured_gpus"] == 16, REPORT_S_MAX)
     found = report(site, job_id)
-    # The dead node's GPUs were sampled for a few seconds only, so they do not enter the mean, and that is said.
-    assert verdict(found) == ("NODE_FAIL", "EFFICIENT", 8)
+    # The dead node's GPUs are known until its last checkpoint, and the rest of their time is said to be missing.
+    assert verdict(found) == ("NODE_FAIL", "EFFICIENT", 16)
+    assert found["efficiency"]["partial"]
     assert found["efficiency"]["uncounted_reason"] == "system_failure"
     assert not found["findings"]
 
