@@ -128,6 +128,34 @@ def _counts(judged: Assessment) -> Iterator[str]:
         yield "parallelism_mismatch with all GPUs active"
 
 
+def _waiting(judged: Assessment) -> Iterator[str]:
+    """What a stall points to against how long the host waited for files."""
+    seen = evidence(judged, "io_or_sync_stall")
+    waits = [seen[name] for name in ("io_pressure_fraction", "iowait_fraction") if name in seen]
+    has_waited = bool(waits) and max(waits) >= LIMITS.io_wait_fraction
+    if has_waited and seen.get("points_to") == "synchronisation":
+        yield f"a stall of ranks beside a host that waited for files {max(waits):.0%} of the time"
+    if waits and not has_waited and seen.get("points_to") == "io":
+        yield f"a stall for files beside a host that waited for them {max(waits):.0%} of the time"
+
+
+def _shared_ranks(judged: Assessment) -> Iterator[str]:
+    """Ranks that share GPUs against the ranks and the working GPUs of each node."""
+    if evidence(judged, "parallelism_mismatch").get("pattern") != "ranks_share_gpus":
+        return
+    facts = judged.facts
+    is_active = facts.gpus.avg_util > LIMITS.active_gpu_percent
+    active = np.bincount(facts.gpus.node_index[is_active], minlength=len(facts.nodes))
+    for node, gpus, ranks in zip(facts.nodes, active, facts.hosts.ranks, strict=True):
+        if gpus and not ranks > gpus:
+            yield f"ranks that share GPUs on {node}, where {ranks:.0f} ranks had {gpus} GPUs"
+
+
+def _whole_nodes(judged: Assessment) -> Iterator[str]:
+    if "exclusive_node_underused" in codes(judged) and not judged.facts.is_exclusive:
+        yield "exclusive_node_underused of a job that shared its nodes"
+
+
 def _class(judged: Assessment) -> Iterator[str]:
     found, name = codes(judged), judged.efficiency.efficiency_class
     if "low_use_unexplained" in found:
@@ -163,9 +191,19 @@ def _gpu_count(judged: Assessment) -> Iterator[str]:
         effective = judged.efficiency.effective_gpus or 0
         if gpus < effective and "overscaling" not in codes(judged):
             yield f"advice for {gpus} GPUs with {effective} in effective use"
+        held_gb, each_gb = _working_memory_gb(facts)
+        if held_gb > gpus * each_gb and gpus:
+            yield f"advice for {gpus} GPUs of {each_gb:g} GB with {held_gb:.0f} GB on those that worked"
         busy = float(np.nansum(facts.gpus.avg_util)) / 100
         if 0 < gpus < busy:
             yield f"advice for {gpus} GPUs with the work of {busy:.1f}"
+
+
+def _working_memory_gb(facts: JobFacts) -> tuple[float, float]:
+    """Peaks of the GPUs that worked, together, and the capacity of one; infinite where it is not known."""
+    capacities_gb = facts.memory_capacity_gb[~np.isnan(facts.memory_capacity_gb)]
+    each_gb = float(np.min(capacities_gb)) if capacities_gb.size else np.inf
+    return float(np.nansum(facts.gpus.peak_mem_gb[facts.did_work])), each_gb
 
 
 def _time(judged: Assessment) -> Iterator[str]:
@@ -204,6 +242,11 @@ def _savings(judged: Assessment) -> Iterator[str]:
     if saved is None or saved.gpu_hours <= 0:
         return
     wanted = request_after(judged)
+    if saved.assumption == "same_busy_gpu_seconds" and wanted.gpus:
+        busy_gpu_s = facts.allocated_gpus * facts.elapsed_s * (judged.efficiency.avg_gpu_util or 0.0) / 100
+        use_percent = 100 * busy_gpu_s / (wanted.gpus * saved.run_s)
+        if use_percent > LIMITS.target_percent * (1 + SAVINGS_TOLERANCE_FRACTION) or saved.run_s < facts.elapsed_s:
+            yield f"a saving in {saved.run_s:.0f} s on {wanted.gpus} GPUs, which the work fills to {use_percent:.0f} %"
     held = Allocation(wanted.nodes, wanted.gpus, wanted.cores or 0, wanted.memory_gb or 0.0, wanted.is_exclusive)
     later = gpu_hours(partition_of(facts.record.cluster, wanted.partition), held, saved.run_s)
     # A partition without GPUs is billed in another currency.
@@ -299,6 +342,9 @@ CHECKS: tuple[Callable[[Assessment], Iterator[str]], ...] = (
     _no_use_and_use,
     _pairs,
     _counts,
+    _waiting,
+    _shared_ranks,
+    _whole_nodes,
     _class,
     _early_end,
     _gpu_count,

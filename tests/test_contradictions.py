@@ -68,6 +68,19 @@ FOUND = [
         "timeout calls the GPUs at work beside busy_but_waiting",
     ),
     (found(bare(HALF_BUSY), **EDGES), "late_start and idle_tail together last 7300 s of 7200 s"),
+    (
+        found(bare(HALF_BUSY), io_or_sync_stall={"points_to": "synchronisation", "iowait_fraction": 0.25}),
+        "a stall of ranks beside a host that waited for files 25% of the time",
+    ),
+    (
+        found(bare(HALF_BUSY), io_or_sync_stall={"points_to": "io", "io_pressure_fraction": 0.02}),
+        "a stall for files beside a host that waited for them 2% of the time",
+    ),
+    (
+        found(bare(), parallelism_mismatch={"pattern": "ranks_share_gpus", "ranks": 2}),
+        "ranks that share GPUs on nid005123, where 2 ranks had 2 GPUs",
+    ),
+    (found(bare(), "exclusive_node_underused"), "exclusive_node_underused of a job that shared its nodes"),
     (found(bare(), idle_gpus={"idle_gpus": 7}), "idle_gpus counts 7 GPUs, measured idle are 6"),
     (found(bare([gpu(0, 0.0)]), idle_gpus={"idle_gpus": 1}), "idle_gpus counts all 1 measured GPUs"),
     (found(bare(BUSY), parallelism_mismatch={"active_gpus": 8}), "parallelism_mismatch with all GPUs active"),
@@ -98,6 +111,10 @@ AT_PEACE = {
     "one core of every rank is a hint only": found(
         bare(HALF_BUSY), "overscaling", cpu_bottleneck={"pattern": "one_core_per_rank"}
     ),
+    "a stall of ranks beside a quiet host": found(
+        bare(HALF_BUSY), io_or_sync_stall={"points_to": "synchronisation", "iowait_fraction": 0.02}
+    ),
+    "a whole node for two GPUs": found(bare(is_exclusive=True), "exclusive_node_underused"),
     "a timeout that says that they spun": found(bare(BUSY), "busy_but_waiting", timeout={"pattern": "spinning"}),
     "edges that fit the run": found(bare(HALF_BUSY), late_start={"idle_s": 4000.0}, idle_tail={"idle_s": 3200.0}),
     "as many idle GPUs as measured": found(bare(), "parallelism_mismatch", idle_gpus={"idle_gpus": 6}),
@@ -113,6 +130,13 @@ def test_findings_that_go_together_are_not(assessment: Assessment) -> None:
     assert contradictions(assessment) == []
 
 
+def _on_four(run_s: float) -> Assessment:
+    """Advice for half of the GPUs of a run at 50 %, said to take so long."""
+    half = {"gpus": 4, "ntasks": 4, "cores": 28, "memory_gb": 240.0}
+    base = advised(found(bare(HALF_BUSY), "overscaling"), half)
+    return replace(base, savings=Savings(0.5, "same_busy_gpu_seconds", run_s))
+
+
 FEWER = {"gpus": 2, "ntasks": 2, "cores": 14, "memory_gb": 120.0}
 ADVISED = [
     (
@@ -126,6 +150,16 @@ ADVISED = [
     (advised(bare(), FEWER | {"gpus": 1}), "advice for 1 GPUs with 2 in effective use"),
     # 8 GPUs at 50 % are the work of 4 at 100 %.
     (advised(found(bare(HALF_BUSY), "overscaling"), FEWER | {"gpus": 3}), "advice for 3 GPUs with the work of 4.0"),
+    # 8 GPUs at 10 % are the work of 1, and hold 8 x 20 GB: more than 2 x 64 GB.
+    (
+        advised(found(bare([gpu(index, 10.0, peak_mem_gb=20.0) for index in range(8)]), "overscaling"), FEWER),
+        "advice for 2 GPUs of 64 GB with 160 GB on those that worked",
+    ),
+    # 8 GPUs at 50 % for 7200 s are 28,800 busy GPU-seconds: 100 % of 4 GPUs in the same time.
+    (
+        _on_four(run_s=7200.0),
+        "a saving in 7200 s on 4 GPUs, which the work fills to 100 %",
+    ),
     (advised(bare(BUSY), {"gpus": 16, "nodes": 2}), "advice for 16 GPUs, more than the 8 of the run"),
     (advised(bare(BUSY), {"walltime_s": 7100.0}), "a time limit of 7100 s for a run of 7200 s"),
     (
@@ -169,6 +203,8 @@ def test_advice_against_the_run_is_named(assessment: Assessment, line: str) -> N
 
 GOOD_ADVICE = {
     "the GPUs that worked": advised(found(bare(), idle_gpus={"idle_gpus": 6}), FEWER, saved=6.0),
+    # 28,800 busy GPU-seconds are 70 % of 4 GPUs in 10,286 s.
+    "the same work on half of them, for longer": _on_four(run_s=10_290.0),
     "the work of all on half of them": advised(found(bare(HALF_BUSY), "overscaling"), {"gpus": 6}),
     "what an own run on fewer GPUs showed": advised(bare(HALF_BUSY), {"gpus": 3}, basis="own_scaling"),
     "a partition without GPUs": advised(

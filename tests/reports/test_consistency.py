@@ -7,16 +7,20 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
 
+import msgspec
 import pytest
 
 from analysis.findings import COUNTED
+from bench.noisy.library import LIBRARY as NOISY
+from bench.noisy_score import trial
+from bench.real_runs import judge, real_runs
 from bench.scorecard import drawn, judged
 from education.seeds import seed_lessons
 from portal.demo.library import LIBRARY
 from reports.build import job_report
 from reports.job_report import JobReport
 from reports.layout import SAME_BILL, Layout, layout
-from reports.wording import ALL_WELL, BUT, FITS, NEXT, NO_CAUSES, STEPS, TITLES, VERDICTS
+from reports.wording import ALL_WELL, BUT, FITS, NEXT, NO_CAUSES, RELEASE, SPUN, STEPS, TITLES, VERDICTS
 
 KINDS = [kind for kind, archetype in LIBRARY.items() if archetype.has_started]
 SEED = 7
@@ -112,6 +116,69 @@ def _savings(_: JobReport, page: Layout, text: str) -> Iterator[str]:
         yield "a saving without advice"
 
 
+def _waiting(report: JobReport, _: Layout, __: str) -> Iterator[str]:
+    """A stall of ranks speaks of ranks, a stall for files of files, in its sentences, its lesson and its links."""
+    for finding in report.findings:
+        lesson = finding.lesson
+        said = f"{finding.text} {lesson.title} {lesson.text} {lesson.url} {[link.title for link in lesson.links]}"
+        points_to = finding.evidence.get("points_to")
+        if points_to == "synchronisation" and re.search(r"Input or output|while the host waited|Lustre|ormats", said):
+            yield "a stall of ranks that is blamed on files"
+        if points_to == "io" and "ranks waiting for each other" in said:
+            yield "a stall for files that is blamed on ranks"
+
+
+def _shared_ranks(report: JobReport, _: Layout, __: str) -> Iterator[str]:
+    """Ranks get a GPU each, or there are fewer GPUs: one of the two, and the first only where it can be."""
+    counts = [advice.recommended_gpus for advice in report.recommendations if advice.recommended_gpus]
+    has_fewer = any(count < report.efficiency.allocated_gpus for count in counts)
+    for finding in report.findings:
+        if finding.evidence.get("pattern") != "ranks_share_gpus":
+            continue
+        if has_fewer and not ("Either" in finding.text and "or request" in finding.text):
+            yield "a GPU for each rank and fewer GPUs, both"
+        is_crowded = finding.evidence["ranks_per_node"] > finding.evidence["gpus_per_node"]
+        if is_crowded and "SLURM_LOCALID" in finding.text:
+            yield "a GPU for each of more ranks than GPUs"
+
+
+def _measured(report: JobReport, _: Layout, text: str) -> Iterator[str]:
+    """What was measured in part is no statement of the whole run."""
+    idle = re.findall(r"idle for [<>\d ]+ % of (.{12})", text)
+    if report.efficiency.coverage_fraction < 0.95 and any(what != "the measured" for what in idle):
+        yield "idle for a share of a run that was measured in part"
+    if (report.efficiency.peak_gpu_mem_gb or 0) >= 1 and "before it reached the GPUs" in text:
+        yield "GPUs that were not reached and hold memory"
+    if not report.is_use_judged and report.efficiency.avg_gpu_util is not None and "ot judged" not in text:
+        yield "a class of a run whose use is not judged"
+    if (report.efficiency.peak_gpu_mem_fraction or 0) > 0.8 and "use a larger batch" in text:
+        yield "a larger batch for full GPU memory"
+
+
+def _arithmetic(report: JobReport, page: Layout, _: str) -> Iterator[str]:
+    """The use that a saving assumes, times GPUs and time, is the use that was measured."""
+    said = re.search(r"keeps ([\d,]+) GPUs? busy ([\d.]+) % of (?:(\d+) d )?(?:(\d+) h )?(?:(\d+) min)?", page.savings)
+    if said is None:
+        return
+    gpus, percent, days, hours, minutes = (float((part or "0").replace(",", "")) for part in said.groups())
+    assumed = gpus * percent * (days * 86_400 + hours * 3600 + minutes * 60)
+    judged_, run_s = report.efficiency, report.job.walltime_used_s or 0
+    was = judged_.allocated_gpus * (judged_.avg_gpu_util or 0) * run_s
+    if abs(assumed - was) > 0.02 * was:
+        yield f"a saving that assumes {assumed / was:.0%} of the work"
+
+
+def _reading(report: JobReport, page: Layout, text: str) -> Iterator[str]:
+    if BUT in text and SPUN in text:
+        yield "something to look at although GPUs waited"
+    if RELEASE in text and "did not use" in text:
+        yield "most GPUs released of a run that used none"
+    if report.job.state == "FAILED" and not re.search("output|Host memory ran out", text):
+        yield "a failed run that is not sent to its output"
+    if report.no_causes and report.findings:
+        yield "no causes, and causes"
+
+
 TITLES_SHOWN = {code.value: title for code, title in TITLES.items()}
 CHECKS: tuple[Callable[[JobReport, Layout, str], Iterator[str]], ...] = (
     _praise,
@@ -121,12 +188,27 @@ CHECKS: tuple[Callable[[JobReport, Layout, str], Iterator[str]], ...] = (
     _sure,
     _nodes,
     _savings,
+    _waiting,
+    _shared_ranks,
+    _measured,
+    _arithmetic,
+    _reading,
 )
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_report_of_the_library_contradicts_itself(kind: str) -> None:
     assert contradictions(drawn_report(kind)) == []
+
+
+def test_no_report_of_the_noisy_library_contradicts_itself() -> None:
+    reports = {case.name: job_report(trial(case, 0).assessment, seed_lessons()) for case in NOISY[::3]}
+    assert {name: lines for name, report in reports.items() if (lines := contradictions(report))} == {}
+
+
+def test_no_report_of_a_real_run_contradicts_itself() -> None:
+    reports = {run.name: job_report(judge(run).assessment, seed_lessons()) for run in real_runs()}
+    assert {name: lines for name, report in reports.items() if (lines := contradictions(report))} == {}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -159,6 +241,22 @@ EFFICIENT, FAILED, HUNG = "efficient_training", "failed", "timeout_hung"
         (lambda: _with_text("no_gpu_use", "Whether it was still working is not known"), "unknown whether"),
         (lambda: replace(drawn_report("tiny_inference"), verdict="The 2 GPUs were busy."), "spoken of as several"),
         (lambda: replace(drawn_report("overscaled"), recommendations=()), "a saving without advice"),
+        (lambda: _with_text("bursty", "Input or output is the likely cause."), "blamed on files"),
+        (lambda: _with_lesson_of("bursty", "io_stall"), "blamed on files"),
+        (lambda: _with_text("io_stall", "This points to ranks waiting for each other."), "blamed on ranks"),
+        (
+            lambda: _mismatch("Either ROCR_VISIBLE_DEVICES=$SLURM_LOCALID, or request 2", ranks_per_node=16),
+            "more ranks",
+        ),
+        (lambda: _mismatch("Let each rank select a GPU of its own."), "fewer GPUs, both"),
+        (lambda: _covered("no_gpu_use", 0.5), "measured in part"),
+        (lambda: _with_text("no_gpu_use", "It ended before it reached the GPUs.", peak_gpu_mem_gb=20.8), "hold memory"),
+        (lambda: _with_text("gpu_memory_full", "What to try: use a larger batch."), "full GPU memory"),
+        (lambda: _assuming("keeps 4 GPUs busy 70.0 % of 9 h 00 min"), "of the work"),
+        (lambda: replace(drawn_report("collective_hang"), verdict=f"{SPUN} {BUT}"), "although GPUs waited"),
+        (lambda: replace(drawn_report("no_gpu_use"), verdict=RELEASE), "used none"),
+        (lambda: _failed("idle_tail"), "not sent to its output"),
+        (lambda: replace(drawn_report("idle_tail"), no_causes=NO_CAUSES["below"]), "no causes, and causes"),
     ],
 )
 def test_a_contradiction_is_found(broken: Callable[[], JobReport], expected: str) -> None:
@@ -169,9 +267,44 @@ def _all_findings(*kinds: str) -> tuple:
     return tuple(finding for kind in kinds for finding in drawn_report(kind).findings)
 
 
-def _with_text(kind: str, text: str, **record: int) -> JobReport:
-    """The report with a sentence added to its first finding, and some of its record changed."""
+def _with_text(kind: str, text: str, **changes: float) -> JobReport:
+    """The report with a sentence added to its first finding, and some of its record or its numbers changed."""
     report = drawn_report(kind)
     first, *others = report.findings
-    job = type(report.job)(**{name: getattr(report.job, name) for name in report.job.__struct_fields__} | record)
-    return replace(report, job=job, findings=(replace(first, text=f"{first.text} {text}"), *others))
+    fields = report.job.__struct_fields__
+    record = {name: value for name, value in changes.items() if name in fields}
+    numbers = {name: value for name, value in changes.items() if name not in fields}
+    return replace(
+        report,
+        job=msgspec.structs.replace(report.job, **record),
+        efficiency=replace(report.efficiency, **numbers),
+        findings=(replace(first, text=f"{first.text} {text}"), *others),
+    )
+
+
+def _with_lesson_of(kind: str, other: str) -> JobReport:
+    report = drawn_report(kind)
+    return replace(report, findings=(replace(report.findings[0], lesson=drawn_report(other).findings[0].lesson),))
+
+
+def _mismatch(text: str, **evidence: int) -> JobReport:
+    """A report of ranks that share GPUs, with another sentence."""
+    report = drawn_report("parallelism_mismatch")
+    (shared,) = (finding for finding in report.findings if finding.code == "parallelism_mismatch")
+    return replace(report, findings=(replace(shared, text=text, evidence=shared.evidence | evidence),))
+
+
+def _covered(kind: str, fraction: float) -> JobReport:
+    report = drawn_report(kind)
+    return replace(report, efficiency=replace(report.efficiency, coverage_fraction=fraction))
+
+
+def _assuming(words: str) -> JobReport:
+    report = drawn_report("overscaled")
+    return replace(report, savings=replace(report.savings, assumption=words))
+
+
+def _failed(kind: str) -> JobReport:
+    """The report of a run that completed, as one of a run that failed."""
+    report = drawn_report(kind)
+    return replace(report, job=msgspec.structs.replace(report.job, state="FAILED"))
