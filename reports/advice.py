@@ -67,7 +67,7 @@ def _gpu_memory(advice: Recommendation) -> str:
 
 
 def _no_gpu_use(advice: Recommendation) -> str:
-    said = "No GPU showed sustained utilization; one is enough to try whether the program uses it"
+    said = "No GPU showed sustained utilization; one is enough to find out why"
     asked = advice.wanted.gpus
     return said if asked <= 1 else f"{said}; {counted(asked, 'GPU')} are the least that {advice.wanted.partition} gives"
 

@@ -16,7 +16,7 @@ from education.lesson import (
     TITLE_CHARACTERS_MAX,
 )
 from education.markup import lesson_html
-from education.seeds import FOLDER, neutral_lessons, seed_lessons
+from education.seeds import FOLDER, lessons_by_sign, neutral_lessons, seed_lessons
 
 each_code = pytest.mark.parametrize("code", FindingCode)
 
@@ -72,3 +72,18 @@ def test_every_lesson_has_a_neutral_form_of_the_same_size(code: FindingCode) -> 
     assert len(re.findall(r"[.!?](?=\s|$)", lesson.micro)) in (2, 3)
     assert all(link.url.startswith("https://") and "lumi" not in link.url.lower() for link in lesson.links)
     assert lesson.links
+
+
+@pytest.mark.parametrize(("code", "sign", "is_neutral"), lessons_by_sign())
+def test_a_lesson_for_one_sign_is_as_short_and_as_neutral_as_the_general_one(
+    code: FindingCode, sign: str, is_neutral: bool
+) -> None:
+    lesson = lessons_by_sign()[code, sign, is_neutral]
+    assert 0 < len(lesson.title) <= TITLE_CHARACTERS_MAX
+    assert 0 < len(lesson.micro) <= MICRO_CHARACTERS_MAX
+    assert len(re.findall(r"[.!?](?=\s|$)", lesson.micro)) in (2, 3)
+    assert lesson.links
+    assert all(link.url.startswith("https://") for link in lesson.links)
+    assert not is_neutral or all("lumi" not in link.url.lower() for link in lesson.links)
+    known = {link.url for every in (*seed_lessons().values(), *neutral_lessons().values()) for link in every.links}
+    assert {link.url for link in lesson.links} <= known

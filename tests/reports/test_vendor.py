@@ -94,6 +94,15 @@ def test_a_lesson_that_staff_wrote_is_shown_as_it_is(campus: None) -> None:
     assert lesson_view(code, {}, job_record(**CAMPUS), {}).text == ""
 
 
+def test_a_lesson_that_staff_wrote_stands_for_every_sign() -> None:
+    code, record = FindingCode.IO_OR_SYNC_STALL, job_record()
+    sign = {"points_to": "synchronisation"}
+    own = replace(seed_lessons()[code], micro="Ask the helpdesk.")
+    assert lesson_view(code, {code: own}, record, sign).text == "Ask the helpdesk."
+    assert lesson_view(code, seed_lessons(), record, sign).title == "When ranks wait for each other"
+    assert lesson_view(code, seed_lessons(), record, {}).title == seed_lessons()[code].title
+
+
 def test_a_stored_report_is_shown_with_the_lessons_of_its_hardware(campus: None) -> None:
     stored = job_report(judged(**CAMPUS), {})
     shown = with_lessons(stored, seed_lessons())
