@@ -13,6 +13,7 @@ from enum import StrEnum
 import numpy as np
 
 from analysis.causes.request import is_interactive
+from analysis.causes.spread import HELD_MEMORY_GB
 from analysis.comparable import ComparableRun, longest_run_s
 from analysis.facts import JobFacts
 from analysis.findings import Finding, FindingCode
@@ -114,11 +115,11 @@ def _is_cheaper(facts: JobFacts, wanted: Shape) -> bool:
 
 
 def _to_cpu_partition(facts: JobFacts, host: HostNeed) -> Recommendation | None:
-    """Work that lives on more cores than come with one GPU belongs on a partition without GPUs."""
+    """Work that lives on more cores than come with one GPU, and holds no GPU memory, belongs on a partition without."""
     partition = facts.partition
     if host.cores is None or partition is None or not partition.cpu_partition:
         return None
-    if host.cores <= partition.node.cores_per_gpu:
+    if host.cores <= partition.node.cores_per_gpu or np.any(facts.gpus.peak_mem_gb >= HELD_MEMORY_GB):
         return None
     now = requested_shape(facts)
     used_gb = host.memory_gb(now.nodes)

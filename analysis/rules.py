@@ -112,8 +112,12 @@ def _raised(rules: tuple[Rule, ...], facts: JobFacts, limits: Limits) -> list[Fi
 
 
 def _is_said(finding: Finding) -> bool:
-    """Whether enough was seen of the run: a fact needs a second, an inference more than a guess."""
-    return finding.confidence > 0 if finding.is_fact else finding.confidence >= CONFIDENCE_MIN
+    """Whether enough was seen of the run: a fact needs a second, an inference more than a guess.
+
+    What names no cause claims nothing that little could make untrue.
+    """
+    claims_nothing = finding.is_fact or finding.code is FindingCode.LOW_USE_UNEXPLAINED
+    return finding.confidence > 0 if claims_nothing else finding.confidence >= CONFIDENCE_MIN
 
 
 def _needed_the_time(facts: JobFacts, limits: Limits, past: Sequence[ComparableRun]) -> bool:

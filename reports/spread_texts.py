@@ -117,8 +117,8 @@ def exclusive_node_underused(seen: Evidence, run: Run) -> str:
             " then bills only the GPUs that you request."
         )
     return (
-        f"{seen['partition']} gives and bills {nodes} A partition that bills by GPU, or fewer nodes, costs less for the"
-        " same work."
+        f"{seen['partition']} gives and bills {nodes} A partition that bills by GPU, or fewer nodes, can cost less"
+        " for the same work."
     )
 
 
@@ -141,5 +141,6 @@ def overscaling(seen: Evidence, _: Run) -> str:
     return (
         f"All {seen['gpus']:,} GPUs were evenly used, but only {percent(seen['avg_util_percent'])} on average, and none"
         f" needed more than {gigabytes(seen['peak_memory_gb'])} ({share(seen['peak_memory_fraction'])}) of its memory."
-        " The work would fit on fewer GPUs, or each GPU could take more of it."
+        " The work would fit on fewer GPUs, or each GPU could take more of it. Run the same input once on"
+        f" {counted(max(int(seen['gpus']) // 2, 1), 'GPU')} and compare the run times."
     )

@@ -27,7 +27,12 @@ def without_cause(seen: Evidence, run: Run) -> str:
     sentences = [f"{subject} busy {percent(seen.get('avg_util_percent'))} of the time, and no known pattern fits."]
     if seen.get("state") == "FAILED":
         sentences.append(f"The program {_failed(seen)}: read the last lines of its output first.")
-    sentences += [_ruled_out(seen), *_one_core(seen, run.tools), f"What to try: {'; '.join(_steps(seen, gpus, run))}."]
+    sentences += [
+        _ruled_out(seen),
+        *_one_core(seen, run.tools),
+        *_one_gpu(seen, gpus),
+        f"What to try: {'; '.join(_steps(seen, gpus, run))}.",
+    ]
     return " ".join(sentences)
 
 
@@ -69,6 +74,14 @@ def _one_core(seen: Evidence, tools: Tools) -> Iterator[str]:
         yield (
             f"Each rank kept about one CPU core busy ({seen['busy_cores_per_rank']:.2f}): this is also how MPI and"
             f" {tools.runtime} wait; or one serial part sets the pace."
+        )
+
+
+def _one_gpu(seen: Evidence, gpus: int) -> Iterator[str]:
+    if "summed_util_percent" in seen:
+        yield (
+            f"Together the {counted(gpus, 'GPU')} were as busy as one GPU at {percent(seen['summed_util_percent'])}:"
+            " this is how GPUs look that work one after another, such as the layers of one model."
         )
 
 

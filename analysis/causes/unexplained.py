@@ -44,9 +44,19 @@ def _ruled_out(facts: JobFacts, limits: Limits) -> Evidence:
         "busy_host_fraction": facts.busy_host_fraction,
         "power_fraction": None if modules is None else float(np.mean(modules.power_fraction)),
         "busy_cores_per_rank": pinned_cores_per_rank(facts, limits),
+        "summed_util_percent": _in_turn(facts, limits),
         **waits.evidence,
     }
     return {name: value for name, value in found.items() if value is not None}
+
+
+def _in_turn(facts: JobFacts, limits: Limits) -> float | None:
+    """The use of all GPUs together where it is that of one at most, and they share it evenly."""
+    use_percent = facts.gpus.avg_util
+    if use_percent.size < 2 or not np.all(facts.did_work) or float(np.ptp(use_percent)) >= limits.uneven_points:
+        return None
+    total_percent = float(np.sum(use_percent))
+    return total_percent if limits.efficient_percent <= total_percent <= 100 else None
 
 
 def _highest(values: Floats) -> float | None:

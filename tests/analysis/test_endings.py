@@ -223,3 +223,14 @@ def test_what_the_system_ended_needs_no_explanation(state: str) -> None:
 
 def test_a_cause_that_holds_is_the_explanation() -> None:
     assert codes(facts([50.0] * 7 + [0.0], cpu=QUIET)) == {FindingCode.IDLE_GPUS}
+
+
+@pytest.mark.parametrize(
+    ("utils", "summed"),
+    [([23.0] * 4, 92.0), ([30.0] * 4, None), ([10.0] * 4, None), ([80.0, 15.0], None)],
+    ids=["one GPU's work", "more than one GPU's", "less than one GPU's", "unevenly shared"],
+)
+def test_gpus_that_are_together_as_busy_as_one_are_said_to_be(utils: list[float], summed: float | None) -> None:
+    known = facts(utils, cpu=QUIET)
+    evidence = next((finding.evidence for finding in findings(known) if finding.code is UNEXPLAINED), {})
+    assert evidence.get("summed_util_percent") == summed

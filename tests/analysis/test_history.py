@@ -26,7 +26,7 @@ from analysis.models import FindingRow, JobEfficiency
 from jobs.models import Job
 from jobs.services import record_job
 from metrics.services import record_node_summary
-from tests.payloads import job_record, node_payload
+from tests.payloads import gpu, job_record, node_payload
 
 NOW = datetime(2026, 11, 20, 12, 30, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -42,7 +42,9 @@ def run(job_id: int, util: float | list[float], days_ago: int, hours: float = 2.
     times = {"started_at": (ended - timedelta(hours=hours)).isoformat(), "ended_at": ended.isoformat()}
     record_job(job_record(job_id=job_id, walltime_used_s=hours * 3600, **times, **record))
     utils = util if isinstance(util, list) else [util] * 8
-    record_node_summary(node_payload(utils, job_id=job_id, **times))
+    # GPUs without work hold no memory either.
+    gpus = [gpu(index, used, peak_mem_gb=40.0 if used else 0.1) for index, used in enumerate(utils)]
+    record_node_summary(node_payload(job_id=job_id, gpus=gpus, **times))
 
 
 def read(days: int = 400) -> RunColumns:
