@@ -265,8 +265,8 @@ def _fitting_host(
 def _more_host_memory(facts: JobFacts, limits: Limits) -> Recommendation | None:
     """After host memory ran out: all that comes with the GPUs and so costs nothing more, else half as much again.
 
-    Nothing else is changed before that is fixed. More than the share raises the bill, and the advice says so: memory is
-    then given in whole billed slices.
+    Nothing else is changed before that is fixed. More than the share may raise the bill, and the advice says whether it
+    does: memory is then given in whole billed slices.
     """
     now, partition = requested_shape(facts), facts.partition
     if partition is None or not now.memory_gb or not now.gpus:
@@ -280,8 +280,15 @@ def _more_host_memory(facts: JobFacts, limits: Limits) -> Recommendation | None:
         basis, wanted_gb = "more_memory", min(more_gb, whole_gb)
     if wanted_gb <= now.memory_gb:
         return None
-    evidence = {"memory_gb": now.memory_gb, "recommended_memory_gb": wanted_gb, "share_gb": share_gb}
-    return _advice(RecommendationKind.HOST_MEMORY, basis, evidence, facts, replace(now, memory_gb=wanted_gb))
+    wanted = replace(now, memory_gb=wanted_gb)
+    later = bill(partition, wanted, facts.elapsed_s)
+    evidence = {
+        "memory_gb": now.memory_gb,
+        "recommended_memory_gb": wanted_gb,
+        "share_gb": share_gb,
+        "raises_bill": int(later is not None and later > (facts.gpu_hours or 0.0)),
+    }
+    return _advice(RecommendationKind.HOST_MEMORY, basis, evidence, facts, wanted)
 
 
 def _shorter_walltime(

@@ -173,10 +173,10 @@ def _out_of_memory(advice: Recommendation) -> str:
 
 def _more_memory(advice: Recommendation) -> str:
     held_gb, wanted_gb = float(advice.evidence["memory_gb"]), float(advice.evidence["recommended_memory_gb"])
-    return (
-        f"Host memory ran out at {gigabytes(held_gb)}; {gigabytes(wanted_gb)}"
-        " are a first try, which raises the bill: memory beyond the share of the GPUs is billed"
-    )
+    said = f"Host memory ran out at {gigabytes(held_gb)}; {gigabytes(wanted_gb)} are a first try"
+    if not advice.evidence.get("raises_bill", 1):
+        return f"{said}, which the present bill covers"
+    return f"{said}, which raises the bill: memory beyond the share of the GPUs is billed"
 
 
 def _more_time(advice: Recommendation) -> str:

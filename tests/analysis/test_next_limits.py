@@ -237,3 +237,12 @@ def test_a_run_that_spun_or_idled_or_had_a_person_at_it_is_not_told_to_take_more
 ) -> None:
     given = advice(facts([], gpus=gpus, cpu=HOST, **TIMED_OUT | changes))
     assert RecommendationKind.WALLTIME not in {each.kind for each in given}
+
+
+@pytest.mark.parametrize(("cores", "raises"), [(7, 1), (32, 0)])
+def test_more_memory_says_whether_it_raises_the_bill(cores: int, raises: int) -> None:
+    # One GPU, 60 GB: half as much again is 90, in slices of 64 GB 128: two slices. 7 cores are one, 32 cores four.
+    cpu = {"cores_allocated": cores, "busy_cores_avg": 2.0, "peak_memory_gb": 60.0, "oom_kills": 1}
+    known = facts([80.0], cpu=cpu, state="OUT_OF_MEMORY", cpus_allocated=cores, memory_requested_gb=60.0)
+    (more,) = recommendations(known, findings(known))
+    assert (more.wanted.memory_gb, more.evidence["raises_bill"]) == (128.0, raises)
