@@ -276,7 +276,7 @@ def test_what_scontrol_wrote_in_several_lines_is_shown_in_one(tmp_path: Path) ->
     scontrol = tmp_path / "scontrol"
     scontrol.write_text("#!/bin/sh\nprintf 'no configuration\\nno controller\\n' >&2\nexit 1\n")
     scontrol.chmod(0o755)
-    with pytest.raises(CommandError, match="scontrol ended with status 1: no configuration no controller$"):
+    with pytest.raises(CommandError, match=r"scontrol ended with status 1: no configuration no controller$"):
         call_command("check_site", "--scontrol", str(scontrol))
 
 
