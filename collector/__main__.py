@@ -29,14 +29,14 @@ def main() -> None:
     if command in HOOKS:
         _hook(command, options, node)
     try:
-        config = load(options["--config"], node)
+        config = _settings(options, node)
         sys.exit(_run(command, config, options))
     except ConfigError as error:
         sys.exit(str(error))
 
 
 def _parsed(arguments: list[str]) -> tuple[str, dict[str, str]]:
-    options = {"--config": DEFAULT_FILE, "--nodes": "1"}
+    options = {"--config": "", "--nodes": "1"}
     words = []
     rest = iter(arguments)
     for word in rest:
@@ -49,6 +49,15 @@ def _parsed(arguments: list[str]) -> tuple[str, dict[str, str]]:
     if command not in COMMANDS or len(words) != wanted:
         sys.exit(__doc__)
     return command, {**options, "TRACE": words[-1]}
+
+
+def _settings(options: dict[str, str], node: str) -> Config:
+    """The settings of the file that was named, or of the usual one, which need not be there."""
+    named = options["--config"]
+    if named and not os.path.exists(named):
+        raise ConfigError(f"{named} is not there")
+    options["--config"] = named or DEFAULT_FILE
+    return load(options["--config"], node)
 
 
 def _run(command: str, config: Config, options: dict[str, str]) -> int:
@@ -86,7 +95,7 @@ def _hook(command: str, options: dict[str, str], node: str) -> None:
     """
     config = None
     try:
-        config = load(options["--config"], node)
+        config = _settings(options, node)
         _loaded("guard").limit(config.hook_max_s)
         getattr(_loaded(command), command)(config, options["--config"], os.environ)
     except BaseException as error:

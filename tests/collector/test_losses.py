@@ -49,6 +49,16 @@ def test_settings_that_make_no_sense_fail_no_job_and_write_nowhere_else(node: No
     assert measured(payload) == [90.0, 90.0]
 
 
+def test_settings_that_are_not_there_are_a_mistake_too(node: Node) -> None:
+    default = Path("/var/lib/kaiku").exists()
+    node.config.rename(node.top / "away.conf")
+    node.hook("prolog")
+    node.hook("epilog")
+    assert (node.state.exists(), Path("/var/lib/kaiku").exists(), node.samplers()) == (False, default, [])
+    said = f"ConfigError: {node.config} is not there"
+    assert node.failures.read_text() == f"7\tprolog: {said}\n7\tepilog: {said}\n"
+
+
 def test_a_folder_that_cannot_be_written_fails_no_job_and_is_said_by_the_next_payload(node: Node) -> None:
     node.write_config(state_dir="/proc/nothing/here")
     node.hook("prolog")
