@@ -67,7 +67,7 @@ class Node:
             # Nobody listens there: what is to be sent stays where the tests look for it.
             "portal_url": "http://127.0.0.1:9",
             "ship_max_s": 0.3,
-            "interval_s": 0.05,
+            "interval_s": 0.2,
             "slow_interval_s": 0.2,
             "checkpoint_s": 0.2,
             **settings,
