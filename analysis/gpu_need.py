@@ -46,7 +46,7 @@ def gpu_need(
     Idle GPUs are counted; what even, low use would fit on is a guess, which the user's own runs on other numbers of
     GPUs override. Below Efficient those speak for themselves, whatever the cause.
     """
-    if codes & GPU_MEMORY_SHORT or not facts.gpus.count:
+    if codes & GPU_MEMORY_SHORT or not facts.gpus.count or _measured_time_fraction(facts) < limits.resize_time_fraction:
         return None
     if FindingCode.NO_GPU_USE in codes:
         return GpuNeed("no_gpu_use", 1, {"gpus": facts.allocated_gpus})
@@ -58,7 +58,16 @@ def gpu_need(
         return GpuNeed("own_scaling", gpus, numbers)
     if codes & FEWER_GPUS:
         return _by_work(facts, "active_gpus", limits)
-    return _by_work(facts, "overscaling", limits) if FindingCode.OVERSCALING in codes else None
+    # Work that its limit cut short needs time first.
+    is_overscaled = FindingCode.OVERSCALING in codes and facts.record.state != "TIMEOUT"
+    return _by_work(facts, "overscaling", limits) if is_overscaled else None
+
+
+def _measured_time_fraction(facts: JobFacts) -> float:
+    """How much of the run the GPUs that were measured were measured for, 0..1."""
+    if facts.elapsed_s <= 0:
+        return 0.0
+    return min(float(np.mean(facts.measured_s)) / facts.elapsed_s, 1.0)
 
 
 def _by_work(facts: JobFacts, basis: str, limits: Limits) -> GpuNeed:

@@ -303,7 +303,11 @@ def _shorter_walltime(
     if requested_s is None or FindingCode.WALLTIME_OVERREQUEST not in codes:
         return None
     longest_s = longest_run_s(facts.elapsed_s, facts.allocated_gpus, past)
-    walltime_s = _with_headroom_s(max(run_seconds_after(facts, resized, limits), longest_s), limits)
+    run_s = max(run_seconds_after(facts, resized, limits), longest_s)
+    if resized is not None and resized.basis == "overscaling":
+        # Fewer GPUs for work that uses them all little are a trial: it may take as much longer as there are fewer.
+        run_s = max(run_s, facts.elapsed_s * facts.allocated_gpus / resized.wanted.gpus)
+    walltime_s = _with_headroom_s(run_s, limits)
     if walltime_s >= requested_s:
         return None
     evidence = {
@@ -371,7 +375,10 @@ def _advice(
     """
     if before is not None and before.basis == "smaller_gpu" and facts.partition and facts.partition.smaller_gpu:
         gpu_type = facts.partition.smaller_gpu.gres
-    printed = next_request(facts, wanted, before.changes if before else (), gpu_type)
+    admitted = _admitted(facts, wanted, LIMITS)
+    if admitted is None:
+        return None
+    printed = next_request(facts, admitted, before.changes if before else (), gpu_type)
     if printed is None or printed.shape == requested_shape(facts) or not (printed.changes or printed.block):
         return None
     target = partition_of(facts.record.cluster, printed.shape.partition)
@@ -379,6 +386,19 @@ def _advice(
         # What Slurm is said to have given is more than its nodes have.
         return None
     return Recommendation(kind, basis, evidence, printed.shape, printed.changes, printed.block)
+
+
+def _admitted(facts: JobFacts, wanted: Shape, limits: Limits) -> Shape | None:
+    """`wanted` within the bounds of another partition; None where that admits no such run."""
+    target = partition_of(facts.record.cluster, wanted.partition)
+    if target is None or wanted.partition == facts.record.partition:
+        return wanted
+    if target.nodes_max and wanted.nodes > target.nodes_max:
+        return None
+    longest_s = target.walltime_max_s or math.inf
+    if limits.headroom_factor * facts.elapsed_s > longest_s:
+        return None
+    return replace(wanted, walltime_s=min(wanted.walltime_s, longest_s)) if wanted.walltime_s else wanted
 
 
 def _with_headroom_s(run_s: float, limits: Limits) -> float:

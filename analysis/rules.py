@@ -24,7 +24,7 @@ from analysis.causes.spread import (
 from analysis.causes.stalls import io_or_sync_stall
 from analysis.causes.unexplained import low_use_unexplained
 from analysis.causes.waiting import cpu_bottleneck, host_oversubscription, idle_tail, late_start
-from analysis.comparable import ComparableRun, longest_run_s
+from analysis.comparable import ComparableRun, longest_run_s, scaling_gpus
 from analysis.facts import JobFacts
 from analysis.findings import Finding, FindingCode
 from analysis.ranking import expected_gain
@@ -92,14 +92,13 @@ def findings(facts: JobFacts, limits: Limits = LIMITS, past: Sequence[Comparable
     """Everything that holds, first what fixing would save most; equal ones surest first, then in the order of rules.
 
     A run that the system ended says nothing about how it would have gone on. What no measured second supports, in a
-    run of no known length, is not said at all. A time limit that the user's own runs needed (`past`) is not too long.
+    run of no known length, is not said at all, nor what the user's own runs (`past`) deny.
     """
     rules = OF_THE_SYSTEM
     if not facts.record.is_system_failure:
         rules += OF_THE_END + (OF_USE if facts.is_use_judged else ())
-    raised = _raised(rules, facts, limits)
-    if _needed_the_time(facts, limits, past):
-        raised = [finding for finding in raised if finding.code is not FindingCode.WALLTIME_OVERREQUEST]
+    denied = _denied_by_own_runs(facts, limits, past)
+    raised = [finding for finding in _raised(rules, facts, limits) if finding.code not in denied]
     codes = {finding.code for finding in raised}
     held = [finding for finding in raised if not codes & EXPLAINED_BY.get(finding.code, frozenset())]
     if not facts.record.is_system_failure and not codes - NOT_OF_USE:
@@ -120,7 +119,15 @@ def _is_said(finding: Finding) -> bool:
     return finding.confidence > 0 if claims_nothing else finding.confidence >= CONFIDENCE_MIN
 
 
-def _needed_the_time(facts: JobFacts, limits: Limits, past: Sequence[ComparableRun]) -> bool:
-    """Whether a run of the same work on as many GPUs used the limit well."""
+def _denied_by_own_runs(facts: JobFacts, limits: Limits, past: Sequence[ComparableRun]) -> frozenset[FindingCode]:
+    """What the user's own runs of the same work show to be untrue: a time limit that another of them needed, and too
+    many GPUs where the work still gained from as many."""
+    denied = set()
     requested_s = facts.record.walltime_requested_s or math.inf
-    return longest_run_s(facts.elapsed_s, facts.allocated_gpus, past) >= limits.walltime_used_fraction * requested_s
+    longest_s = longest_run_s(facts.elapsed_s, facts.allocated_gpus, past)
+    if longest_s >= limits.walltime_used_fraction * requested_s:
+        denied.add(FindingCode.WALLTIME_OVERREQUEST)
+    scaling = scaling_gpus(facts.elapsed_s, facts.allocated_gpus, past, limits)
+    if scaling is not None and scaling[0] >= facts.allocated_gpus:
+        denied.add(FindingCode.OVERSCALING)
+    return frozenset(denied)

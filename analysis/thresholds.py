@@ -106,6 +106,8 @@ class Limits:
     sustained_run_fraction: float = 0.5
     memory_fill_fraction: float = 0.9
     target_percent: float = 70.0
+    # No size is advised from less than half of a run: the rest may have been the work.
+    resize_time_fraction: float = 0.5
     headroom_factor: float = 1.2
     # Ranks that keep at least half a core busy are at work; those of a launcher that wait are not.
     busy_rank_cores: float = 0.5

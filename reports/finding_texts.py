@@ -233,8 +233,8 @@ def _timeout(seen: Evidence, run: Run) -> str:
         )
     if pattern == "idle":
         return (
-            f"{ended} The GPUs had little to do by then{at_end}: look for a hang or a step that never ends before you"
-            " request more time."
+            f"{ended} The GPUs had little to do at the end{at_end}: look for a hang or a step that never ends before"
+            " you request more time."
         )
     return f"{ended} Whether it was still working is not known; checkpoints keep what was done."
 

@@ -246,3 +246,37 @@ def test_more_memory_says_whether_it_raises_the_bill(cores: int, raises: int) ->
     known = facts([80.0], cpu=cpu, state="OUT_OF_MEMORY", cpus_allocated=cores, memory_requested_gb=60.0)
     (more,) = recommendations(known, findings(known))
     assert (more.wanted.memory_gb, more.evidence["raises_bill"]) == (128.0, raises)
+
+
+def test_a_cut_of_gpus_by_guess_leaves_time_for_the_slower_trial() -> None:
+    # 8 GPUs at 17.5 % fit on two; the run took 2 h of 2 d. On a quarter of the GPUs it may take 8 h: 1.2 x 8 = 9.6 h, to
+    # the next quarter of an hour 09:45.
+    gpus = [gpu(index, 17.5, peak_mem_gb=4.0) for index in range(8)]
+    request = SPELLED | {"--time": "2-00:00:00"}
+    known = facts([], gpus=gpus, cpu={"idle_fraction": 0.9}, walltime_requested_s=172_800, request=request)
+    lines = [line for one in advice(known) for line in diff(one)]
+    assert [line for line in lines if line.startswith("--time")] == ["--time=2-00:00:00 -> --time=09:45:00"]
+
+
+def test_a_run_that_its_limit_ended_is_not_sent_to_fewer_gpus_by_guess() -> None:
+    gpus = [gpu(index, 17.5, peak_mem_gb=4.0) for index in range(8)]
+    assert [one.basis for one in advice(facts([], gpus=gpus, state="TIMEOUT"))] == []
+
+
+def test_no_size_is_advised_from_less_than_half_of_a_run() -> None:
+    # Two of eight GPUs worked, seen for 3599 s and 3600 s of 7200 s.
+    def bases(measured_s: float) -> list[str]:
+        seen = {"peak_mem_gb": 4.0, "measured_s": measured_s}
+        idle = seen | {"idle_s": measured_s, "active_s": 0.0}
+        gpus = [gpu(index, 90.0, **seen) if index < 2 else gpu(index, 0.0, **idle) for index in range(8)]
+        return [one.basis for one in advice(facts([], gpus=gpus))]
+
+    assert (bases(3599.0), bases(3600.0)) == ([], ["active_gpus"])
+
+
+def test_own_runs_that_still_gain_deny_that_there_were_too_many_gpus() -> None:
+    # 2 GPUs took 28000 s, 8 take 7200 s: 56000 / 57600 of the speed a GPU.
+    known = facts([], gpus=[gpu(index, 17.5, peak_mem_gb=4.0) for index in range(8)])
+    codes = {finding.code.value for finding in findings(known, past=(ComparableRun(2, 28_000.0),))}
+    assert "overscaling" not in codes
+    assert "overscaling" in {finding.code.value for finding in findings(known, past=(ComparableRun(2, 7200.0),))}

@@ -59,3 +59,12 @@ def test_a_part_of_a_gpu_holds_a_seventh_of_the_use_and_nine_tenths_of_its_memor
 
 def test_lumi_has_no_smaller_gpu_to_suggest() -> None:
     assert advice(facts([8.0], cpus_allocated=7, memory_requested_gb=60.0, ntasks=1)) == ()
+
+
+@pytest.mark.usefixtures("a100_site")
+def test_a_run_longer_than_the_other_partition_allows_stays_where_it_is() -> None:
+    # Parts of a GPU are given for a day; 1.2 x 20 h fits exactly, 30 h does not.
+    fits = {"walltime_used_s": 72_000, "walltime_requested_s": 172_800}
+    (smaller, *_) = on_a100(8.0, 6.0, **fits)
+    assert smaller.wanted.walltime_s == 86_400.0
+    assert on_a100(8.0, 6.0, **fits | {"walltime_used_s": 108_000}) == ()
