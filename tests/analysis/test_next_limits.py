@@ -249,8 +249,8 @@ def test_more_memory_says_whether_it_raises_the_bill(cores: int, raises: int) ->
 
 
 def test_a_cut_of_gpus_by_guess_leaves_time_for_the_slower_trial() -> None:
-    # 8 GPUs at 17.5 % fit on two; the run took 2 h of 2 d. On a quarter of the GPUs it may take 8 h: 1.2 x 8 = 9.6 h, to
-    # the next quarter of an hour 09:45.
+    # 8 GPUs at 17.5 % fit on two; the run took 2 h of 2 d. On a quarter of the GPUs it may take 8 h: 1.2 x 8 = 9.6 h,
+    # to the next quarter of an hour 09:45.
     gpus = [gpu(index, 17.5, peak_mem_gb=4.0) for index in range(8)]
     request = SPELLED | {"--time": "2-00:00:00"}
     known = facts([], gpus=gpus, cpu={"idle_fraction": 0.9}, walltime_requested_s=172_800, request=request)
