@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 from analysis.facts import JobFacts
+from analysis.thresholds import LIMITS, Limits
 from jobs.billing import Allocation, gpu_hours
 from jobs.hardware import Partition, partition_of, threads_per_core
 from jobs.sbatch import (
@@ -113,3 +115,22 @@ def bill(partition: Partition | None, shape: Shape, run_s: float) -> float | Non
         is_exclusive=shape.is_exclusive,
     )
     return gpu_hours(partition, held, run_s)
+
+
+def is_cheaper(facts: JobFacts, wanted: Shape) -> bool:
+    """Whether another partition bills less for `wanted`, in the same time; where a price is not known it may."""
+    later = bill(partition_of(facts.record.cluster, wanted.partition), wanted, facts.elapsed_s)
+    return later is None or facts.gpu_hours is None or later < facts.gpu_hours
+
+
+def admitted(facts: JobFacts, wanted: Shape, limits: Limits = LIMITS) -> Shape | None:
+    """`wanted` within the bounds of another partition; None where that admits no such run."""
+    target = partition_of(facts.record.cluster, wanted.partition)
+    if target is None or wanted.partition == facts.record.partition:
+        return wanted
+    if target.nodes_max and wanted.nodes > target.nodes_max:
+        return None
+    longest_s = target.walltime_max_s or math.inf
+    if limits.headroom_factor * facts.elapsed_s > longest_s:
+        return None
+    return replace(wanted, walltime_s=min(wanted.walltime_s, longest_s)) if wanted.walltime_s else wanted

@@ -19,7 +19,7 @@ from analysis.facts import JobFacts
 from analysis.findings import Finding, FindingCode
 from analysis.gpu_need import GpuNeed, countable, gpu_need
 from analysis.host_share import HostNeed, fitting_host, host_need
-from analysis.next_request import bill, next_request, requested_shape
+from analysis.next_request import admitted, bill, is_cheaper, next_request, requested_shape
 from analysis.thresholds import LIMITS, Limits
 from jobs.hardware import partition_of
 from jobs.sbatch import OptionChange, Shape, rounded
@@ -102,16 +102,10 @@ def _fewer_gpus(
     wanted = next((shape for shape in fitting if shape is not None), None)
     if wanted is None or (wanted.gpus >= now.gpus and wanted.partition == now.partition):
         return None
-    if wanted.partition != now.partition and not _is_cheaper(facts, wanted):
+    if wanted.partition != now.partition and not is_cheaper(facts, wanted):
         return None
     evidence = {**need.evidence, "recommended_gpus": wanted.gpus}
     return _advice(RecommendationKind.GPUS, need.basis, evidence, facts, wanted)
-
-
-def _is_cheaper(facts: JobFacts, wanted: Shape) -> bool:
-    """Whether another partition bills less for `wanted`, in the same time; where a price is not known it may."""
-    later = bill(partition_of(facts.record.cluster, wanted.partition), wanted, facts.elapsed_s)
-    return later is None or facts.gpu_hours is None or later < facts.gpu_hours
 
 
 def _to_cpu_partition(facts: JobFacts, host: HostNeed) -> Recommendation | None:
@@ -375,10 +369,10 @@ def _advice(
     """
     if before is not None and before.basis == "smaller_gpu" and facts.partition and facts.partition.smaller_gpu:
         gpu_type = facts.partition.smaller_gpu.gres
-    admitted = _admitted(facts, wanted, LIMITS)
-    if admitted is None:
+    bounded = admitted(facts, wanted)
+    if bounded is None:
         return None
-    printed = next_request(facts, admitted, before.changes if before else (), gpu_type)
+    printed = next_request(facts, bounded, before.changes if before else (), gpu_type)
     if printed is None or printed.shape == requested_shape(facts) or not (printed.changes or printed.block):
         return None
     target = partition_of(facts.record.cluster, printed.shape.partition)
@@ -386,19 +380,6 @@ def _advice(
         # What Slurm is said to have given is more than its nodes have.
         return None
     return Recommendation(kind, basis, evidence, printed.shape, printed.changes, printed.block)
-
-
-def _admitted(facts: JobFacts, wanted: Shape, limits: Limits) -> Shape | None:
-    """`wanted` within the bounds of another partition; None where that admits no such run."""
-    target = partition_of(facts.record.cluster, wanted.partition)
-    if target is None or wanted.partition == facts.record.partition:
-        return wanted
-    if target.nodes_max and wanted.nodes > target.nodes_max:
-        return None
-    longest_s = target.walltime_max_s or math.inf
-    if limits.headroom_factor * facts.elapsed_s > longest_s:
-        return None
-    return replace(wanted, walltime_s=min(wanted.walltime_s, longest_s)) if wanted.walltime_s else wanted
 
 
 def _with_headroom_s(run_s: float, limits: Limits) -> float:

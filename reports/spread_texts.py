@@ -86,7 +86,7 @@ MEMORY_WITHOUT_WORK = (
 def _shared(seen: Evidence, run: Run) -> str:
     """Ranks that share GPUs: either each gets its own and the GPUs stay, or there are fewer GPUs."""
     ranks, ranks_per_node, gpus_per_node = seen["ranks"], seen.get("ranks_per_node"), seen.get("gpus_per_node")
-    shared = f"The {ranks:,} ranks on the nodes at work shared the GPUs that worked."
+    shared = f"The {ranks:,} ranks on their nodes shared the working GPUs."
     if ranks_per_node and gpus_per_node and ranks_per_node > gpus_per_node:
         way = f"Divide the ranks evenly over the {counted(seen['gpus'], 'GPU')}"
     else:

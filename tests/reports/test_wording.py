@@ -216,7 +216,7 @@ def test_idle_time_of_a_run_that_was_measured_in_part_is_of_the_measured_time() 
     [
         ({}, "or several on the same one."),
         ({"pattern": "fewer_processes"}, "started fewer processes that use a GPU than it had GPUs."),
-        ({"pattern": "ranks_share_gpus", "ranks": 16}, "The 16 ranks of the job shared the working GPUs"),
+        ({"pattern": "ranks_share_gpus", "ranks": 16}, "The 16 ranks on their nodes shared the working GPUs"),
         ({"pattern": "one_gpu_of_each_module"}, "The working ones are one GPU of each module"),
         ({"pattern": "memory_without_work"}, "Processes hold memory on the others but give them no work"),
         ({"pattern": "in_turns"}, "The 8 GPUs took turns: at any time only about 2 of them worked, at 88.0 %."),
