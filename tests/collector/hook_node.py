@@ -72,7 +72,7 @@ class Node:
             "checkpoint_s": 0.2,
             **settings,
         }
-        self.config.write_text("".join(f"{name} = {value}\n" for name, value in lines.items()))
+        put_settings(self.config, "".join(f"{name} = {value}\n" for name, value in lines.items()))
 
     def _beat(self) -> None:
         while not self.is_over.wait(0.02):
@@ -126,6 +126,13 @@ class Node:
         self.thread.join()
         for pid in [*self.samplers(), *processes("ship", str(self.config))]:
             os.kill(pid, signal.SIGKILL)
+
+
+def put_settings(settings: Path, text: str) -> None:
+    """Settings in one step: a sender that starts meanwhile would take an empty file for the defaults."""
+    new = settings.with_name(f"{settings.name}.new")
+    new.write_text(text)
+    new.replace(settings)
 
 
 def environment(**variables: str) -> dict[str, str]:

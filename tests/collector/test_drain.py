@@ -14,6 +14,7 @@ import pytest
 from collector import drain, spool, statefile
 from collector.config import Config
 from tests.collector.answers import Answers, counted
+from tests.collector.hook_node import put_settings
 from tests.collector.slurm_rows import job, shown
 
 ENTRIES = 30
@@ -56,7 +57,7 @@ def shipper(
         "failures_file": node / "run/failures",
     }
     config = node / "collector.conf"
-    config.write_text("".join(f"{name} = {value}\n" for name, value in (settings | more).items()))
+    put_settings(config, "".join(f"{name} = {value}\n" for name, value in (settings | more).items()))
     words = [sys.executable, "-m", "collector", command, "--config", str(config)]
     return subprocess.Popen(words, stderr=subprocess.PIPE)
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from collector import closing, statefile
-from tests.collector.hook_node import Node, checkpoint, measured, wait_until
+from tests.collector.hook_node import Node, checkpoint, measured, put_settings, wait_until
 from tests.payloads import decoded
 
 LOST = re.compile("the sampling process hung or was killed: the last ([0-9]+) s of the job were not measured")
@@ -31,7 +31,7 @@ def node(tmp_path: Path) -> Iterator[Node]:
 def test_settings_that_make_no_sense_fail_no_job_and_write_nowhere_else(node: Node, broken: str) -> None:
     sound = node.config.read_text()
     default = Path("/var/lib/kaiku").exists()
-    node.config.write_text(f"state_dir = {node.state}\nfailures_file = {node.top}/elsewhere\n{broken}")
+    put_settings(node.config, f"state_dir = {node.state}\nfailures_file = {node.top}/elsewhere\n{broken}")
     node.hook("prolog")
     node.hook("epilog")
     assert node.samplers() == []
@@ -39,7 +39,7 @@ def test_settings_that_make_no_sense_fail_no_job_and_write_nowhere_else(node: No
         (False, default, False)
     )
     # With sound settings again the next payload of the node counts both.
-    node.config.write_text(sound)
+    put_settings(node.config, sound)
     node.hook("prolog", SLURM_JOB_ID="8")
     checkpoint(node, "8.0")
     node.hook("epilog", SLURM_JOB_ID="8")

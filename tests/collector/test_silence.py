@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.collector.hook_node import Node, checkpoint, collector_zip, environment, measured
+from tests.collector.hook_node import Node, checkpoint, collector_zip, environment, measured, put_settings
 
 pytestmark = pytest.mark.xdist_group("system log")
 LOG = Path("/dev/log")
@@ -119,9 +119,9 @@ def test_what_keeps_a_hook_from_its_work_is_said_and_counted(node: Node, logged:
             node.write_config(state_dir="/proc/kaiku")
             node.hook("prolog", SLURM_JOB_ID=job)
         else:
-            node.config.write_text(sound + "intervall_s = 1\n")
+            put_settings(node.config, sound + "intervall_s = 1\n")
             node.hook("prolog", SLURM_JOB_ID=job)
-    node.config.write_text(sound)
+    put_settings(node.config, sound)
     lines = logged()
     assert len(lines) == 2
     assert f"job {FIRST}: prolog: " in lines[0]
