@@ -22,7 +22,7 @@ def test_the_start_leads_to_sign_in_and_then_to_my_jobs(cast) -> None:
 def test_a_wrong_password_is_said_without_saying_which_half_was_wrong(cast) -> None:
     for name in ("alice", "nobody"):
         answer = Client().post("/sign-in/", {"username": name, "password": "wrong"})
-        assert b"That name and password do not go together." in answer.content
+        assert b"Incorrect user name or password." in answer.content
 
 
 def test_an_account_that_came_with_a_job_has_no_password(db) -> None:

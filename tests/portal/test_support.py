@@ -38,7 +38,6 @@ def test_the_cards_say_what_waits_for_staff(erin, reported) -> None:
     assert "No job is shared with support now." in quiet
     assert "0 messages wait, none failed." in quiet
     assert "No link of the lessons is known to be broken." in quiet
-    assert "The queue of flagged jobs comes with a later release" in quiet
     reported()
     share_job(Job.objects.get(), days=7, note="help", now=timezone.now())
     alice, now = User.objects.get(username="alice"), timezone.now()
