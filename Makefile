@@ -25,10 +25,10 @@ demo: setup ## Sample jobs through the real pipeline, then the portal on 127.0.0
 run: setup ## Serve the portal on 127.0.0.1:8000
 	$(MANAGE) migrate --verbosity 0
 	$(MANAGE) seed_lessons --verbosity 0
-	$(BIN)/gunicorn --bind $${BIND:-127.0.0.1:8000} --workers 2 --threads 4 portal.wsgi
+	$(MANAGE) serve --bind $${BIND:-127.0.0.1:8000}
 
 worker: setup ## Do the background work: Celery with REDIS_URL, one local process without
-	@if [ -n "$$REDIS_URL" ]; then exec $(BIN)/celery -A portal worker --beat --schedule var/celerybeat --loglevel INFO; \
+	@if [ -n "$$REDIS_URL" ]; then exec $(BIN)/celery -A portal worker --beat --without-gossip --without-mingle --loglevel INFO; \
 	else exec $(MANAGE) worker; fi
 
 collector: ## Build dist/kaiku-collector.pyz, the one file for compute nodes (NODE_PYTHON: their Python)
@@ -48,6 +48,9 @@ bench: setup ## Measure pipeline, collector and analysis as ratios against limit
 	$(BIN)/python -m bench.report
 	$(BIN)/python -m bench.analysis
 	$(BIN)/python -m bench.turnaround
+	$(BIN)/python -m bench.ingest
+	$(BIN)/python -m bench.workers
+	$(BIN)/python -m bench.latency
 
 score: setup ## How right the reports are: over the labelled runs, real runs, the noisy library, and every claim
 	@failed=0; for card in scorecard real_runs noisy_score claims; do \

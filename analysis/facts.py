@@ -6,12 +6,14 @@ Same-model GPUs are checked for consistency first; one that fails is named and l
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from analysis.node_errors import node_errors
 from analysis.plausible import trusted
 from analysis.thresholds import LIMITS, Limits
 from analysis.turns import GpuTurns, gpu_turns
@@ -32,7 +34,10 @@ IDLE_BINS = slice(0, 2)  # histogram bins 0 and 1: busy percent at most 1
 
 @dataclass(frozen=True)
 class JobFacts:
-    """One run, ready to be judged: `gpus` holds only GPUs whose use was measured and is consistent."""
+    """One run, ready to be judged: `gpus` holds only GPUs whose use was measured and is consistent.
+
+    `own_nodes` are those of `nodes` that the owner of the run measured, not the site.
+    """
 
     record: JobRecord
     partition: Partition | None
@@ -42,6 +47,7 @@ class JobFacts:
     series: JobSeries
     not_measured: tuple[str, ...]
     limits: Limits = LIMITS
+    own_nodes: tuple[str, ...] = ()
 
     @property
     def elapsed_s(self) -> float:
@@ -239,6 +245,8 @@ class JobFacts:
 def job_facts(record: JobRecord, metrics: RunMetrics, limits: Limits = LIMITS) -> JobFacts:
     """The facts of one run from Slurm's record and what the collectors measured."""
     kept = trusted(record, metrics, run_seconds(record))
+    own = set(kept.metrics.nodes)
+    errors = [(node, text) for node, text in metrics.errors if node in own]
     metrics = kept.metrics
     is_measured = ~np.isnan(metrics.gpus.avg_util)
     is_consistent, reasons = consistency(metrics, limits)
@@ -252,13 +260,15 @@ def job_facts(record: JobRecord, metrics: RunMetrics, limits: Limits = LIMITS) -
         nodes=metrics.nodes,
         series=_series_of(metrics.series, keep),
         not_measured=(
-            *metrics.not_measured,
+            *node_errors(errors),
+            *_not_said_by(metrics.not_measured, errors),
             *kept.reasons,
             *reasons,
             *_absent_nodes(record, metrics),
             *(() if partition else (UNKNOWN_HARDWARE,)),
         ),
         limits=limits,
+        own_nodes=tuple(sorted({*metrics.nodes} & {*metrics.own_nodes})),
     )
 
 
@@ -345,6 +355,12 @@ def _series_of(series: JobSeries, keep: NDArray[np.bool_]) -> JobSeries:
     if np.all(keep):
         return series
     return replace(series, util=series.util[:, keep], mem_gb=series.mem_gb[:, keep])
+
+
+def _not_said_by(missing: Iterable[str], errors: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """What was missing, `name: reason`, but where the reason is an error that is said with its node already."""
+    said = {text for _, text in errors}
+    return (each for each in missing if each.partition(": ")[2] not in said)
 
 
 def _absent_nodes(record: JobRecord, metrics: RunMetrics) -> tuple[str, ...]:

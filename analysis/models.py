@@ -9,7 +9,7 @@ from jobs.models import Job, Project, User
 
 SUMMED = (
     *("efficiency_class", "uncounted_reason", "avg_gpu_util", "gpu_hours", "wasted_gpu_hours", "saved_gpu_hours"),
-    *("started_at", "finding_codes"),
+    *("started_at", "finding_codes", "is_told_by_owner"),
 )
 """What sums over many runs read, beside whose they are and when they ended."""
 
@@ -18,8 +18,9 @@ class JobEfficiency(models.Model):
     """The verdict on one run; columns as in `analysis.efficiency.Efficiency` and `analysis.savings.Savings`.
 
     `job_revision` and `metrics_revision` say which data it was judged on, `revision` counts the judgements. `user`,
-    `project` and the two times are the job's, `saved_gpu_hours` and `finding_codes` (" idle_gpus timeout ") stand in
-    `savings` and in the findings: lists and sums of very many runs read them here from one index, without a join.
+    `project`, the two times and `is_told_by_owner` are the job's, `saved_gpu_hours` and `finding_codes` (" idle_gpus
+    timeout ") stand in `savings` and in the findings: lists and sums of very many runs read them here from one index,
+    without a join.
     """
 
     job = models.OneToOneField(Job, on_delete=models.CASCADE, related_name="efficiency")
@@ -50,6 +51,7 @@ class JobEfficiency(models.Model):
     ended_at = models.DateTimeField(null=True)
     saved_gpu_hours = models.FloatField(null=True)
     finding_codes = models.CharField(max_length=1024, blank=True, default="")
+    is_told_by_owner = models.BooleanField(default=False, db_default=False)
     rules_version = models.CharField(max_length=32)
     revision = models.PositiveIntegerField()
     job_revision = models.PositiveIntegerField()
@@ -59,8 +61,11 @@ class JobEfficiency(models.Model):
     class Meta:
         indexes = [
             models.Index(fields=["analysed_at"], name="efficiency_by_time"),
-            models.Index(fields=["user", "ended_at", "job", "project", *SUMMED], name="sums_by_user"),
-            models.Index(fields=["project", "ended_at", "job", "user", *SUMMED], name="sums_by_project"),
+            models.Index(fields=["user", "ended_at", "job", "project", *SUMMED], name="told_sums_by_user"),
+            models.Index(fields=["project", "ended_at", "job", "user", *SUMMED], name="told_sums_by_project"),
+            models.Index(
+                fields=["project", "ended_at"], name="told_by_project", condition=models.Q(is_told_by_owner=True)
+            ),
             *(
                 models.Index(fields=[whose, column, "job"], name=f"{whose}_by_{name}")
                 for whose in ("user", "project")
@@ -77,7 +82,7 @@ class FindingRow(models.Model):
 
     efficiency = models.ForeignKey(JobEfficiency, on_delete=models.CASCADE, related_name="findings")
     position = models.PositiveSmallIntegerField()
-    code = models.CharField(max_length=64, db_index=True)
+    code = models.CharField(max_length=64)
     confidence = models.FloatField()
     evidence = models.JSONField()
 
@@ -134,3 +139,14 @@ class Feedback(models.Model):
 
     def __str__(self) -> str:
         return f"{self.code} of {self.job}: {'right' if self.is_right else 'wrong'}"
+
+
+class SweepMark(models.Model):
+    """How far a sweep has come: everything that changed before `at` was looked at, or every row above `position`."""
+
+    name = models.CharField(max_length=64, unique=True)
+    at = models.DateTimeField(null=True)
+    position = models.BigIntegerField(null=True)
+
+    def __str__(self) -> str:
+        return self.name

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import fields, replace
 from datetime import datetime, timedelta
-from itertools import islice
+from typing import NamedTuple
 
 import msgspec
 from django.conf import settings
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, F, Max, Q, QuerySet
 
 from analysis.assess import Assessment, assess
 from analysis.comparable import ComparableRun
@@ -17,22 +17,52 @@ from analysis.efficiency import Efficiency
 from analysis.facts import job_facts
 from analysis.feedback import Answers, answers
 from analysis.findings import Finding
-from analysis.models import Feedback, JobEfficiency
+from analysis.models import Feedback, JobEfficiency, SweepMark
 from analysis.rightsizing import Recommendation
 from analysis.savings import Savings
-from analysis.thresholds import LIMITS
+from analysis.thresholds import LIMITS, RULES_VERSION
 from jobs.models import Job
 from jobs.records import ENDED_STATES
-from jobs.selectors import record_of
-from metrics.selectors import changed_keys, host_peaks_gb, revisions, run_metrics
+from jobs.selectors import counted_senders, record_of
+from metrics.selectors import (
+    CLOCKS_APART,
+    NEVER_MEASURED,
+    changed_keys,
+    host_peaks_gb,
+    is_thinned,
+    last_measured,
+    revisions,
+    run_metrics,
+)
 from metrics.series import RunMetrics
 
 SCAN_SIZE = 500
-NEVER_MEASURED = (0, 0)
+CHANGES, RULES = "changes", f"rules {RULES_VERSION}"
+"""The names of the marks of two sweeps: of what changed, and of what the rules before these judged."""
+
+COMMITTED_LATE = timedelta(minutes=10)
+BACKLOG_LOOK_BACK = timedelta(hours=1)
 COMPARABLE_MAX = 20
 """The last runs of some work tell how it runs now; older ones may have been another program."""
+COMPARED_COLUMNS = (
+    *("cluster", "job_id", "attempt", "gpus_allocated", "walltime_used_s"),
+    *("is_told_by_owner", "user__username"),
+)
+OTHER_CLOCK = "the time of day: the nodes' clock is more than a day from Slurm's"
+
+DUE_COLUMNS = (
+    *("cluster", "job_id", "attempt", "nodes", "node_count", "ended_at", "changed_at", "revision", "is_told_by_owner"),
+    *("user__username", "efficiency__job_revision", "efficiency__metrics_revision", "efficiency__rules_version"),
+)
 EFFICIENCY_COLUMNS = tuple(field.name for field in fields(Efficiency))
 ADVICE_COLUMNS = tuple(field.name for field in fields(Recommendation))
+
+
+class Due(NamedTuple):
+    """A run that waits for a judgement, and when its record or its measurements changed last."""
+
+    job: Job
+    changed_at: datetime
 
 
 def efficiencies(jobs: QuerySet[Job]) -> QuerySet[JobEfficiency]:
@@ -40,28 +70,127 @@ def efficiencies(jobs: QuerySet[Job]) -> QuerySet[JobEfficiency]:
     return JobEfficiency.objects.filter(job__in=jobs)
 
 
-def due_jobs(now: datetime, since: datetime | None = None) -> Iterator[Job]:
-    """Ended, started, settled GPU runs whose newest data has not been judged; with `since` only those changed after it.
+def due_jobs(now: datetime) -> Iterator[Job]:
+    """Ended, started, settled GPU runs whose newest data has not been judged, what changed last first."""
+    return (due.job for page in due_pages(now) for due in page)
 
-    The short look back keeps a frequent sweep cheap; a sweep without `since` finds whatever an outage left behind.
-    """
-    runs = Job.objects.filter(state__in=ENDED_STATES, started_at__isnull=False).exclude(gpus_allocated=0)
+
+def due_pages(now: datetime, since: datetime | None = None) -> Iterator[list[Due]]:
+    """The same runs, some at a time; with `since` those that changed after it, by the indexes of what changed."""
+    changed = _judgeable() if since is None else _judgeable().filter(changed_at__gte=since)
+    yield from _due_pages(changed, now)
     if since is not None:
-        measured = {job_id for _, job_id, _ in changed_keys(since)}
-        runs = runs.filter(Q(changed_at__gte=since) | Q(job_id__in=measured))
-    scan = runs.select_related("efficiency").order_by("pk").iterator(chunk_size=SCAN_SIZE)
-    while chunk := list(islice(scan, SCAN_SIZE)):
-        seen = revisions([job.job_id for job in chunk])
-        for job in chunk:
-            revision, final_nodes = seen.get((job.cluster, job.job_id, job.attempt), NEVER_MEASURED)
-            if _is_settled(job, final_nodes, now) and not is_judged(job, revision):
-                yield job
+        measured = list({job_id for _, job_id, _ in changed_keys(since)})
+        for first in range(0, len(measured), SCAN_SIZE):
+            runs = _judgeable().filter(job_id__in=measured[first : first + SCAN_SIZE], changed_at__lt=since)
+            yield from _due_pages(runs, now)
+
+
+def still_due(job_pks: Collection[int], now: datetime) -> list[int]:
+    """Which of these runs, in their order, wait for a judgement by the present rules."""
+    due = {job.pk for job, _ in _due(_judgeable().filter(pk__in=job_pks), now, is_judged_by_these_rules)}
+    return [pk for pk in job_pks if pk in due]
+
+
+def _judgeable() -> QuerySet[Job]:
+    runs = Job.objects.filter(state__in=ENDED_STATES, started_at__isnull=False).exclude(gpus_allocated=0)
+    return runs.select_related("efficiency", "user").only(*DUE_COLUMNS)
+
+
+def _due_pages(runs: QuerySet[Job], now: datetime) -> Iterator[list[Due]]:
+    """Page by page from the latest change on: each is read when it is asked for."""
+    page = runs = runs.order_by("-changed_at", "-pk")
+    while rows := list(page[:SCAN_SIZE]):
+        if due := _due(rows, now, is_judged):
+            yield due
+        if len(rows) < SCAN_SIZE:
+            return
+        last = rows[-1]
+        page = runs.filter(changed_at__lte=last.changed_at).exclude(changed_at=last.changed_at, pk__gte=last.pk)
+
+
+def _due(rows: Iterable[Job], now: datetime, is_done: Callable[[Job, int], bool]) -> list[Due]:
+    rows, due = list(rows), []
+    seen = revisions([job.job_id for job in rows])
+    for job in rows:
+        measured = seen.get((job.cluster, job.job_id, job.attempt), NEVER_MEASURED)
+        final_nodes = sum(measured.final_nodes.get(sender, 0) for sender in counted_senders(job))
+        if _is_settled(job, final_nodes, now) and not is_done(job, measured.revision):
+            due.append(Due(job, max(job.changed_at, measured.changed_at or job.changed_at)))
+    return due
+
+
+def changed_since() -> datetime | None:
+    """From when on changes have to be looked at; None where nobody has looked yet.
+
+    Somewhat before the mark: a run may wait for its nodes, and what is committed late carries an earlier time.
+    """
+    at = swept_until(CHANGES)
+    return at and at - timedelta(seconds=settings.SETTLE_SECONDS) - COMMITTED_LATE
+
+
+def swept_until(name: str) -> datetime | None:
+    """The moment up to which a sweep found nothing more to do; None where it never came so far."""
+    return SweepMark.objects.filter(name=name).values_list("at", flat=True).first()
+
+
+def last_change() -> datetime | None:
+    """When the last record or summary came or changed; None where there is none."""
+    moments = [Job.objects.aggregate(at=Max("changed_at"))["at"], last_measured()]
+    return max(filter(None, moments), default=None)
+
+
+def judged_by_older_rules(limit: int) -> tuple[list[int], int | None]:
+    """Runs among the next `limit` judgements, the newest first, that other rules made; and where the next ones begin.
+
+    None when all of them have been looked at.
+    """
+    mark = SweepMark.objects.filter(name=RULES).first()
+    rows = JobEfficiency.objects.order_by("-pk")
+    if mark is not None and mark.position is not None:
+        rows = rows.filter(pk__lt=mark.position)
+    seen = list(rows.values_list("pk", "job", "rules_version")[:limit])
+    return [job for _, job, version in seen if version != RULES_VERSION], seen[-1][0] if seen else None
+
+
+def waiting_runs(now: datetime, limit: int) -> int:
+    """How many ended, settled runs of the last hour wait for a judgement of their record, counted up to `limit`.
+
+    Found by the index of what changed lately; a run whose measurements alone are newer is not among them.
+    """
+    settled_at = now - timedelta(seconds=settings.SETTLE_SECONDS)
+    runs = Job.objects.filter(changed_at__gte=now - BACKLOG_LOOK_BACK, state__in=ENDED_STATES, started_at__isnull=False)
+    is_judged = Q(efficiency__isnull=False, efficiency__job_revision=F("revision"))
+    waiting = runs.exclude(gpus_allocated=0).filter(~is_judged, ended_at__lte=settled_at)
+    return waiting.order_by()[:limit].count()
 
 
 def metrics_revision(job: Job) -> int:
     """The revision of the measurements of this run; 0 where nothing arrived."""
     key = (job.cluster, job.job_id, job.attempt)
-    return revisions([job.job_id]).get(key, NEVER_MEASURED)[0]
+    return revisions([job.job_id]).get(key, NEVER_MEASURED).revision
+
+
+def measurements_of(job: Job) -> RunMetrics:
+    """What counts of all that was measured of this run: whoever measured it is the site or its owner."""
+    metrics = run_metrics((job.cluster, job.job_id, job.attempt), counted_senders(job))
+    if _is_at_another_time(metrics, job):
+        return replace(metrics, not_measured=(*metrics.not_measured, OTHER_CLOCK))
+    return metrics
+
+
+def _is_at_another_time(metrics: RunMetrics, job: Job) -> bool:
+    """Whether the nodes say that they measured long before or after Slurm says that the run was."""
+    if metrics.started_at is None or job.started_at is None or job.ended_at is None:
+        return False
+    before_s = (job.started_at - metrics.started_at).total_seconds()
+    after_s = (metrics.started_at - job.ended_at).total_seconds()
+    return max(before_s, after_s) > CLOCKS_APART.total_seconds()
+
+
+def has_lost_series(job: Job) -> bool:
+    """Whether `measurements_of` this run is thinned, for whoever reads nothing else of it."""
+    return is_thinned((job.cluster, job.job_id, job.attempt), counted_senders(job))
 
 
 def assessment(job: Job) -> Assessment:
@@ -72,7 +201,7 @@ def assessment(job: Job) -> Assessment:
     row = JobEfficiency.objects.get(job=job)
     return Assessment(
         rules_version=row.rules_version,
-        facts=job_facts(record_of(job), run_metrics((job.cluster, job.job_id, job.attempt))),
+        facts=job_facts(record_of(job), measurements_of(job)),
         efficiency=msgspec.convert({name: getattr(row, name) for name in EFFICIENCY_COLUMNS}, Efficiency),
         findings=tuple(
             msgspec.convert(found, Finding) for found in row.findings.values("code", "confidence", "evidence")
@@ -85,15 +214,24 @@ def assessment(job: Job) -> Assessment:
     )
 
 
-def fresh_assessment(job: Job) -> Assessment:
-    """What the present rules say of this run, stored nowhere."""
-    metrics = run_metrics((job.cluster, job.job_id, job.attempt))
-    return assess(record_of(job), metrics, past=comparable_runs(job))
+def fresh_assessment(job: Job) -> Assessment | None:
+    """What the present rules say of this run, stored nowhere; None where it keeps the judgement that it has.
+
+    It does once its use over time, which was known when it was judged, is no longer kept. The rows that are judged say
+    so themselves: they may go at any moment.
+    """
+    measured = measurements_of(job)
+    if measured.is_thinned and getattr(job, "efficiency", None) is not None:
+        return None
+    return assess(record_of(job), measured, past=comparable_runs(job))
 
 
-def judged_metrics(job: Job) -> RunMetrics:
-    """The measurements that a judgement of this run rests on: without what is set aside, NaN for a dropped value."""
-    metrics = run_metrics((job.cluster, job.job_id, job.attempt))
+def judged_metrics(job: Job, measured: RunMetrics | None = None) -> RunMetrics:
+    """The measurements that a judgement of this run rests on: without what is set aside, NaN for a dropped value.
+
+    `measured` are those of `measurements_of`, where the caller has read them.
+    """
+    metrics = measurements_of(job) if measured is None else measured
     facts = job_facts(record_of(job), metrics)
     return replace(metrics, nodes=facts.nodes, gpus=facts.gpus, hosts=facts.hosts, series=facts.series)
 
@@ -101,6 +239,8 @@ def judged_metrics(job: Job) -> RunMetrics:
 def would_change(efficiency: JobEfficiency) -> tuple[str, bool]:
     """The class that the present rules give a judged run, and whether its findings would be others than the stored."""
     fresh = fresh_assessment(efficiency.job)
+    if fresh is None:
+        return efficiency.efficiency_class, False
     stored = {found.code for found in efficiency.findings.all()}
     return fresh.efficiency.efficiency_class.value, {found.code.value for found in fresh.findings} != stored
 
@@ -121,11 +261,14 @@ def comparable_runs(job: Job) -> tuple[ComparableRun, ...]:
         gpus_allocated__gt=0,
         walltime_used_s__gte=LIMITS.short_job_s,
     ).order_by("-ended_at", "-pk")
-    last = list(runs.values_list("gpus_allocated", "walltime_used_s", "job_id", "attempt")[:COMPARABLE_MAX])
-    peaks_gb = host_peaks_gb(job.cluster, [job_id for _, _, job_id, _ in last]) if last else {}
+    last = list(runs.select_related("user").only(*COMPARED_COLUMNS)[:COMPARABLE_MAX])
+    peaks_gb: dict[tuple[str, int, int], float] = {}
+    for senders in {counted_senders(run) for run in last}:
+        counted = [run.job_id for run in last if counted_senders(run) == senders]
+        peaks_gb |= host_peaks_gb(job.cluster, counted, senders)
     return tuple(
-        ComparableRun(gpus, elapsed_s, peaks_gb.get((job.cluster, job_id, attempt)))
-        for gpus, elapsed_s, job_id, attempt in last
+        ComparableRun(run.gpus_allocated, run.walltime_used_s, peaks_gb.get((run.cluster, run.job_id, run.attempt)))
+        for run in last
     )
 
 
@@ -135,6 +278,11 @@ def is_judged(job: Job, revision: int) -> bool:
     return efficiency is not None and (
         efficiency.job_revision == job.revision and efficiency.metrics_revision == revision
     )
+
+
+def is_judged_by_these_rules(job: Job, revision: int) -> bool:
+    """Whether nothing would come of judging the run again: neither its data nor the rules are newer."""
+    return is_judged(job, revision) and job.efficiency.rules_version == RULES_VERSION
 
 
 def judgement_of(job: Job) -> JobEfficiency | None:
@@ -148,8 +296,13 @@ def feedback_of(job: Job) -> QuerySet[Feedback]:
 
 
 def feedback_sums() -> list[Answers]:
-    """What all people together said of each finding under each version of the rules, small groups withheld."""
-    counted = Feedback.objects.order_by().values_list("code", "rules_version", "user")
+    """What all people together said of each finding under each version of the rules, small groups withheld.
+
+    Runs that only their owner tells of are left out: nobody but them says that there was such a run.
+    """
+    counted = (
+        Feedback.objects.filter(job__is_told_by_owner=False).order_by().values_list("code", "rules_version", "user")
+    )
     right, wrong = (Count("pk", filter=Q(is_right=is_right)) for is_right in (True, False))
     return answers(counted.annotate(right=right, wrong=wrong))
 
@@ -157,5 +310,6 @@ def feedback_sums() -> list[Answers]:
 def _is_settled(job: Job, final_nodes: int, now: datetime) -> bool:
     """Whether every node has sent its last summary, or has had the time that a site grants it."""
     all_nodes = job.node_count or len(job.nodes)
-    settled_at = (job.ended_at or job.changed_at) + timedelta(seconds=settings.SETTLE_SECONDS)
-    return bool(all_nodes and final_nodes >= all_nodes) or settled_at <= now
+    # A difference: nothing can be added to a time at the end of the calendar. Nobody waits for an end to come.
+    since = now - min(job.ended_at or job.changed_at, job.changed_at)
+    return bool(all_nodes and final_nodes >= all_nodes) or since >= timedelta(seconds=settings.SETTLE_SECONDS)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from datetime import datetime
-from itertools import islice
+from functools import partial
 
 import msgspec
 from django.db import transaction
@@ -12,64 +14,168 @@ from django.utils import timezone
 
 from analysis.assess import Assessment
 from analysis.findings import code_list
-from analysis.models import Feedback, FindingRow, JobEfficiency, RecommendationRow
-from analysis.selectors import EFFICIENCY_COLUMNS, due_jobs, fresh_assessment, is_judged, metrics_revision
+from analysis.models import Feedback, FindingRow, JobEfficiency, RecommendationRow, SweepMark
+from analysis.selectors import (
+    CHANGES,
+    EFFICIENCY_COLUMNS,
+    RULES,
+    Due,
+    changed_since,
+    due_pages,
+    fresh_assessment,
+    is_judged_by_these_rules,
+    judged_by_older_rules,
+    metrics_revision,
+    still_due,
+)
+from jobs.failures.services import Work, attempt, attempt_by_hand, attempt_each, open_changed
 from jobs.models import Job, User
+from jobs.selectors import run_name
+
+LOOKED_AT_TOGETHER = 50
+"""Judgements that a sweep with nothing else to do compares with the present rules."""
+
+JUDGEMENT = "judgement"
+"""The kind of work that a failed judgement is noted as; its key is the job's row."""
 
 
-def analyse_job(job_pk: int, now: datetime | None = None, *, is_forced: bool = True) -> bool:
-    """Judge one run on its newest data; False when another worker holds it at this moment.
+@dataclass(frozen=True)
+class Judged:
+    """A judgement that was just made, as stored and beside the facts it was made from."""
 
-    Unless `is_forced`, a run that was judged on this data already (by a worker that was quicker) is left alone.
+    row: JobEfficiency
+    assessment: Assessment
+
+
+def nothing_more(judged: Judged) -> None:
+    """What follows a judgement unless the caller says more."""
+
+
+def analyse_job(job_pk: int, now: datetime | None = None) -> bool:
+    """Judge one run on its newest data, whether it is due or not; False when another worker holds it."""
+    return judge(job_pk, now or timezone.now(), lambda job, revision: False) is not None
+
+
+def analyse_again(job_pk: int, now: datetime | None = None) -> int:
+    """Judge one run of many anew, 1 or 0: what fails is noted, and what failed before waits for its next try."""
+    now = now or timezone.now()
+    return attempt(_judging_anew(now), job_pk, now)
+
+
+def analyse_by_hand(job_pk: int, now: datetime | None = None) -> int:
+    """Judge one run anew, 1 or 0, however often that failed; raises WorkFailed where it fails."""
+    now = now or timezone.now()
+    return attempt_by_hand(_judging_anew(now), job_pk, now)
+
+
+def _judging_anew(now: datetime) -> Work:
+    return Work(JUDGEMENT, partial(analyse_job, now=now), name=run_name)
+
+
+def judge(job_pk: int, now: datetime, is_done: Callable[[Job, int], bool]) -> Judged | None:
+    """Judge one run on its newest data; None when another worker holds it, or where `is_done` for this data.
+
+    A run whose use over time is no longer kept stays judged as it is, whatever changed and whoever asks.
     """
     with transaction.atomic():
         job = (
             Job.objects.select_for_update(skip_locked=True, of=("self",))
-            .select_related("user", "project")
+            .select_related("user", "project", "efficiency")
             .filter(pk=job_pk)
             .first()
         )
         if job is None:
-            return False
+            return None
         # Read before the measurements: should more arrive between the two, the run is simply due again.
         revision = metrics_revision(job)
-        if not is_forced and is_judged(job, revision):
-            return False
-        _save(job, fresh_assessment(job), revision, now or timezone.now())
-    return True
+        if is_done(job, revision):
+            return None
+        assessment = fresh_assessment(job)
+        if assessment is None:
+            JobEfficiency.objects.filter(job=job).update(job_revision=job.revision, metrics_revision=revision)
+            return None
+        return Judged(_save(job, assessment, revision, now), assessment)
 
 
-def analyse_due(limit: int, now: datetime | None = None, since: datetime | None = None) -> int:
-    """Judge up to `limit` runs that are due; how many were."""
+def analyse_due(limit: int, now: datetime | None = None) -> int:
+    """Judge up to `limit` of all runs that are due, however long ago they changed; how many were."""
     now = now or timezone.now()
-    due = [job.pk for job in islice(due_jobs(now, since), limit)]
-    return sum(analyse_job(job_pk, now, is_forced=False) for job_pk in due)
+    return attempt_each(_judging(now, nothing_more), _keys(due_pages(now), now), now, limit).done
 
 
-def _save(job: Job, judged: Assessment, metrics_revision: int, now: datetime) -> None:
-    columns = {name: getattr(judged.efficiency, name) for name in EFFICIENCY_COLUMNS}
-    before = JobEfficiency.objects.filter(job=job).first()
-    row, _ = JobEfficiency.objects.update_or_create(
-        job=job,
-        defaults=columns
-        | {
-            "efficiency_class": judged.efficiency.efficiency_class.value,
-            "savings": msgspec.to_builtins(judged.savings),
-            "not_measured": list(judged.not_measured),
-            "user": job.user,
-            "project": job.project,
-            "started_at": job.started_at,
-            "ended_at": job.ended_at,
-            "saved_gpu_hours": judged.savings.gpu_hours if judged.savings else None,
-            "finding_codes": code_list(found.code for found in judged.findings),
-            "rules_version": judged.rules_version,
-            "revision": before.revision + 1 if before else 1,
-            "job_revision": job.revision,
-            "metrics_revision": metrics_revision,
-            "analysed_at": now,
-        },
-    )
+def analyse_changed(limit: int, now: datetime | None = None, then: Callable[[Judged], None] = nothing_more) -> int:
+    """Judge up to `limit` runs of what changed since a sweep found nothing more to do; how many were.
+
+    `then` is done for each once its judgement is committed. When there is nothing else, some of those that older rules
+    judged are judged again.
+    """
+    now = now or timezone.now()
+    judging = _judging(now, then)
+    swept = attempt_each(judging, _keys(due_pages(now, changed_since()), now), now, limit)
+    if swept.is_all:
+        mark_swept(CHANGES, now)
+    return swept.done or _judge_again(judging, now)
+
+
+def mark_swept(name: str, now: datetime) -> None:
+    """A sweep that began now found nothing more to do."""
+    SweepMark.objects.update_or_create(name=name, defaults={"at": now})
+
+
+def _keys(pages: Iterable[list[Due]], now: datetime) -> Iterator[list[int]]:
+    """The keys of these runs; what failed on older data than they have now is due at once."""
+    for page in pages:
+        changed_at = {job.pk: changed_at for job, changed_at in page}
+        open_changed(JUDGEMENT, changed_at, now)
+        yield list(changed_at)
+
+
+def _judging(now: datetime, then: Callable[[Judged], None]) -> Work:
+    def step(job_pk: int) -> bool:
+        judged = judge(job_pk, now, is_judged_by_these_rules)
+        if judged:
+            then(judged)
+        return judged is not None
+
+    return Work(JUDGEMENT, step, still_due=partial(still_due, now=now), name=run_name)
+
+
+def _judge_again(judging: Work, now: datetime) -> int:
+    """Judge a few runs anew that older rules judged, the newest first; each is looked at once for these rules."""
+    old, position = judged_by_older_rules(LOOKED_AT_TOGETHER)
+    if position is None:
+        return 0
+    judged = attempt_each(judging, [old], now)
+    if judged.is_all:
+        SweepMark.objects.update_or_create(name=RULES, defaults={"position": position})
+    return judged.done
+
+
+def _save(job: Job, judged: Assessment, metrics_revision: int, now: datetime) -> JobEfficiency:
+    """The judgement as it is stored; only whoever holds the run's row writes it."""
+    row = getattr(job, "efficiency", None) or JobEfficiency(job=job, revision=0)
+    columns = {name: getattr(judged.efficiency, name) for name in EFFICIENCY_COLUMNS} | {
+        "efficiency_class": judged.efficiency.efficiency_class.value,
+        "savings": msgspec.to_builtins(judged.savings),
+        "not_measured": list(judged.not_measured),
+        "user": job.user,
+        "project": job.project,
+        "started_at": job.started_at,
+        "ended_at": job.ended_at,
+        "is_told_by_owner": job.is_told_by_owner,
+        "saved_gpu_hours": judged.savings.gpu_hours if judged.savings else None,
+        "finding_codes": code_list(found.code for found in judged.findings),
+        "rules_version": judged.rules_version,
+        "revision": row.revision + 1,
+        "job_revision": job.revision,
+        "metrics_revision": metrics_revision,
+        "analysed_at": now,
+    }
+    for name, value in columns.items():
+        setattr(row, name, value)
+    row.save()
     _save_causes(row, judged)
+    return row
 
 
 def give_feedback(judged: JobEfficiency, user: User, *, code: str, is_right: bool, comment: str, now: datetime) -> None:
@@ -124,7 +230,8 @@ def _save_causes(row: JobEfficiency, judged: Assessment) -> None:
 
 def _replace_rows(stored: Manager, name: str, made: list[Model]) -> None:
     """`made` in place of what is stored; a row whose `name` is the same stays that row."""
-    before = {getattr(row, name): row.pk for row in stored.all()}
+    is_first = stored.instance.revision == 1
+    before = {} if is_first else {getattr(row, name): row.pk for row in stored.all()}
     for row in made:
         row.pk = before.pop(getattr(row, name), None)
     if before:

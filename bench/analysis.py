@@ -23,12 +23,12 @@ import msgspec  # noqa: E402
 import numpy as np  # noqa: E402
 from django.db import connection  # noqa: E402
 from django.db.models import Model  # noqa: E402
-from django.test.utils import setup_databases, setup_test_environment, teardown_databases  # noqa: E402
 
 from analysis.assess import assess  # noqa: E402
+from bench.empty_database import empty_database  # noqa: E402
 from bench.scorecard import drawn  # noqa: E402
 from jobs.records import JobRecord  # noqa: E402
-from metrics.models import CpuSummary, GpuSummary, NodeSummary  # noqa: E402
+from metrics.models import NodeSummary  # noqa: E402
 from metrics.payloads import NodePayload  # noqa: E402
 from metrics.selectors import run_metrics  # noqa: E402
 from metrics.series import GpuColumns, HostColumns, RunMetrics  # noqa: E402
@@ -91,17 +91,14 @@ def in_memory(record: JobRecord, metrics: RunMetrics) -> tuple[float, float]:
 def store(job_id: int, nodes: int) -> list[str]:
     """As many copies of the one stored node as the run has nodes, with their rows; the names of the nodes."""
     node = NodeSummary.objects.get(job_id=123456)
-    gpus, cpu = list(node.gpus.all()), CpuSummary.objects.get(summary=node)
     names = [f"nid{5000 + index:06d}" for index in range(nodes)]
-    made = NodeSummary.objects.bulk_create(copied(node, job_id=job_id, node=name) for name in names)
-    GpuSummary.objects.bulk_create((copied(gpu, summary=node) for node in made for gpu in gpus), batch_size=1000)
-    CpuSummary.objects.bulk_create((copied(cpu, summary=node) for node in made), batch_size=1000)
+    NodeSummary.objects.bulk_create(copied(node, job_id=job_id, node=name) for name in names)
     return names
 
 
 def copied(row: Model, **changes: object) -> Model:
     columns = {field.attname: getattr(row, field.attname) for field in row._meta.concrete_fields if field.name != "id"}
-    return type(row)(**{name: value for name, value in columns.items() if name != "summary_id"} | changes)
+    return type(row)(**columns | changes)
 
 
 def run_record(like: dict[str, object], job_id: int, nodes: list[str]) -> JobRecord:
@@ -129,9 +126,5 @@ def best_s(step: Callable[[], object]) -> float:
 
 
 if __name__ == "__main__":
-    setup_test_environment()
-    databases = setup_databases(verbosity=0, interactive=False)
-    try:
+    with empty_database():
         main()
-    finally:
-        teardown_databases(databases, verbosity=0)

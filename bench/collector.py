@@ -15,6 +15,7 @@ import os
 import py_compile
 import random
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -37,6 +38,8 @@ ROUNDS = 60
 TICKS_A_ROUND = 100
 COMMAND_STARTS = 9
 WEEK_S = 7 * 86400
+OWN_RUNS = 11
+OWN_COMMAND = ["sleep", "1"]
 LONG_JOB_S = 955  # fills the timeline but for a part of its last point
 RSS_SAMPLES = 20
 WAVE_S = 1800
@@ -262,6 +265,20 @@ def payload_kb(sampler: Sampler) -> tuple[float, float]:
     return len(content) / 1000, len(gzip.compress(content, 6)) / 1000
 
 
+def own_run_ms(node: Node, package: str) -> float:
+    """What `run -- COMMAND` adds to a command of a second, in milliseconds: the median of turns with and without it."""
+    program = [sys.executable, "-IS", package, "run", "--config", str(node.config_file), "--output", "run", "--"]
+    added = []
+    for _ in range(OWN_RUNS):
+        spent = []
+        for command in (OWN_COMMAND, [*program, *OWN_COMMAND]):
+            began = time.perf_counter()
+            subprocess.run(command, cwd=node.folder, check=True, capture_output=True)
+            spent.append(time.perf_counter() - began)
+        added.append(1000 * (spent[1] - spent[0]))
+    return statistics.median(added)
+
+
 def print_waves(waves: dict[str, list[tuple[float, list[float]]]]) -> None:
     """Largest and mean error by period, with the counter and without it."""
     print(f"errors of the mean of a square wave over {WAVE_S} s, points; {WAVE_PHASES} phases, largest and mean size")
@@ -283,7 +300,9 @@ def main() -> None:
         json_kb, gzip_kb = payload_kb(sampler)
         state = sampler.state()
         package_mb, wake_ups = process_costs(node, hooks.TOP, state)
-        zip_mb, _ = process_costs(node, zipped(node.folder), state)
+        package = zipped(node.folder)
+        zip_mb, _ = process_costs(node, package, state)
+        added_ms = own_run_ms(node, package)
         waves = {"counter": wave_errors(node, has_table=True), "samples alone": wave_errors(node, has_table=False)}
         with_counter, alone = ([error for _, row in errors for error in row] for errors in waves.values())
         started = "timeline full, started as the prolog does it"
@@ -297,6 +316,7 @@ def main() -> None:
             ("growth in a week, MB", growth_mb, "<=", 0.5, "of the whole process"),
             ("payload, kB of JSON", json_kb, "<=", 12, "8 GPUs, timeline full"),
             ("payload, kB as sent", gzip_kb, "<=", 4, "the same with gzip"),
+            ("run -- COMMAND, ms", added_ms, "<=", 50, "added to a command of a second; one start of Python among it"),
             ("error, points", max(map(abs, with_counter)), "<=", 0.5, "largest of all waves, with the counter"),
             ("bias of samples", abs(sum(alone) / len(alone)), "<=", 0.5, "mean over all waves, without the counter"),
         ]

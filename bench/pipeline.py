@@ -20,9 +20,9 @@ django.setup()
 
 from django.core.management import call_command  # noqa: E402
 from django.db import connection, transaction  # noqa: E402
-from django.test.utils import setup_databases, setup_test_environment, teardown_databases  # noqa: E402
 
 from analysis.services import analyse_job  # noqa: E402
+from bench.empty_database import empty_database  # noqa: E402
 from jobs.models import Job  # noqa: E402
 from jobs.records import SCHEMA as JOB_RECORD  # noqa: E402
 from metrics.models import NodeSummary  # noqa: E402
@@ -88,9 +88,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    setup_test_environment()
-    databases = setup_databases(verbosity=0, interactive=False)
-    try:
+    with empty_database():
         main()
-    finally:
-        teardown_databases(databases, verbosity=0)

@@ -1,13 +1,15 @@
 """The collector's commands. Each loads only its own modules, so that a sampling process stays small.
 
     prolog, epilog   for slurmd's hooks: never fail, never wait long
+    run -- COMMAND   for everybody: run a command, sample the job's GPUs of this node beside it, keep a summary
+    send FILE...     kept summaries to the portal, with a token of one's own
     run --job DIR    sample one job until its epilog ends it (started by prolog)
     ship             send what waits on disk (started by epilog and by a timer)
     resend           the same, and what was set aside before
     check            whether all is well on this node, one line each; status 1 where it is not
     once             one sample of every GPU of this node, as JSON
     replay TRACE     the payload of a recorded trace, as JSON
-All take --config FILE.
+All take --config FILE; `run -- COMMAND` takes --output FILE, before the two dashes.
 """
 
 from __future__ import annotations
@@ -19,36 +21,51 @@ from collector import statefile
 from collector.config import DEFAULT_FILE, Config, ConfigError, load
 
 HOOKS = ("prolog", "epilog")
-COMMANDS = (*HOOKS, "run", "ship", "resend", "check", "once", "replay")
+COMMANDS = (*HOOKS, "run", "send", "ship", "resend", "check", "once", "replay")
+OPTIONS = ("--config", "--job", "--nodes", "--output")
 
 
 def main() -> None:
     """Run one command and exit: a hook always with 0, the others with 1 when they could not do their work."""
-    command, options = _parsed(sys.argv[1:])
+    arguments, own = _split(sys.argv[1:])
+    command, options, words = _parsed(arguments, is_own=bool(own))
+    if own:
+        os._exit(_loaded("own_run").run(options, own))
     node = os.environ.get("SLURMD_NODENAME") or os.uname().nodename.partition(".")[0]
     if command in HOOKS:
         _hook(command, options, node)
     try:
+        if command == "send":
+            sys.exit(_loaded("sending").command(_loaded("own_sampling").settings(options["--config"])[0], words))
         config = _settings(options, node)
-        sys.exit(_run(command, config, options))
+        sys.exit(_run(command, config, options, words))
     except ConfigError as error:
         sys.exit(str(error))
 
 
-def _parsed(arguments: list[str]) -> tuple[str, dict[str, str]]:
-    options = {"--config": "", "--nodes": "1"}
+def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """What stands before two dashes, and somebody's own command behind them, of which no word is ours."""
+    at = arguments.index("--") if "--" in arguments else len(arguments)
+    return arguments[:at], arguments[at + 1 :]
+
+
+def _parsed(arguments: list[str], *, is_own: bool) -> tuple[str, dict[str, str], list[str]]:
+    """The collector's command, its options, and what follows: a trace, or files."""
+    options = dict.fromkeys(OPTIONS, "")
     words = []
     rest = iter(arguments)
     for word in rest:
-        if word in ("--config", "--job", "--nodes"):
+        if word in OPTIONS:
             options[word] = next(rest, "")
         else:
             words.append(word)
-    command = words[0] if words else ""
-    wanted = 2 if command == "replay" else 1
-    if command not in COMMANDS or len(words) != wanted:
+    command = words.pop(0) if words else ""
+    wanted = {"replay": len(words) == 1, "send": bool(words), "run": not words and is_own != bool(options["--job"])}
+    if command == "run" and words:
+        sys.exit("kaiku-collector: two dashes stand before the command: run -- COMMAND")
+    if command not in COMMANDS or (is_own and command != "run") or not wanted.get(command, not words):
         sys.exit(__doc__)
-    return command, {**options, "TRACE": words[-1]}
+    return command, options, words
 
 
 def _settings(options: dict[str, str], node: str) -> Config:
@@ -56,11 +73,11 @@ def _settings(options: dict[str, str], node: str) -> Config:
     named = options["--config"]
     if named and not os.path.exists(named):
         raise ConfigError(f"{named} is not there")
-    options["--config"] = named or DEFAULT_FILE
+    options["--config"] = os.path.abspath(named or DEFAULT_FILE)
     return load(options["--config"], node)
 
 
-def _run(command: str, config: Config, options: dict[str, str]) -> int:
+def _run(command: str, config: Config, options: dict[str, str], words: list[str]) -> int:
     if command == "run":
         return _sample(config, options["--job"])
     if command == "ship":
@@ -71,7 +88,7 @@ def _run(command: str, config: Config, options: dict[str, str]) -> int:
     if command == "check":
         return int(_loaded("check").check(config, options["--config"]))
     looking = _loaded("looking")
-    return int(looking.once(config) if command == "once" else looking.replay(config, options["TRACE"]))
+    return int(looking.once(config) if command == "once" else looking.replay(config, words[0]))
 
 
 def _sample(config: Config, folder: str) -> int:

@@ -104,18 +104,29 @@ def _of(job_id: int) -> list[str]:
 
 def is_gone(squeue: str, job_id: int) -> bool:
     """Whether Slurm answers that it runs no such job any more; false where it does not answer."""
+    state = _state(squeue, job_id)
+    return state is not None and state not in UNFINISHED
+
+
+def is_ending(squeue: str, job_id: int) -> bool:
+    """Whether Slurm has ended a job's processes and waits for its epilogs."""
+    return _state(squeue, job_id) == "COMPLETING"
+
+
+def _state(squeue: str, job_id: int) -> str | None:
+    """How far a job is; empty where Slurm answers that it knows none, None where it does not answer."""
     if not squeue:
-        return False
+        return None
     try:
         status, printed = output(
             [squeue, *_of(job_id), f"--Format=JobID:{MARK},State:{MARK}"], ASK_TIMEOUT_S, with_errors=True
         )
     except OSError:
-        return False
+        return None
     if status != 0:
-        return "Invalid job id" in printed
+        return "" if "Invalid job id" in printed else None
     states = [row.split(MARK)[1] for row in printed.splitlines() if row.startswith(f"{job_id}{MARK}")]
-    return states == [] or states[0] not in UNFINISHED
+    return states[0] if states else ""
 
 
 def defaults(scontrol: str, partition: str | None) -> dict[str, str]:

@@ -18,6 +18,7 @@ NO_LIMIT_BYTES = 1 << 60
 V1_CONTROLLERS = ("memory", "cpuacct", "freezer")
 V2_SLICE = "system.slice"
 STOPPED = "T"
+SCRIPT_STEPS = ("step_batch", "step_interactive")
 
 
 class JobCgroup:
@@ -33,7 +34,8 @@ class JobCgroup:
         return any(os.path.isdir(self.path(controller, "")) for controller in self.folders)
 
     def path(self, controller: str, name: str) -> str:
-        folder = self.folders.get("" if self.is_v2 else controller, "")
+        # A controller's group may be made after another's, at the same place; until then the top would be everybody's.
+        folder = self.folders.get("" if self.is_v2 else controller) or next(iter(self.folders.values()))
         mount = "" if self.is_v2 else controller
         return os.path.join(self.root, mount, folder.lstrip("/"), name)
 
@@ -79,16 +81,20 @@ class JobCgroup:
         return kills
 
     def tasks(self) -> tuple[int, int]:
-        """How many tasks (ranks) Slurm started in the job's steps, and how many threads they have now."""
-        ranks = threads = 0
-        top = self.path("memory", "")
+        """How many tasks (ranks) Slurm started in the job's steps, and how many threads they have now.
+
+        The batch script is a task as well: a rank where it does the work itself, none where it started others.
+        """
+        scripts: list[int] = []
+        ranks: list[int] = []
         listing = "cgroup.threads" if self.is_v2 else "tasks"
-        for folder, _, _ in os.walk(top):
+        for folder, _, _ in os.walk(self.path("memory", "")):
             name = os.path.basename(folder)
             if name.startswith("task_") and name[5:].isdigit():
-                ranks += 1
-                threads += content(os.path.join(folder, listing)).count("\n")
-        return ranks, threads
+                is_script = any(f"/{step}/" in folder for step in SCRIPT_STEPS)
+                (scripts if is_script else ranks).append(content(os.path.join(folder, listing)).count("\n"))
+        counted = ranks or scripts
+        return len(counted), sum(counted)
 
 
 def at_usual_place(root: str, job_id: int, sluid: str, uid: int) -> JobCgroup | None:

@@ -43,6 +43,9 @@ LOST_S_MIN = 2.0
 EPILOG_S_MAX = 15.0
 """An epilog is over after this, by the hooks' own limits: a job that still is not closed is anybody's."""
 
+OVERDUE_S = 900.0
+"""Past its limit by this, a job is asked for at Slurm: OverTimeLimit and KillWait, which sites set, are shorter."""
+
 CLOSED_KEPT = 500
 """So many closed jobs are remembered, so that a second epilog of one does not say that it was never sampled."""
 
@@ -73,7 +76,9 @@ def close(config: Config, folder: str) -> None:
             return
         job, ended = statefile.read(f"{folder}/job"), statefile.read(f"{folder}/ended")
         if job is not None and ended is not None:
-            keep(config, _payload(folder, job, ended), ended["ended_at"])
+            summary = payload(folder, job, ended)
+            keep(config, summary, ended["ended_at"])
+            _keep_raw(config, folder, job, summary)
             if job["is_first_node"] and not ended.get("no_epilog"):
                 _ask_for_record(config, job, ended)
             _learn(config, folder)
@@ -93,7 +98,7 @@ def keep(config: Config, payload: dict[str, Any], ended_at_s: float) -> None:
     failed = failures.take(config)
     whole = {**payload, "errors": payload["errors"] + failures.sentences(failed)}
     name = f"{payload['job_id']}.{payload['attempt']}-{payload['node']}"
-    content = _encoded(whole)
+    content = encoded(whole)
     room = config.spool_max_mb * BYTES_PER_MB
     try:
         spool.put(config.spool_dir, spool.SUMMARY, name, content, room, int(ended_at_s * 1e9))
@@ -102,7 +107,22 @@ def keep(config: Config, payload: dict[str, Any], ended_at_s: float) -> None:
         raise
 
 
-def _encoded(payload: dict[str, Any]) -> bytes:
+def _keep_raw(config: Config, folder: str, job: dict[str, Any], summary: dict[str, Any]) -> None:
+    """The job's raw samples, where it has any, beside its summary; not worth an error."""
+    state = own(folder, "checkpoint")
+    rows = state.get("raw") if isinstance(state, dict) else None
+    if not rows or not rows["rows"] or "interval_s" not in summary:
+        return
+    raw = __import__("collector.raw_payload", fromlist=["raw_samples"])
+    name = f"{summary['job_id']}.{summary['attempt']}-{summary['node']}"
+    try:
+        content = encoded(raw.raw_samples(summary, rows, job["started_at"]))
+        spool.put(config.spool_dir, spool.RAW, name, content, config.spool_max_mb * BYTES_PER_MB)
+    except Exception as error:
+        failures.note(config, job["job_id"], f"raw samples: {type(error).__name__}: {error}")
+
+
+def encoded(payload: dict[str, Any]) -> bytes:
     """JSON as `json.dumps` makes it, by the same code of the interpreter: `json` itself loads `re` for reading."""
     encode = JSON.make_encoder(None, _no_json, JSON.encode_basestring_ascii, None, ":", ",", False, False, False)
     return "".join(encode(payload, 0)).encode()
@@ -150,8 +170,12 @@ def _cannot_go_on(config: Config, job: dict[str, Any]) -> bool:
 
 
 def _is_doubtful(config: Config, folder: str, job: dict[str, Any]) -> bool:
-    """Whether nobody samples a job, or a later one has its GPUs: then its epilog may have been lost."""
-    if not is_sampled(folder):
+    """Whether its epilog may have been lost: nobody samples the job, or not from its prolog on, its time is over, or a
+    later one has its GPUs."""
+    state = own(folder, "checkpoint")
+    is_restarted = isinstance(state, dict) and bool(state.get("restarts"))
+    is_overdue = time.time() - (job.get("ends_at_s") or float("inf")) > OVERDUE_S
+    if is_restarted or is_overdue or not is_sampled(folder):
         return True
     others = [statefile.read(f"{other}/job") for other in overlapping(config, job["gpus"]) if other != folder]
     return any(other and other["started_boottime_s"] > job["started_boottime_s"] for other in others)
@@ -170,7 +194,7 @@ def _sampled_s(folder: str) -> float:
     return float(state["elapsed_s"]) if isinstance(state, dict) else 0.0
 
 
-def _payload(folder: str, job: dict[str, Any], ended: dict[str, Any]) -> dict[str, Any]:
+def payload(folder: str, job: dict[str, Any], ended: dict[str, Any]) -> dict[str, Any]:
     """The summary of what was gathered, or, where that cannot be read, one that says so."""
     state, errors = own(folder, "checkpoint"), _errors(folder, job, ended)
     try:
@@ -187,7 +211,9 @@ def _errors(folder: str, job: dict[str, Any], ended: dict[str, Any]) -> list[str
         said.append(f"the sampling process ended with an error: {str(crashed)[:300]}")
     lost_s = ended.get("boottime_s", 0.0) - job["started_boottime_s"] - _sampled_s(folder)
     if ended.get("no_epilog"):
-        said.append("no epilog ran for this job on this node; it ends with its last checkpoint")
+        said.append(
+            "no epilog ran for this job on this node; it ends with its last sample, which may lie after the job's end"
+        )
     elif not failed and lost_s > LOST_S_MIN:
         said.append(f"the sampling process hung or was killed: the last {lost_s:.0f} s of the job were not measured")
     for other, gpus in sorted(shared(folder).items()):

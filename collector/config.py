@@ -25,6 +25,8 @@ class Config:
     interval_s = 1.0
     slow_interval_s = 10.0
     checkpoint_s = 30.0
+    raw_s = 0.0  # the last seconds of every job are sent sample by sample; zero: of none
+    raw_asked_s = 600.0  # and of a job that was submitted with `--comment=kaiku:raw`; zero: of none
     job_max_s = 270000.0  # 75 h: LUMI-G's longest walltime is 72 h (LUMI user guide, "Slurm partitions")
     hook_max_s = 4.0
     ship_max_s = 240.0
@@ -70,6 +72,9 @@ def load(path: str, node: str) -> Config:
         pass
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: {error}") from error
+    for name in ("state_dir", "failures_file"):
+        if not getattr(config, name).startswith("/"):
+            raise ConfigError(f"{path}: {name} must be an absolute path")
     if not 0.05 <= config.interval_s <= 60:
         raise ConfigError(f"{path}: interval_s must lie between 0.05 and 60")
     return config

@@ -77,10 +77,13 @@ def drain(config: Config, config_file: str, nodes: int = 1) -> int:
         failures.note(config, None, f"ship: {type(error).__name__}: {error}")
     try:
         sent, reason = _send(config, until)
+        spool.forget_old_raw(config.spool_dir)
+        if not spool.due(config.spool_dir):
+            shipper.ship_raw(config)
     except (shipper.ShipError, OSError) as error:
         sent, reason = 0, f"{type(error).__name__}: {error}"
         failures.note(config, None, f"ship: {reason}")
-    left = len(list(spool.entries(config.spool_dir)))
+    left = len(spool.due(config.spool_dir))
     print(f"{sent} sent, {left} left{': ' + reason if reason else ''}", file=sys.stderr)
     return 1 if left else 0
 
@@ -94,8 +97,12 @@ def resend(config: Config, config_file: str) -> int:
 
 def _close(config: Config, config_file: str) -> None:
     folder.remove_leftovers(config)
+    for each in (config.spool_dir, config.records_dir):
+        statefile.remove_torn(each)
     for each in closing.close_what_is_over(config, lambda job_id: asking.is_gone(config.squeue, job_id)):
-        start_sampling(config_file, each)
+        # One that is completing has nothing left to sample; its epilog, or the next of these, closes it.
+        if not asking.is_ending(config.squeue, folder.job_of(each) or 0):
+            start_sampling(config_file, each)
 
 
 def _send(config: Config, until: float) -> tuple[int, str]:
@@ -103,7 +110,7 @@ def _send(config: Config, until: float) -> tuple[int, str]:
     waiting, sent, reason = Waiting(), 0, ""
     stopped: shipper.ShipError | None = None
     while True:
-        if not reason and stopped is None and any(spool.entries(config.spool_dir)):
+        if not reason and stopped is None and spool.due(config.spool_dir):
             try:
                 more, reason = shipper.ship(config, until)
                 sent += more

@@ -106,14 +106,17 @@ def is_sampled(folder: str) -> bool:
 def say_ended(folder: str, ended: dict[str, Any]) -> None:
     """Write down how the job ended, unless that is known, and have the sampling process take its last sample and end.
 
-    The pipe keeps the word for one that is starting.
+    The pipe keeps the word for one that is starting. Raises OSError where it could not be written down: the process
+    ends all the same, so that nobody samples a job that is over.
     """
-    if not os.path.exists(f"{folder}/ended"):
-        statefile.save(f"{folder}/ended", {**ended, "boottime_s": boottime_s()}, is_durable=True)
-    fd = _writer(folder)
-    if fd is not None:
-        os.write(fd, b"end")
-        os.close(fd)
+    try:
+        if not os.path.exists(f"{folder}/ended"):
+            statefile.save(f"{folder}/ended", {**ended, "boottime_s": boottime_s()}, is_durable=True)
+    finally:
+        fd = _writer(folder)
+        if fd is not None:
+            os.write(fd, b"end")
+            os.close(fd)
 
 
 def say_process(folder: str) -> None:

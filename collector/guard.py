@@ -1,4 +1,4 @@
-"""A hard limit on how long a hook may take."""
+"""A hard limit on how long a hook, or the beginning of a user's run, may take."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SIGNALS = __import__("_signal")
 
 
 class TooLong(BaseException):
-    """The hook has used up its time; whoever goes on after an error of one step does not go on after this."""
+    """The time is used up; whoever goes on after an error of one step does not go on after this."""
 
 
 def limit(seconds: float) -> None:
@@ -22,4 +22,4 @@ def limit(seconds: float) -> None:
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
-    raise TooLong("the time limit of the hook")
+    raise TooLong("nothing answered in time")

@@ -7,6 +7,11 @@ import sys
 
 from collector import folder
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import NoReturn
+
 NICE = 19
 IONICE = "/usr/bin/ionice"
 SETPRIV = "/usr/bin/setpriv"
@@ -41,9 +46,24 @@ def detach(arguments: list[str], mine: str = "", wake_fd: int = -1) -> None:
         os.setsid()
         _let_go(wake_fd)
         if os.fork() == 0:
-            _become(arguments, mine)
+            if mine:
+                folder.say_process(mine)
+            _become(arguments, _own_environment(), no_new_privs=bool(mine))
     finally:
         os._exit(0)
+
+
+def start_child(arguments: list[str], mine: str) -> None:
+    """Start a command of the collector in a session of its own, with this user's own environment."""
+    if os.fork():
+        return
+    try:
+        os.setsid()
+        _let_go(-1)
+        folder.say_process(mine)
+        _become(arguments, os.environ)
+    finally:
+        os._exit(1)
 
 
 def _let_go(wake_fd: int) -> None:
@@ -58,17 +78,19 @@ def _let_go(wake_fd: int) -> None:
     os.closerange(KEPT_FD + (wake_fd >= 0), os.sysconf("SC_OPEN_MAX"))
 
 
-def _become(arguments: list[str], mine: str) -> None:
-    os.nice(NICE)
-    if mine:
-        folder.say_process(mine)
-    command = [*interpreter(), *arguments]
-    # The path of the collector itself, never one that a job could set.
+def _own_environment() -> dict[str, str]:
+    """The path of the collector itself, never one that a job could set."""
     environment = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8"}
-    environment.update({name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ})
+    return environment | {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
+
+
+def _become(arguments: list[str], environment: Mapping[str, str], *, no_new_privs: bool = False) -> NoReturn:
+    """Another command of the collector at the lowest priority."""
+    os.nice(NICE)
+    command = [*interpreter(), *arguments]
     if os.path.exists(IONICE):
         command = [IONICE, "-c3", *command]
-    if mine and os.path.exists(SETPRIV):
+    if no_new_privs and os.path.exists(SETPRIV):
         command = [SETPRIV, "--no-new-privs", *command]
     os.execve(command[0], command, environment)  # noqa: S606
 

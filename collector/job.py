@@ -14,8 +14,16 @@ GPU_INDEX_MAX = 1023
 """No node has so many GPUs: a larger index is nonsense, and a range up to it would cost memory and time."""
 
 
+RAW_WISH = "kaiku:raw"
+"""What a user writes into the comment of a job; nothing else is taken from it."""
+
+
 class NoGpuJob(Exception):
     """The hook was called for a job that holds no GPU on this node, or not by Slurm."""
+
+
+class OddGpus(ValueError):
+    """The job holds GPUs on this node by numbers that cannot be read."""
 
 
 def from_environment(environment: Mapping[str, str], cluster: str) -> dict[str, Any]:
@@ -25,7 +33,8 @@ def from_environment(environment: Mapping[str, str], cluster: str) -> dict[str, 
     names = ("SLURM_JOB_GPUS", "ROCR_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
     gpus = gpu_indices(next((environment[name] for name in names if environment.get(name)), ""))
     if not gpus:
-        raise NoGpuJob("no GPU")
+        asked = environment.get("SLURM_JOB_GPUS", "")
+        raise (OddGpus(f"SLURM_JOB_GPUS={asked[:60]!r} names no GPUs") if asked else NoGpuJob("no GPU"))
     node = node_name(environment)
     nodes = environment.get("SLURM_JOB_NODELIST") or environment.get("SLURM_NODELIST") or node
     return {
@@ -44,6 +53,9 @@ def from_environment(environment: Mapping[str, str], cluster: str) -> dict[str, 
         "account": environment.get("SLURM_JOB_ACCOUNT", ""),
         "partition": environment.get("SLURM_JOB_PARTITION", ""),
         "ntasks": whole(environment.get("SLURM_JOB_NTASKS")),
+        # Since Slurm 23.02; a time limit that is raised later is not seen here.
+        "ends_at_s": whole(environment.get("SLURM_JOB_END_TIME")),
+        "is_raw_asked": RAW_WISH in environment.get("SLURM_JOB_COMMENT", "").replace(",", " ").split(),
         "array_job_id": whole(environment.get("SLURM_ARRAY_JOB_ID")),
         "array_task_id": whole(environment.get("SLURM_ARRAY_TASK_ID")),
     }

@@ -59,6 +59,7 @@ class Sampler:
         self.elapsed_s = 0.0
         self.gap_s = self.suspended_s = 0.0
         self.restarts = self.lost_checkpoints = self.hangs = 0
+        self.raw = _raw_window(self, job.get("raw_s", 0.0))
 
     def tick(self, now_s: float) -> None:
         """One sample; `now_s` is seconds since the start of the job on this node."""
@@ -73,6 +74,9 @@ class Sampler:
             self._advance(now_s)
         self.source.tick(dt_s)
         self.elapsed_s = now_s
+        if self.raw is not None:
+            self.source.settle()
+            self.raw.add(now_s)
 
     def skip(self, now_s: float) -> None:
         """The job was suspended since the last tick: that time is neither use nor idleness of its GPUs."""
@@ -118,6 +122,7 @@ class Sampler:
             "cray_gpus_j": self.cray.gpu_energies_j(),
             "cray_node_j": self.cray.energy_j("energy"),
             "scale": self.calibration.scale,
+            "raw": None if self.raw is None else self.raw.state(),
         }
 
     def restore(self, state: dict[str, Any], now_s: float) -> None:
@@ -133,6 +138,17 @@ class Sampler:
         self.gap_s = state["gap_s"] + max(now_s - state["elapsed_s"], 0.0)
         self.elapsed_s = max(now_s, state["elapsed_s"])
         self.timeline.advance(self.elapsed_s)
+        if self.raw is not None:
+            self.raw = _raw_window(self, self.job["raw_s"])
+            self.raw.restore(state["raw"])
+
+
+def _raw_window(sampler: Sampler, seconds: float) -> Any:
+    """The ring of the last samples where the job has one; few have, so its module is loaded by name."""
+    if not seconds:
+        return None
+    totals = [gpu.totals for gpu in sampler.source.gpus]
+    return __import__("collector.raw", fromlist=["RawWindow"]).RawWindow(totals, seconds, sampler.interval_s)
 
 
 def run(config: Config, folder: str) -> None:
@@ -173,10 +189,14 @@ def _sample(sampler: Sampler, started: float, wake_fd: int) -> None:
     now = slow_before = next_tick = slow_at = checkpoint_at = _clock()
     ends_at = started + config.job_max_s
     is_last = False
+    # Of a user's own run: with the last of its tasks gone, nobody would end this.
+    tasks_file = sampler.job.get("tasks_file")
+    tasks = __import__("collector.own_tasks", fromlist=["alone"]) if tasks_file else None
+    tasks_fd = os.open(tasks_file, os.O_RDWR | os.O_CLOEXEC) if tasks_file else -1
     while not is_last:
         is_last = bool(wait([wake_fd], [], [], max(next_tick - now, 0.0))[0])
         now = _clock()
-        is_last = is_last or now >= ends_at or _is_gone()
+        is_last = is_last or now >= ends_at or _is_gone() or (tasks is not None and tasks.alone(tasks_fd))
         _alarm(sampler.source.hang_s)
         try:
             _turn(sampler, now - started)

@@ -14,8 +14,7 @@ from collector.hooks import detach, start_sampling
 from collector.host import threads_per_core
 from collector.job import NoGpuJob, from_environment
 from collector.privilege import run_as
-from collector.sources.amdgpu_sysfs import buses
-from collector.sources.base import SourceError
+from collector.sources.amdgpu_sysfs import gpus_on_node
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,9 +35,10 @@ def prolog(config: Config, config_file: str, environment: Mapping[str, str]) -> 
         started_monotonic_s=time.monotonic(),
         started_boottime_s=boottime_s(),
         boot_id=boot_id(config.proc_root),
-        is_whole_node=len(job["gpus"]) == _gpus_on_node(config),
+        is_whole_node=len(job["gpus"]) == gpus_on_node(config.sysfs_root),
         threads_per_core=threads_per_core(config.sysfs_root),
         run_as=run_as(config),
+        raw_s=config.raw_asked_s if job.pop("is_raw_asked") else config.raw_s,
     )
     others = folder.overlapping(config, job["gpus"])
     try:
@@ -63,10 +63,3 @@ def _go_on(config: Config, config_file: str, mine: str, job: dict[str, Any]) -> 
     closing.close(config, mine)
     made, wake_fd = folder.make(config, job)
     detach(["run", "--config", config_file, "--job", made], made, wake_fd)
-
-
-def _gpus_on_node(config: Config) -> int:
-    try:
-        return len(buses(config.sysfs_root))
-    except SourceError:
-        return 0

@@ -59,7 +59,8 @@ def job_record(job: Mapping[str, Any], scontrol: str, squeue: str) -> dict[str, 
     told = by_slurm(
         {**shown, "JobName": name}, job, asking.hostnames(scontrol, shown), asking.defaults(scontrol, job["partition"])
     )
-    return within_bounds({**known, **told})
+    # Slurm has the last word on the nodes, also where it names none.
+    return within_bounds({**{name: value for name, value in known.items() if name != "nodes"}, **told})
 
 
 def within_bounds(record: dict[str, Any]) -> dict[str, Any]:
@@ -92,8 +93,7 @@ def by_slurm(
         "is_exclusive": WHOLE_NODES.get(shown.get("OverSubscribe", "")),
         "gpus_allocated": gpu_count(held),
         "gpus_requested": gpu_count(asked),
-        "array_job_id": whole(shown.get("ArrayJobId")),
-        "array_task_id": whole(shown.get("ArrayTaskId")),
+        **_array(shown),
         "ntasks": whole(shown.get("NumTasks")),
         "ntasks_per_node": _tasks_per_node(shown),
         "cpus_per_task": whole(shown.get("CPUs/Task")),
@@ -108,6 +108,12 @@ def by_slurm(
         "request": request(shown, defaults) or None,
     }
     return {name: value for name, value in found.items() if value is not None}
+
+
+def _array(shown: Mapping[str, str]) -> dict[str, int | None]:
+    """Which task of which array; squeue shows a job's own number as the array's where it belongs to none."""
+    task = whole(shown.get("ArrayTaskId"))
+    return {"array_job_id": None if task is None else whole(shown.get("ArrayJobId")), "array_task_id": task}
 
 
 def request(shown: Mapping[str, str], defaults: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -252,11 +258,12 @@ def by_hooks(job: Mapping[str, Any]) -> dict[str, Any]:
     status = job["exit_status"]
     known = {
         "schema": JOB_RECORD,
+        "nodes": [job["node"]] if job["node_count"] == 1 else None,
         **{name: job[name] for name in copied},
         "user_id": job["user"],
         "project_id": job["account"],
         "state": "COMPLETED" if status == 0 else "FAILED",
-        "exit_code": f"{status >> 8 & 0xFF}:{status & 0x7F}",
+        "exit_code": _exit_code(str(status)),
         "started_at": instant(job["started_at"]),
         "ended_at": instant(job["ended_at"]),
     }
@@ -266,11 +273,16 @@ def by_hooks(job: Mapping[str, Any]) -> dict[str, Any]:
 def _exit_code(written: str) -> str | None:
     """Status and signal; squeue shows a wait status in one number, as wait(2) gives it.
 
-    >>> _exit_code("768"), _exit_code("11"), _exit_code("3:0"), _exit_code("")
-    ('3:0', '0:11', '3:0', None)
+    Slurm's own numbers above 4000 are taken for one, too, as scontrol and sacct do: with a signal there is no status.
+
+    >>> _exit_code("768"), _exit_code("11"), _exit_code("4021"), _exit_code("3:0"), _exit_code("")
+    ('3:0', '0:11', '0:53', '3:0', None)
     """
     status = whole(written)
-    return f"{status >> 8 & 0xFF}:{status & 0x7F}" if status is not None else written or None
+    if status is None:
+        return written or None
+    signal = status & 0x7F
+    return f"{0 if signal else status >> 8 & 0xFF}:{signal}"
 
 
 def _instant(written: str) -> str | None:

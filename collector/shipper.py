@@ -26,7 +26,11 @@ if TYPE_CHECKING:
 
     from collector.config import Config
 
-PATHS = {spool.SUMMARY: "/api/v1/ingest/node-summaries", spool.RECORD: "/api/v1/ingest/job-records"}
+PATHS = {
+    spool.SUMMARY: "/api/v1/ingest/node-summaries",
+    spool.RECORD: "/api/v1/ingest/job-records",
+    spool.RAW: "/api/v1/ingest/raw-samples",
+}
 BACK_OFF_S_MAX = 60.0
 ANSWER_BYTES_MAX = 1 << 20
 # The portal read the payload and will not change its mind: malformed, too large, wrong type, wrong shape.
@@ -59,9 +63,9 @@ class Portal:
 
     def send(self, entry: spool.Entry) -> None:
         if entry.kind not in PATHS:
-            raise Refused("neither a summary nor a record")
+            raise Refused("neither a summary nor a record nor raw samples")
         status, retry_after, answer = self.exchange(PATHS[entry.kind], gzip.compress(_content(entry), 6))
-        _judge(status, retry_after, answer)
+        judge(status, retry_after, answer)
 
     def exchange(self, path: str, body: bytes) -> tuple[int, str, bytes]:
         """Status, Retry-After and answer to one call; TryLater where there was none."""
@@ -140,7 +144,7 @@ def _content(entry: spool.Entry) -> bytes:
 
 
 def ship(config: Config, until: float) -> tuple[int, str]:
-    """Send all that waits, trying again until `until` (monotonic); how many went, and why it stopped, if it did.
+    """Send all that has to arrive, trying until `until` (monotonic); how many went, and why it stopped, if it did.
 
     Raises ShipError where nothing can be sent at all.
     """
@@ -151,9 +155,24 @@ def ship(config: Config, until: float) -> tuple[int, str]:
         portal.connection.close()
 
 
+def ship_raw(config: Config) -> None:
+    """Offer the raw samples that wait, each once: a portal with too much to do takes them another time, or never."""
+    waiting = [entry for entry in spool.entries(config.spool_dir) if entry.kind == spool.RAW]
+    if not waiting:
+        return
+    portal = Portal(config)
+    try:
+        for entry in waiting:
+            _send_one(portal, config.spool_dir, entry)
+    except TryLater:
+        return
+    finally:
+        portal.connection.close()
+
+
 def _ship_through(portal: Portal, folder: str, until: float) -> tuple[int, str]:
     sent, failures, reason = 0, 0, ""
-    while waiting := list(spool.entries(folder)):
+    while waiting := spool.due(folder):
         for entry in waiting:
             try:
                 sent += _send_one(portal, folder, entry)
@@ -201,11 +220,11 @@ def read_token(path: str) -> str:
     return token
 
 
-def _judge(status: int, retry_after: str, answer: bytes) -> None:
+def judge(status: int, retry_after: str, answer: bytes) -> None:
     """Nothing for an acknowledged entry; Refused or TryLater for every other answer."""
     if status in NEVER:
         raise Refused(f"{status}: {answer[:1500].decode('utf-8', 'replace')}")
-    if status not in (200, 201):
+    if status not in (200, 201, 202):
         raise TryLater(f"the portal answered {status}", float(retry_after) if retry_after.isdecimal() else 0.0)
     try:
         counted: dict[str, Any] = json.loads(answer)

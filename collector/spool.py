@@ -15,9 +15,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SUMMARY, RECORD = "summary", "record"
-# What is given up first when the disk allowance is used up: accounting brings a record back, nothing a summary.
-GIVEN_UP_FIRST = (RECORD, SUMMARY)
+SUMMARY, RECORD, RAW = "summary", "record", "raw"
+SENT_FIRST = (SUMMARY, RECORD, RAW)
+# When the disk allowance is used up: nobody misses raw samples, accounting brings a record back, nothing a summary.
+GIVEN_UP_FIRST = (RAW, RECORD, SUMMARY)
+RAW_KEPT_NS = 86_400 * 10**9
 SET_ASIDE = "set-aside"
 SET_ASIDE_FILES_MAX = 200
 
@@ -44,9 +46,23 @@ def put(folder: str, kind: str, name: str, content: bytes, max_bytes: float, ord
 
 
 def entries(folder: str) -> Iterator[Entry]:
-    """Everything that waits, oldest first, summaries before records."""
-    names = [name for name in _listed(folder) if name.endswith(".json")]
-    yield from (Entry(folder, name) for name in sorted(names, key=lambda name: (name.startswith(RECORD), name)))
+    """Everything that waits: summaries first and raw samples last, of each kind the oldest first."""
+    found = [Entry(folder, name) for name in _listed(folder) if name.endswith(".json")]
+    rank = {kind: place for place, kind in enumerate(SENT_FIRST)}
+    yield from sorted(found, key=lambda entry: (rank.get(entry.kind, len(rank)), entry.name))
+
+
+def due(folder: str) -> list[Entry]:
+    """All that has to arrive: raw samples may."""
+    return [entry for entry in entries(folder) if entry.kind != RAW]
+
+
+def forget_old_raw(folder: str) -> None:
+    """Raw samples that the portal did not take within a day are for nobody any more."""
+    for entry in entries(folder):
+        written_ns = entry.name.split("-")[1]
+        if entry.kind == RAW and written_ns.isdecimal() and time.time_ns() - int(written_ns) > RAW_KEPT_NS:
+            done(entry)
 
 
 def done(entry: Entry) -> None:

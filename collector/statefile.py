@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import marshal
 import os
+import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 # The last format without references to other objects: any Python 3 reads what another wrote.
 FORMAT = 2
+TORN_S_MIN = 60.0
 
 
 def save(path: str, value: Any, *, is_durable: bool = False) -> None:
@@ -49,6 +51,17 @@ def write_bytes(path: str, content: bytes, *, is_durable: bool) -> None:
         raise
     if is_durable:
         sync_folder(os.path.dirname(path))
+
+
+def remove_torn(folder: str) -> None:
+    """Remove what a process that was killed left half written: nobody writes for longer than a minute."""
+    try:
+        names = [name for name in os.listdir(folder) if name.endswith(".new")]
+        for name in names:
+            if time.time() - os.stat(f"{folder}/{name}").st_mtime > TORN_S_MIN:
+                os.unlink(f"{folder}/{name}")
+    except FileNotFoundError:
+        return
 
 
 def sync_folder(path: str) -> None:

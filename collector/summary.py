@@ -291,4 +291,4 @@ def _errors(state: dict[str, Any]) -> list[str]:
         "{} checkpoints could not be written": state["lost_checkpoints"],
         "{} times a reading hung and was cut off": state.get("hangs", 0),
     }
-    return [sentence.format(count) for sentence, count in said.items() if count]
+    return [sentence.format(count) for sentence, count in said.items() if round(count)]

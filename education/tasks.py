@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from celery import shared_task
-from django.db import OperationalError
 from django.utils import timezone
 
 from education.services.links import check_asked_links
 
 
-@shared_task(
-    acks_late=True, ignore_result=True, soft_time_limit=900, autoretry_for=(OperationalError,), retry_backoff=True
-)
+@shared_task(acks_late=True, ignore_result=True, soft_time_limit=900)
 def check_links() -> None:
     """Ask every link, if somebody asked for that."""
     check_asked_links(timezone.now())

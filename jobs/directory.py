@@ -20,6 +20,7 @@ from typing import Any
 from jobs.allocations import AllocatedHours, AllocationFormatError, of_csv_cells, of_project_file, of_waldur_resource
 
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._@+-]{0,63}")
+EMAIL = re.compile(r"[^\x00-\x20\x7f]{1,254}")
 SUBJECT = re.compile(r"[\x21-\x7e]{1,255}")
 PROJECT_ROLES = ("member", "manager", "pi")  # the later outranks the earlier
 PORTAL_ROLES = ("support", "policy", "administrator")
@@ -151,6 +152,8 @@ def _csv_problem(cells: Mapping[str, str]) -> str:
         return f"role {cells['role']!r} is none of {', '.join(allowed)}"
     if cells["subject"] and subject_of(cells["subject"]) is None:
         return f"{cells['subject']!r} is no identifier"
+    if cells["email"] and not EMAIL.fullmatch(cells["email"]):
+        return "the e-mail address is none"
     return ""
 
 

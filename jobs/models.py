@@ -128,7 +128,8 @@ class Job(models.Model):
 
     `revision` grows with every change, so that a reader can tell whether it has seen the newest; also with one of an
     earlier run of the same work that this run is compared with. `work_key` names the work that the run belongs to
-    (`jobs.works`), empty where nothing does.
+    (`jobs.works`), empty where nothing does. `is_told_by_owner` holds until Slurm's record arrives: till then only the
+    owner says that the run is theirs and what it was given, so it counts for nobody but them.
     """
 
     cluster = models.CharField(max_length=64)
@@ -136,6 +137,7 @@ class Job(models.Model):
     attempt = models.PositiveIntegerField(default=0)
     array_job_id = models.BigIntegerField(null=True)
     array_task_id = models.BigIntegerField(null=True)
+    # Each has an index that begins with it below.
     user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="jobs")
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="jobs")
     job_name = models.CharField(max_length=256, blank=True)
@@ -158,11 +160,13 @@ class Job(models.Model):
     walltime_requested_s = models.FloatField(null=True)
     walltime_used_s = models.FloatField(null=True)
     submitted_at = models.DateTimeField(null=True)
+    eligible_at = models.DateTimeField(null=True)
     started_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
     request = models.JSONField(default=dict)
     script_key = models.CharField(max_length=128, blank=True)
     work_key = models.CharField(max_length=32, blank=True, default="", db_default="")
+    is_told_by_owner = models.BooleanField(default=False, db_default=False)
     revision = models.PositiveIntegerField(default=1)
     changed_at = models.DateTimeField()
 
@@ -226,10 +230,18 @@ class JobOpening(models.Model):
 
 
 class ApiToken(models.Model):
-    """What a person's own program shows to read what the person sees; only the SHA-256 of the secret is kept."""
+    """What a person's own program shows, to read what the person sees or to send what their runs measured.
+
+    Neither kind does what the other does; only the SHA-256 of the secret is kept.
+    """
+
+    class Kind(models.TextChoices):
+        READ = "read", "Reads what you see here"
+        SEND = "send", "Sends measurements of your own runs"
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="api_tokens")
     name = models.CharField(max_length=64)
+    kind = models.CharField(max_length=8, choices=Kind.choices, default=Kind.READ, db_default=Kind.READ)
     digest = models.CharField(max_length=64, unique=True)
     created_at = models.DateTimeField()
     expires_at = models.DateTimeField()
@@ -268,3 +280,31 @@ class DirectoryImport(models.Model):
 
     def __str__(self) -> str:
         return f"{self.asked} at {self.began_at:%Y-%m-%d %H:%M}"
+
+
+class WorkFailure(models.Model):
+    """A piece of background work that is being tried, or that failed: one row each, none once it is done.
+
+    `kind` and `key` name the work, `owner` the process that tries it until `claimed_until`. `error` is the type of the
+    last error and where it came from, nothing of what it said. `name` is stored nowhere: what people call the work,
+    where a reader looked it up.
+    """
+
+    name = ""
+
+    kind = models.CharField(max_length=32)
+    key = models.BigIntegerField()
+    owner = models.CharField(max_length=128, blank=True)
+    claimed_until = models.DateTimeField(null=True)
+    tries = models.PositiveIntegerField(default=0)
+    first_at = models.DateTimeField(null=True)
+    last_at = models.DateTimeField(null=True)
+    next_at = models.DateTimeField(null=True)
+    set_aside_at = models.DateTimeField(null=True)
+    error = models.CharField(max_length=200, blank=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["kind", "key"], name="work_failure_once")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name or self.key}"

@@ -6,7 +6,7 @@ The same value object carries a run from the epilog, from sacct and back out of 
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated
 
 import msgspec
@@ -33,6 +33,15 @@ ENDED_STATES = frozenset(
 # another cluster of the federation.
 SYSTEM_FAILURES = frozenset({"BOOT_FAIL", "NODE_FAIL", "PREEMPTED", "REQUEUED", "REVOKED"})
 
+# No queue holds a run for longer: whoever says so had a clock that was not set.
+QUEUE_WAIT_S_MAX = 2 * 366 * 86_400.0
+
+YEARS = range(2000, 2100)
+"""Of the times of any job, as in metrics.possible, which this package must not know."""
+RUN_DAYS_MAX = 366
+
+INSTANTS = ("submitted_at", "eligible_at", "started_at", "ended_at")
+
 # What a terminal or a page could act on: controls, line ends, direction overrides, lone surrogates.
 UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -51,7 +60,8 @@ class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     `request` holds the resource options in the user's own spelling, for example `{"--gpus": "8"}`; an option without a
     value, `--exclusive`, has an empty one. `is_exclusive` says that the run asked for whole nodes or was given them.
-    `nodes_requested` is the least number of a range such as `--nodes=2-4`.
+    `nodes_requested` is the least number of a range such as `--nodes=2-4`. `eligible_at` is when nothing but the queue
+    kept the run from starting: after its `--begin`, its dependencies and any hold.
     """
 
     cluster: Slug
@@ -82,6 +92,7 @@ class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
     walltime_requested_s: Seconds | None = None
     walltime_used_s: Seconds | None = None
     submitted_at: Instant | None = None
+    eligible_at: Instant | None = None
     started_at: Instant | None = None
     ended_at: Instant | None = None
     request: dict[str, str] = {}
@@ -90,6 +101,12 @@ class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         msgspec.structs.force_setattr(self, "job_name", printable(self.job_name)[:JOB_NAME_LENGTH_MAX])
         msgspec.structs.force_setattr(self, "script_key", printable(self.script_key))
+        if not _is_possible(self.eligible_at):
+            msgspec.structs.force_setattr(self, "eligible_at", None)
+        for name in INSTANTS:
+            at = getattr(self, name)
+            if at is not None and at.tzinfo is not UTC and _is_possible(at):
+                msgspec.structs.force_setattr(self, name, at.astimezone(UTC))
         msgspec.structs.force_setattr(self, "request", resource_options(self.request))
 
     @property
@@ -99,6 +116,14 @@ class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def has_ended(self) -> bool:
         return self.state in ENDED_STATES
+
+    @property
+    def queue_wait_s(self) -> float | None:
+        """Seconds from when the run could start until it did; None where either is not known or both cannot be."""
+        if self.eligible_at is None or self.started_at is None:
+            return None
+        waited_s = (self.started_at - self.eligible_at).total_seconds()
+        return waited_s if 0 <= waited_s <= QUEUE_WAIT_S_MAX else None
 
     @property
     def is_system_failure(self) -> bool:
@@ -119,11 +144,19 @@ def resource_options(options: dict[str, str]) -> dict[str, str]:
     return {name: printable(value)[:OPTION_LENGTH_MAX] for name, value in options.items() if name in RESOURCE_OPTIONS}
 
 
+def _is_possible(at: datetime | None) -> bool:
+    return at is None or at.year in YEARS
+
+
 def problems(record: JobRecord) -> list[tuple[str, str]]:
     """What no single field can tell: `(path, message)` of each contradiction, empty when sound."""
-    found = []
-    if record.started_at and record.ended_at and record.ended_at < record.started_at:
-        found.append(("ended_at", "lies before started_at"))
+    instants = ("submitted_at", "started_at", "ended_at")
+    found = [(name, "is not a time of any job") for name in instants if not _is_possible(getattr(record, name))]
+    if not found and record.started_at and record.ended_at:
+        if record.ended_at < record.started_at:
+            found.append(("ended_at", "lies before started_at"))
+        elif (record.ended_at - record.started_at).days >= RUN_DAYS_MAX:
+            found.append(("ended_at", "lies further after started_at than any job is long"))
     if len({short_name(node) for node in record.nodes}) != len(record.nodes):
         found.append(("nodes", "names the same node twice"))
     return found

@@ -34,7 +34,7 @@ __all__ = ["SACCT_FIELDS", "Accounting", "LeftOut", "SacctFormatError", "job_run
 # All that a record needs and no more: never SubmitLine, WorkDir or a comment. The name, which its owner chooses,
 # comes last so that it cannot shift a column. Restarts is not known to Slurm 22.05 and older.
 SACCT_FIELDS: tuple[str, ...] = tuple(
-    "JobIDRaw JobID User Account Partition QOS State ExitCode Submit Start End ElapsedRaw TimelimitRaw NNodes"
+    "JobIDRaw JobID User Account Partition QOS State ExitCode Submit Eligible Start End ElapsedRaw TimelimitRaw NNodes"
     " AllocCPUS ReqTRES AllocTRES NodeList Restarts JobName".split()
 )
 NEEDED_COLUMNS = ("JobIDRaw", "User", "Account", "State", "Start", "End")
@@ -173,6 +173,7 @@ def _record(row: Row, attempt: int, cluster: str, zone: tzinfo) -> JobRecord:
             "qos": cells.get("QOS", ""),
             "exit_code": cells.get("ExitCode", ""),
             "submitted_at": _read(row, lambda cell: instant(cell, zone), "Submit"),
+            "eligible_at": _read(row, lambda cell: instant(cell, zone), "Eligible"),
             "ended_at": _read(row, lambda cell: instant(cell, zone), "End"),
             **_ids(row),
             **_time_spans(row),

@@ -18,6 +18,15 @@ RECORD_COLUMNS = tuple(
 )
 
 
+BY_SITE = Q(is_told_by_owner=False)
+"""Runs, or judgements of runs, that Slurm's record tells of: only they enter sums over several people."""
+
+
+def run_name(job_pk: int) -> str:
+    """What people call a run, for the log."""
+    return str(Job.objects.only("cluster", "job_id", "attempt").get(pk=job_pk))
+
+
 @dataclass(frozen=True)
 class Reach:
     """Whose jobs a person sees: their own, and those of the projects they are PI of; nobody sees more, staff included.
@@ -188,6 +197,16 @@ def job_runs(job_id: int, cluster: str | None = None) -> QuerySet[Job]:
 def changed_since(since: datetime) -> QuerySet[Job]:
     """Runs whose record changed at or after `since`."""
     return Job.objects.filter(changed_at__gte=since)
+
+
+def counted_senders(job: Job) -> tuple[str, ...]:
+    """Whose measurements count for this run (`metrics.models.NodeSummary.sent_by`).
+
+    The site's collectors' and its owner's. While only the owner says that the run is theirs, what the site measured
+    under its number is not shown to them: it may be somebody else's.
+    """
+    owner = job.user.username
+    return (owner,) if job.is_told_by_owner else ("", owner)
 
 
 def record_of(job: Job) -> JobRecord:

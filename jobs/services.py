@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 
-from django.conf import settings
 from django.contrib.auth.hashers import make_password
 from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
@@ -25,15 +24,12 @@ from jobs.models import (
     User,
 )
 from jobs.records import JobRecord
-from jobs.selectors import RECORD_COLUMNS, open_shares
-from jobs.works import work_key
+from jobs.runs.services import key_of_work, known_or_new, make_runs, record_run
+from jobs.selectors import open_shares
 
 SIGN_IN = "sign-in"
 SAME_OPENING = timedelta(minutes=10)
 """A page with its figures and downloads is opened once."""
-
-LATER_RUNS_MAX = 20
-"""As many earlier runs as a run is compared with (`analysis.selectors.COMPARABLE_MAX`), and so as many later ones."""
 
 # A source that loses more than this share of its memberships at once, and at least so many, is taken for broken.
 SHRINK_FRACTION_MAX, SHRINK_LEAST = 0.5, 20
@@ -66,21 +62,14 @@ class Replaced:
     projects: set[int]
 
 
-class RecordConflict(ValueError):
-    """A record contradicts the stored run of the same key; `problems` are `(path, message)`."""
-
-    def __init__(self, problems: list[tuple[str, str]]) -> None:
-        super().__init__("; ".join(f"{path} {message}" for path, message in problems))
-        self.problems = problems
-
-
 def record_job(record: JobRecord, now: datetime | None = None) -> bool:
     """Store one run; True when it brought something new.
 
     A later record of the same run fills and corrects columns, and never empties one: the epilog knows the request's
     spelling, sacct the final state, in whichever order they come. Owner and project of a run never change, or a
-    record could show one person's job to another: RecordConflict. The work that the run belongs to is found anew each
-    time, and later runs of it that are compared with this one count as changed too.
+    record could show one person's job to another: RecordConflict. What only its owner told of a run gives way. The work
+    that the run belongs to is found anew each time, and later runs of it that are compared with this one count as
+    changed too.
     """
     now = now or timezone.now()
     with transaction.atomic():
@@ -88,26 +77,35 @@ def record_job(record: JobRecord, now: datetime | None = None) -> bool:
         project = _account(Project.objects, name=record.project_id)
         if not project.is_listed:
             Membership.objects.get_or_create(user=user, project=project)
-        columns = {name: getattr(record, name) for name in RECORD_COLUMNS} | {"nodes": list(record.nodes)}
-        key = {name: columns.pop(name) for name in ("cluster", "job_id", "attempt")}
-        work = {"work_key": _work_key(record.cluster, user, project, record.job_name, record.script_key)}
-        stored, is_new = Job.objects.select_for_update().get_or_create(
-            **key, defaults=columns | work | {"user": user, "project": project, "changed_at": now}
+        return record_run(record, user, project, now)
+
+
+def record_jobs(records: Sequence[JobRecord], now: datetime | None = None) -> list[bool | None]:
+    """Store many runs in a few statements, as `record_job` does; True for the new ones, False for what is known.
+
+    None for those that have to be told by themselves, which are not stored: what changes a run or is told twice, and
+    runs that others are at.
+    """
+    told = known_or_new(records)
+    new = [record for record, is_new in zip(records, told, strict=True) if is_new]
+    with transaction.atomic():
+        users = _named(User, "username", {record.user_id for record in new})
+        projects = _named(Project, "name", {record.project_id for record in new})
+        people = [(users[record.user_id], projects[record.project_id]) for record in new]
+        if not make_runs(new, people, now or timezone.now()):
+            return [None if is_new else is_new for is_new in told]
+        joined = {(user.pk, project.pk) for user, project in people if not project.is_listed}
+        Membership.objects.bulk_create(
+            (Membership(user_id=user, project_id=project) for user, project in sorted(joined)), ignore_conflicts=True
         )
-        before = None if is_new else _seen_by_later_runs(stored)
-        if not is_new:
-            _refuse_other_owner(stored, user, project)
-            if not _update(stored, columns, now):
-                return False
-        _touch_later_runs(stored, before, now)
-        return True
+    return told
 
 
 def fill_work_keys(rows: Sequence[Job]) -> int:
     """Give these runs the key of their work as it is now; how many had another. Judgements are left as they are."""
     changed = []
     for job in rows:
-        key = _work_key(job.cluster, job.user, job.project, job.job_name, job.script_key)
+        key = key_of_work(job.cluster, job.user, job.project, job.job_name, job.script_key)
         if key != job.work_key:
             job.work_key = key
             changed.append(job)
@@ -308,60 +306,3 @@ def _account(manager, **name):
         account.set_unusable_password()
         account.save(update_fields=["password"])
     return account
-
-
-def _refuse_other_owner(stored: Job, user: User, project: Project) -> None:
-    problems = []
-    if stored.user_id != user.pk:
-        problems.append(("user_id", "differs from the stored run of this job"))
-    if stored.project_id != project.pk:
-        problems.append(("project_id", "differs from the stored run of this job"))
-    if problems:
-        raise RecordConflict(problems)
-
-
-def _update(stored: Job, columns: dict[str, object], now: datetime) -> bool:
-    """Take over every column that says something else, and what follows from them; an empty value says nothing."""
-    says_nothing = (None, "", [], {})
-    told = {name: value for name, value in columns.items() if value not in says_nothing}
-    name, script_key = (told.get(column, getattr(stored, column)) for column in ("job_name", "script_key"))
-    told["work_key"] = _work_key(stored.cluster, stored.user, stored.project, name, script_key)
-    changed = [name for name, value in told.items() if value != getattr(stored, name)]
-    if not changed:
-        return False
-    for name in changed:
-        setattr(stored, name, told[name])
-    stored.revision += 1
-    stored.changed_at = now
-    stored.save(update_fields=[*changed, "revision", "changed_at"])
-    return True
-
-
-def _work_key(cluster: str, user: User, project: Project, job_name: str, script_key: str) -> str:
-    secret = settings.WORK_KEY_SECRET.encode()
-    return work_key(secret, cluster, user.username, project.name, job_name, script_key)
-
-
-def _seen_by_later_runs(job: Job) -> tuple[str, datetime, int | None, float | None] | None:
-    """What a comparison with this run reads of it; None while nothing is compared with it."""
-    if job.state != "COMPLETED" or not job.work_key or job.ended_at is None:
-        return None
-    return job.work_key, job.ended_at, job.gpus_allocated, job.walltime_used_s
-
-
-def _touch_later_runs(job: Job, before: tuple | None, now: datetime) -> None:
-    """Raise the revision of the next runs of the same work, so that whoever judged them without this run does so again.
-
-    Only a record that comes from outside leads here, never a judgement: one run touches `LATER_RUNS_MAX` others (twice
-    that when it moves in time or to another work), and those touch none. Rows are locked in the order of their ends,
-    so that two records of one work never wait for each other.
-    """
-    after = _seen_by_later_runs(job)
-    if before == after:
-        return
-    touched: set[int] = set()
-    for key, ended_at in sorted({seen[:2] for seen in (before, after) if seen}):
-        later = Job.objects.filter(work_key=key, ended_at__gt=ended_at).exclude(pk=job.pk).order_by("ended_at", "pk")
-        touched.update(later.select_for_update().values_list("pk", flat=True)[:LATER_RUNS_MAX])
-    if touched:
-        Job.objects.filter(pk__in=touched).update(revision=F("revision") + 1, changed_at=now)

@@ -3,26 +3,42 @@
 from __future__ import annotations
 
 import logging
+from datetime import timedelta
 
 from celery import shared_task
 from django.conf import settings
-from django.db import OperationalError
 from django.utils import timezone
 
 from jobs.directory_client import DirectoryError
-from jobs.imports.services import import_from
+from jobs.failures.services import Work, attempt_each
+from jobs.imports.services import import_from, without_secrets
 from jobs.services import DirectoryShrunk
+
+SOFT_LIMIT_S = 1800
+IMPORT, ONLY = "directory import", 1
+"""The kind of work that a failure is noted as, and its key: there is one directory."""
 
 log = logging.getLogger(__name__)
 
 
-@shared_task(
-    acks_late=True, ignore_result=True, soft_time_limit=1800, autoretry_for=(OperationalError,), retry_backoff=True
-)
+@shared_task(acks_late=True, ignore_result=True, soft_time_limit=SOFT_LIMIT_S)
 def import_directory() -> None:
-    """Store what DIRECTORY_SOURCE says; one that fails is asked again with the next beat."""
+    """Store what DIRECTORY_SOURCE says; one that fails is asked again with a later beat, and is never set aside."""
+    lease = timedelta(seconds=2 * SOFT_LIMIT_S)
+    work = Work(IMPORT, _import, lease=lease, is_recurring=True, name=directory_name)
+    attempt_each(work, [[ONLY]], timezone.now())
+
+
+def directory_name(_: int) -> str:
+    """The configured directory, without the secrets of its address."""
+    return without_secrets(settings.DIRECTORY_SOURCE, settings.DIRECTORY_SOURCE)
+
+
+def _import(_: int) -> bool:
     try:
         _, change = import_from(settings.DIRECTORY_SOURCE, cluster=settings.DIRECTORY_CLUSTER, now=timezone.now())
         log.info("directory: %s", change)
     except (DirectoryError, DirectoryShrunk) as error:
         log.error("the directory changed nothing: %s", error)
+        return False
+    return True

@@ -7,14 +7,17 @@ costs neither the GPU's other values nor the node. Wrong JSON types and a broken
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from datetime import datetime
+from functools import lru_cache
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
 from collector.wire import HISTOGRAM_BINS, TIMELINE_POINTS_MAX
-from metrics.possible import PREFIX, beyond, bounds_of, drop, number, within
+from metrics.own_run import NodeName, OwnRun, Slug
+from metrics.possible import PREFIX, beyond, bounds_of, drop, impossible_times, in_utc, number, within
 
 TEXT_LENGTH_MAX = 300
 ERRORS_MAX = 50
@@ -24,13 +27,15 @@ SECONDS_SLACK_FRACTION = 0.02
 CAPACITY_SLACK_FRACTION = 0.005
 
 PERCENT_MAX, SECONDS_MAX, GIGABYTES_MAX, STEP_MAX_S, INTERVAL_MAX_S = 100, 1e9, 60_000, 1e7, 1e6
+STEP_MIN_S = 0.1
 
 BUS = re.compile(r"\A[0-9A-Fa-f:.]{0,16}\Z")
 # The same characters as in jobs.records, which this package must not know.
 UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
-Slug = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9_][A-Za-z0-9._@+-]{0,63}\Z")]
-NodeName = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9][A-Za-z0-9.-]{0,63}\Z")]
+# A collector names the other job that held a GPU of this one; of its own job it gives no number.
+OTHER_JOB = re.compile(r"\bjobs?(?:[\s_]*id)?[\s/:=#]*[0-9]+(?:\.[0-9]+)?", re.IGNORECASE)
+
 Bus = Annotated[str, Meta(extra_json_schema={"pattern": BUS.pattern})]
 Percent = Annotated[float, within(0, PERCENT_MAX)]
 Fraction = Annotated[float, within(0, 1)]
@@ -44,15 +49,15 @@ Problem = tuple[str, str]
 Points = tuple[float | None, ...]
 
 
-class TimelinePayload(msgspec.Struct, frozen=True, kw_only=True):
+class TimelinePayload(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Busy percent and memory by bucket of `step_s` from the node's start; null is a gap."""
 
-    step_s: Annotated[float, within(0, STEP_MAX_S)]
+    step_s: Annotated[float, within(STEP_MIN_S, STEP_MAX_S)]
     util: Annotated[tuple[Percent | None, ...], Meta(max_length=TIMELINE_POINTS_MAX)] = ()
     mem_gb: Annotated[tuple[Gigabytes | None, ...], Meta(max_length=TIMELINE_POINTS_MAX)] = ()
 
 
-class GpuPayload(msgspec.Struct, frozen=True, kw_only=True):
+class GpuPayload(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One GPU of one node over the job; absent numbers are named in `missing` with the reason."""
 
     gpu_id: Annotated[int, Meta(ge=0, le=1023)]
@@ -90,7 +95,7 @@ class GpuPayload(msgspec.Struct, frozen=True, kw_only=True):
             drop(self, reasons)
 
 
-class CpuPayload(msgspec.Struct, frozen=True, kw_only=True):
+class CpuPayload(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The host side of one node: physical cores, fractions of the allocated cores, pressure-stall seconds."""
 
     cores_allocated: Count | None = None
@@ -131,14 +136,16 @@ class NodePayload(msgspec.Struct, frozen=True, kw_only=True):
     final: bool = True
     started_at: Instant | None = None
     ended_at: Instant | None = None
-    interval_s: Annotated[float, within(0, INTERVAL_MAX_S)] | None = None
+    interval_s: Annotated[float, within(STEP_MIN_S, INTERVAL_MAX_S)] | None = None
     collector_version: Annotated[str, Meta(pattern=r"\A[A-Za-z0-9.+-]{0,32}\Z")] = ""
     cpu: CpuPayload | None = None
     errors: tuple[str, ...] = ()
+    own_run: OwnRun | None = None
 
     def __post_init__(self) -> None:
+        in_utc(self, "started_at", "ended_at")
         cleaned = tuple(printable(text) for text in self.errors[:ERRORS_MAX])
-        if self.interval_s is not None and not 0 < self.interval_s <= INTERVAL_MAX_S:
+        if self.interval_s is not None and not STEP_MIN_S <= self.interval_s <= INTERVAL_MAX_S:
             cleaned += (f"interval_s: {PREFIX}{number(self.interval_s)} s",)
             msgspec.structs.force_setattr(self, "interval_s", None)
         msgspec.structs.force_setattr(self, "errors", cleaned)
@@ -146,9 +153,19 @@ class NodePayload(msgspec.Struct, frozen=True, kw_only=True):
             drop(gpu, _beyond_measured(gpu, self.interval_s or 0))
 
 
+@lru_cache(maxsize=4096)
 def printable(text: str) -> str:
-    """Free text cut to length, control characters replaced by U+FFFD."""
-    return UNPRINTABLE.sub("\ufffd", text[:TEXT_LENGTH_MAX])
+    """Free text cut to length, control characters replaced by U+FFFD, and no number of another job in it."""
+    return without_other_jobs(UNPRINTABLE.sub("\ufffd", text[:TEXT_LENGTH_MAX]))
+
+
+def without_other_jobs(text: str) -> str:
+    """The text with no number of a job: who else had a GPU or a node is not for everyone who reads of a run.
+
+    >>> without_other_jobs("GPU 1 was job 8's as well")
+    "GPU 1 was another job's as well"
+    """
+    return OTHER_JOB.sub("another job", text)
 
 
 def printable_map(reasons: dict[str, str]) -> dict[str, str]:
@@ -157,9 +174,7 @@ def printable_map(reasons: dict[str, str]) -> dict[str, str]:
 
 def problems(payload: NodePayload) -> list[Problem]:
     """What makes no sense as a whole: `(path, message)` of each contradiction, empty when sound."""
-    found: list[Problem] = []
-    if payload.started_at and payload.ended_at and payload.ended_at < payload.started_at:
-        found.append(("ended_at", "lies before started_at"))
+    found = impossible_times(started_at=payload.started_at, ended_at=payload.ended_at)
     seen: set[int] = set()
     for index, gpu in enumerate(payload.gpus):
         if gpu.gpu_id in seen:
@@ -176,12 +191,18 @@ def _no_bus(bus: str | None) -> dict[str, str]:
 
 def _no_histogram(seconds: dict[int, float] | None) -> dict[str, str]:
     """A histogram with one impossible bin is no distribution: without that bin all its shares would be others."""
-    for percent, second in (seconds or {}).items():
+    if not seconds or (0 <= min(seconds) <= max(seconds) < HISTOGRAM_BINS and _are_seconds(seconds.values())):
+        return {}
+    for percent, second in seconds.items():
         if not 0 <= percent < HISTOGRAM_BINS:
             return {"util_histogram_s": f"{number(percent)} is no whole percent"}
         if not 0 <= second <= SECONDS_MAX:
             return {"util_histogram_s": f"{number(second)} s at {percent} %"}
     return {}
+
+
+def _are_seconds(values: Collection[float]) -> bool:
+    return 0 <= min(values) <= max(values) <= SECONDS_MAX
 
 
 def _above_capacity(gpu: GpuPayload) -> dict[str, str]:
@@ -219,7 +240,7 @@ def _possible_timeline(
     timeline: TimelinePayload, capacity_gb: float | None
 ) -> tuple[TimelinePayload | None, dict[str, str]]:
     """The timeline with gaps for its impossible points and without the shorter of two unequal series, and why."""
-    if not 0 < timeline.step_s <= STEP_MAX_S:
+    if not STEP_MIN_S <= timeline.step_s <= STEP_MAX_S:
         return None, {"timeline": f"buckets of {number(timeline.step_s)} s"}
     highest_gb = capacity_gb * (1 + CAPACITY_SLACK_FRACTION) if capacity_gb else GIGABYTES_MAX
     util, reasons = _possible_points("timeline.util", timeline.util, PERCENT_MAX)
@@ -232,7 +253,17 @@ def _possible_timeline(
     return (TimelinePayload(step_s=timeline.step_s, util=util, mem_gb=mem_gb) if reasons else timeline), reasons
 
 
+def _are_numbers_within(points: Points, highest: float) -> bool:
+    """Whether no point is a gap, which compares with no number, and none impossible."""
+    try:
+        return min(points) >= 0 and max(points) <= highest  # type: ignore[type-var, operator]
+    except TypeError:
+        return False
+
+
 def _possible_points(name: str, points: Points, highest: float) -> tuple[Points, dict[str, str]]:
+    if not points or _are_numbers_within(points, highest):
+        return points, {}
     wrong = [point for point in points if point is not None and not 0 <= point <= highest]
     if not wrong:
         return points, {}

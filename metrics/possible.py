@@ -2,16 +2,52 @@
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from collections.abc import Callable
+from datetime import UTC, datetime
+from operator import attrgetter
+from typing import Any, NamedTuple, get_args
 
 import msgspec
 from msgspec import Meta
 
-Bounds = dict[str, tuple[float, float]]
+
+class Bounds(NamedTuple):
+    """Lowest and highest value of each optional number of a struct, and what reads them all from one."""
+
+    limits: tuple[tuple[str, float, float], ...]
+    read: Callable[[Any], tuple[float | None, ...]]
+
 
 PREFIX = "not possible: "
+YEARS = range(2000, 2100)
+"""Of the times of any job: a clock that was never set shows 1970, and to the ends of the calendar nothing is added."""
+RUN_DAYS_MAX = 366
 PRINTED_MAX = 1e300
 """Larger numbers have hundreds of digits and may have no value as a float; so has NaN none."""
+
+
+def in_utc(struct: Any, *names: str) -> None:
+    """Write these instants of `struct` in UTC: PostgreSQL takes no offset of 16 hours and more, Python does.
+
+    Only for `__post_init__`; an instant beside the ends of the calendar stays as it is, for `impossible_times`.
+    """
+    for name in names:
+        at = getattr(struct, name)
+        if at is not None and at.tzinfo is not UTC and at.year in YEARS:
+            msgspec.structs.force_setattr(struct, name, at.astimezone(UTC))
+
+
+def impossible_times(**instants: datetime | None) -> list[tuple[str, str]]:
+    """`(name, message)` of what cannot be the start or the end of a job, or lies too far from the other; by name."""
+    found = [(name, "is not a time of any job") for name, at in instants.items() if at and at.year not in YEARS]
+    started_at, ended_at = instants.get("started_at"), instants.get("ended_at")
+    if found or not started_at or not ended_at:
+        return found
+    if ended_at < started_at:
+        return [("ended_at", "lies before started_at")]
+    if (ended_at - started_at).days >= RUN_DAYS_MAX:
+        return [("ended_at", "lies further after started_at than any job is long")]
+    return []
 
 
 def within(low: float, high: float) -> Meta:
@@ -20,14 +56,15 @@ def within(low: float, high: float) -> Meta:
 
 
 def bounds_of(struct: type[msgspec.Struct]) -> Bounds:
-    """Lowest and highest value of each optional field of `struct` that `within` marks."""
-    return {
-        field.name: (meta.extra_json_schema["minimum"], meta.extra_json_schema["maximum"])
+    """Those of the fields of `struct` that `within` marks: at least two."""
+    limits = tuple(
+        (field.name, meta.extra_json_schema["minimum"], meta.extra_json_schema["maximum"])
         for field in msgspec.structs.fields(struct)
         for part in get_args(field.type)
         for meta in get_args(part)
         if isinstance(meta, Meta) and meta.extra_json_schema and "minimum" in meta.extra_json_schema
-    }
+    )
+    return Bounds(limits, attrgetter(*(name for name, _, _ in limits)))
 
 
 def drop(struct: Any, reasons: dict[str, str]) -> None:
@@ -47,8 +84,8 @@ def beyond(struct: Any, bounds: Bounds) -> dict[str, str]:
     """Why the numbers of `struct` outside their bounds cannot be true, by field."""
     return {
         name: _beyond(value, low, high)
-        for name, (low, high) in bounds.items()
-        if (value := getattr(struct, name)) is not None and not low <= value <= high
+        for (name, low, high), value in zip(bounds.limits, bounds.read(struct), strict=True)
+        if value is not None and not low <= value <= high
     }
 
 

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
-from functools import partial
-from itertools import pairwise
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from itertools import compress, islice, pairwise
+from typing import NamedTuple
 
 import numpy as np
-from django.db.models import Count, F, Max, Q, QuerySet, Sum, TextField
-from django.db.models.functions import Cast, Coalesce
+from django.db.models import Count, DurationField, ExpressionWrapper, F, Max, Min, Q, QuerySet, Sum
 from numpy.typing import NDArray
 
-from metrics.models import CollectorToken, CpuSummary, GpuSummary, NodeSummary
-from metrics.packing import points_of, unpack_histograms, unpack_timelines
+from metrics.models import CollectorToken, NodeSummary, RawWindow
+from metrics.packed_node import GPU_NUMBERS, Figures, Series, unpack_figures, unpack_series
+from metrics.packing import points_of, unpack_histograms, unpack_samples, unpack_ticks, unpack_timelines
 from metrics.series import (
-    GPU_FLOAT_COLUMNS,
-    HOST_COLUMNS,
     NodeTimelines,
     RunMetrics,
     align,
@@ -32,30 +29,25 @@ from metrics.series import (
 
 Key = tuple[str, int, int]
 
+COLLECTORS = ("",)
+"""Who sent what the site's own collectors measured (`NodeSummary.sent_by`). Nobody else counts unless a caller says so:
+whose run it is, this package does not know (`jobs.selectors.counted_senders`)."""
+
 NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
 REASON_LENGTH_MAX = 120
 
 NOT_MEASURED_MAX = 50
 """A report lists no more different gaps than a person would read."""
 
-GPU_REPORT_COLUMNS = tuple(
-    field.name
-    for field in GpuSummary._meta.get_fields()
-    if field.name not in {"id", "summary", "timeline_step_s", "timeline_util", "timeline_mem_gb", "histogram_s"}
-)
+SUMMARY_COLUMNS = ("node", "started_at", "ended_at", "is_final", "sent_by", "errors")
 
-TIMELINE_COLUMNS = ("timeline_step_s", "timeline_util", "timeline_mem_gb")
-NUMBER_COLUMNS = ("gpu_id", *GPU_FLOAT_COLUMNS)
-RUN_COLUMNS = ("summary_id", "histogram_s", *TIMELINE_COLUMNS, "told", *NUMBER_COLUMNS)
-TOLD = 2 + len(TIMELINE_COLUMNS)
-FIRST_NUMBER = TOLD + 1
-"""Where the numbers of a row of `RUN_COLUMNS` begin, with that of the GPU."""
-
-SUMMARY_COLUMNS = ("pk", "node", "started_at", "ended_at", "is_final", "told")
-AS_TEXT = partial(Cast, output_field=TextField())
-"""JSON as the database writes it: of a few words that thousands of rows repeat each spelling is read once."""
+CLOCKS_APART = timedelta(days=1)
+CLOCK = "use over time on {}: its clock is more than a day from the other nodes'"
 
 NODES_AT_ONCE = 256
+"""As many nodes as are unpacked together: their arrays stay in the processor's cache."""
+
+RAW_NODES_AT_ONCE = 4
 
 HOST_REPORT_COLUMNS = (
     *("cores_allocated", "busy_cores_avg", "ranks", "threads_per_rank", "peak_memory_gb", "memory_limit_gb"),
@@ -73,10 +65,11 @@ def collector_token(secret: str) -> CollectorToken | None:
     return CollectorToken.objects.filter(digest=token_digest(secret), revoked_at=None).first()
 
 
-def node_summaries(key: Key) -> QuerySet[NodeSummary]:
-    """The summaries of one run `(cluster, job_id, attempt)`, by node."""
+def node_summaries(key: Key, senders: Collection[str] = COLLECTORS) -> QuerySet[NodeSummary]:
+    """The summaries of one run `(cluster, job_id, attempt)` that one of `senders` sent, by node."""
     cluster, job_id, attempt = key
-    return NodeSummary.objects.filter(cluster=cluster, job_id=job_id, attempt=attempt).order_by("node")
+    of_run = NodeSummary.objects.filter(cluster=cluster, job_id=job_id, attempt=attempt)
+    return of_run.filter(sent_by__in=senders).order_by("node")
 
 
 def changed_keys(since: datetime) -> Iterable[Key]:
@@ -84,48 +77,66 @@ def changed_keys(since: datetime) -> Iterable[Key]:
     return NodeSummary.objects.filter(changed_at__gte=since).values_list("cluster", "job_id", "attempt").distinct()
 
 
-def revisions(job_ids: Sequence[int]) -> dict[Key, tuple[int, int]]:
-    """For each measured run of these job ids: its revision, and how many nodes have sent their last word.
+def last_measured() -> datetime | None:
+    """When the last summary came or changed; None where there is none."""
+    latest: datetime | None = NodeSummary.objects.aggregate(at=Max("changed_at"))["at"]
+    return latest
 
-    The revision is the sum of (sequence + 1) over the nodes: every new or replaced summary makes it grow, whatever
-    the order in which transactions end.
+
+class Measured(NamedTuple):
+    """How far the measurements of a run have come: their revision, by sender the nodes with their last word, and when
+    they changed last."""
+
+    revision: int
+    final_nodes: Mapping[str, int]
+    changed_at: datetime | None = None
+
+
+NEVER_MEASURED = Measured(0, {})
+
+
+def revisions(job_ids: Sequence[int]) -> dict[Key, Measured]:
+    """How far each measured run of these job ids has come.
+
+    The revision is the sum of (sequence + 1) over the nodes, and of what a row is ahead of that: every new or replaced
+    summary makes it grow, whatever the order in which transactions end.
     """
     rows = (
         NodeSummary.objects.filter(job_id__in=job_ids)
-        .values("cluster", "job_id", "attempt")
-        .annotate(revision=Sum(F("sequence") + 1), final=Count("id", filter=Q(is_final=True)))
+        .values_list("cluster", "job_id", "attempt", "sent_by")
+        .annotate(revision=Sum(F("sequence") + F("revision_lead") + 1), final=Count("id", filter=Q(is_final=True)))
+        .annotate(last=Max("changed_at"))
     )
-    return {(row["cluster"], row["job_id"], row["attempt"]): (row["revision"], row["final"]) for row in rows}
+    found: dict[Key, Measured] = {}
+    for *key, sent_by, revision, final, last in rows:
+        before = found.get(tuple(key), NEVER_MEASURED)
+        latest = max(last, before.changed_at or last)
+        found[tuple(key)] = Measured(before.revision + revision, {**before.final_nodes, sent_by: final}, latest)
+    return found
 
 
-def host_peaks_gb(cluster: str, job_ids: Sequence[int]) -> dict[Key, float]:
+def host_peaks_gb(cluster: str, job_ids: Sequence[int], senders: Collection[str] = COLLECTORS) -> dict[Key, float]:
     """Host memory of the fullest node of each of these runs, in 2^30 bytes; a run where none was measured is absent."""
+    of_jobs = NodeSummary.objects.filter(cluster=cluster, job_id__in=job_ids)
     rows = (
-        CpuSummary.objects.filter(summary__cluster=cluster, summary__job_id__in=job_ids, peak_memory_gb__isnull=False)
-        .values_list("summary__job_id", "summary__attempt")
-        .annotate(peak_gb=Max(Coalesce("peak_memory_anon_gb", "peak_memory_gb")))
+        of_jobs.filter(sent_by__in=senders, host_peak_gb__isnull=False)
+        .values_list("job_id", "attempt")
+        .annotate(peak_gb=Max("host_peak_gb"))
     )
     return {(cluster, job_id, attempt): peak_gb for job_id, attempt, peak_gb in rows}
 
 
-def gpu_rows(key: Key, limit: int | None = None) -> list[dict[str, object]]:
-    """One mapping a GPU of the run, by node and GPU: the measured columns, without timelines; the first `limit`."""
-    rows = GpuSummary.objects.filter(summary__in=node_summaries(key)).order_by("summary__node", "gpu_id")
-    return [
-        {"job_id": key[1], "node": row.pop("summary__node"), **row}
-        for row in rows.values("summary__node", *GPU_REPORT_COLUMNS)[:limit]
-    ]
-
-
-def host_rows(key: Key, limit: int) -> list[dict[str, object]]:
-    """One mapping a node of the run, by name: the host side as measured; the first `limit`."""
-    rows = CpuSummary.objects.filter(summary__in=node_summaries(key)).order_by("summary__node")
-    return list(rows.values("summary__node", *HOST_REPORT_COLUMNS)[:limit])
+def gpu_rows(key: Key, senders: Collection[str] = COLLECTORS, limit: int | None = None) -> list[dict[str, object]]:
+    """One mapping a GPU of the run, by node and GPU: what was measured but nothing over time; the first `limit`."""
+    nodes = node_summaries(key, senders).values_list("node", "figures")
+    of_node = ((node, unpack_figures(figures)) for node, figures in nodes.iterator(NODES_AT_ONCE))
+    rows = ({"job_id": key[1], "node": node, **gpu} for node, figures in of_node for gpu in figures.gpus())
+    return list(islice(rows, limit))
 
 
 @dataclass(frozen=True)
 class Portion:
-    """Some nodes of a run, their GPUs by node and GPU: columns `(g,)`, `numbers` `(g, NUMBER_COLUMNS)`.
+    """Some nodes of a run, their GPUs by node and GPU: columns `(g,)`, `numbers` `(g, len(GPU_NUMBERS))`.
 
     `place` is that of the node among all. Timelines are `(P, g)`, of which each GPU sent the first `points` `(2, g)`.
     """
@@ -137,72 +148,86 @@ class Portion:
     util: NDArray[np.float16]
     mem_gb: NDArray[np.float16]
     points: NDArray[np.int64]
-    missing: frozenset[str]
 
 
-def run_metrics(key: Key) -> RunMetrics:
-    """Everything measured of one run; no nodes at all where nothing arrived.
+def run_metrics(key: Key, senders: Collection[str] = COLLECTORS) -> RunMetrics:
+    """Everything that `senders` measured of one run; no nodes at all where nothing arrived.
 
-    Rows are read as tuples and unpacked together, some nodes at a time, for a run on all of LUMI-G has 23,824 of them:
-    rows stay in the processor's cache, and the database sorts no timelines.
+    Rows are read as tuples and unpacked together, some nodes at a time, for a run on all of LUMI-G has 23,824 GPUs.
     """
-    summaries = list(node_summaries(key).annotate(told=AS_TEXT("errors")).values_list(*SUMMARY_COLUMNS))
-    pks, nodes, starts, ends, are_final, errors = zip(*summaries, strict=True) if summaries else ((),) * 6
-    columns = ("summary_id", "told", *HOST_COLUMNS)
-    hosts = CpuSummary.objects.filter(summary__in=node_summaries(key).order_by())
-    host_of = {host["summary_id"]: host for host in hosts.annotate(told=AS_TEXT("missing")).values(*columns)}
-    portions = [_portion(key, summaries, first) for first in range(0, max(len(summaries), 1), NODES_AT_ONCE)]
-    started = min(filter(None, starts), default=None)
-    late_s = np.array([(at - started).total_seconds() if at and started else 0.0 for at in starts])
-    said = {told for portion in portions for told in portion.missing} | {host["told"] for host in host_of.values()}
+    rows = list(node_summaries(key, senders).values_list(*SUMMARY_COLUMNS, "figures", "series"))
+    nodes, starts, ends, are_final, sent, errors, packed, over_time = zip(*rows, strict=True) if rows else ((),) * 8
+    figures = [unpack_figures(column) for column in packed]
+    portions = [
+        _portion(figures[first : first + NODES_AT_ONCE], over_time[first : first + NODES_AT_ONCE], first)
+        for first in range(0, max(len(rows), 1), NODES_AT_ONCE)
+    ]
+    late_s = _late_s(starts)
+    own = ~np.isnan(late_s)
     return RunMetrics(
         nodes=nodes,
         gpus=gpu_columns(
             np.concatenate([portion.numbers for portion in portions]),
-            NUMBER_COLUMNS,
+            GPU_NUMBERS,
             np.concatenate([portion.place for portion in portions]),
             np.concatenate([portion.histogram_s for portion in portions]),
         ),
-        hosts=host_columns([host_of.get(pk, {}) for pk in pks]),
+        hosts=host_columns([node.host_numbers() for node in figures]),
         series=align(_timelines(portions, late_s)),
-        started_at=started,
-        ended_at=max(filter(None, ends), default=None),
+        started_at=min(filter(None, compress(starts, own)), default=None),
+        ended_at=max(filter(None, compress(ends, own)), default=None),
         is_final=all(are_final),
-        not_measured=_not_measured(map(json.loads, said)),
-        errors=_errors(zip(nodes, errors, strict=True)),
+        not_measured=(*(CLOCK.format(node) for node in compress(nodes, ~own)), *_not_measured(figures)),
+        errors=tuple((node, text) for node, said in zip(nodes, errors, strict=True) for text in said),
+        own_nodes=tuple(node for node, sender in zip(nodes, sent, strict=True) if sender),
+        is_thinned=not all(over_time),
     )
 
 
-def _errors(told: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    return tuple(f"{node}: {text}" for node, errors in told if errors != "[]" for text in json.loads(errors))
+def is_thinned(key: Key, senders: Collection[str] = COLLECTORS) -> bool:
+    """Whether what some node measured over time is no longer kept, as `run_metrics` says it with all the rest."""
+    return node_summaries(key, senders).filter(series=b"").exists()
 
 
-def _portion(key: Key, summaries: Sequence[tuple], first: int) -> Portion:
-    """The GPUs of the nodes from place `first` on; of one that was not there yet when the nodes were read, none."""
-    chosen = summaries[first : first + NODES_AT_ONCE]
-    place = {summary[0]: first + index for index, summary in enumerate(chosen)}
-    nodes = node_summaries(key).order_by().filter(node__range=(chosen[0][1], chosen[-1][1]) if chosen else ("", ""))
-    gpus = GpuSummary.objects.filter(summary__in=nodes).annotate(told=AS_TEXT("missing")).values_list(*RUN_COLUMNS)
-    rows = sorted((row for row in gpus if row[0] in place), key=lambda row: (place[row[0]], row[FIRST_NUMBER]))
-    utils, memories = [row[3] for row in rows], [row[4] for row in rows]
-    numbers = np.array([row[FIRST_NUMBER:] for row in rows], dtype=np.float64)
+def _late_s(starts: Sequence[datetime | None]) -> NDArray[np.float64]:
+    """How long after the first node each one began `(N,)`; NaN where its clock is not that of the others."""
+    known = sorted(at for at in starts if at)
+    if not known:
+        return np.zeros(len(starts))
+    usual = known[len(known) // 2]
+    first = next(at for at in known if usual - at <= CLOCKS_APART)
+    late = [timedelta() if at is None else at - first for at in starts]
+    return np.array([each.total_seconds() if abs(first + each - usual) <= CLOCKS_APART else np.nan for each in late])
+
+
+def _portion(figures: Sequence[Figures], over_time: Sequence[bytes], first: int) -> Portion:
+    """The GPUs of these nodes, the first of which is at place `first` among all."""
+    counts = [len(node.pci_bus) for node in figures]
+    series = [unpack_series(packed, gpus) for packed, gpus in zip(over_time, counts, strict=True)]
+    utils, memories = _of_all(series, "util"), _of_all(series, "mem_gb")
     return Portion(
-        place=np.array([place[row[0]] for row in rows], dtype=np.int64),
-        numbers=numbers.reshape(len(rows), len(NUMBER_COLUMNS)),
-        histogram_s=unpack_histograms([row[1] for row in rows]),
-        step_s=np.array([row[2] or 0.0 for row in rows]),
+        place=first + np.repeat(np.arange(len(counts)), counts),
+        numbers=np.concatenate([np.empty((0, len(GPU_NUMBERS))), *(node.table() for node in figures)]),
+        histogram_s=unpack_histograms(_of_all(series, "histogram_s")),
+        step_s=np.array([step_s or 0.0 for step_s in _of_all(series, "step_s")]),
         util=unpack_timelines(utils),
         mem_gb=unpack_timelines(memories),
         points=np.array([points_of(utils), points_of(memories)]),
-        missing=frozenset(row[TOLD] for row in rows),
     )
+
+
+def _of_all(series: Sequence[Series], name: str) -> list:
+    """One entry of every GPU of these nodes."""
+    return [entry for node in series for entry in getattr(node, name)]
 
 
 def _timelines(portions: Sequence[Portion], late_s: NDArray[np.float64]) -> Iterator[NodeTimelines]:
     """The timelines of neighbouring GPUs with the same buckets as columns together; none of a GPU is all gaps.
 
-    `late_s` `(N,)` is how long after the first node each one began.
+    `late_s` `(N,)` is how long after the first node each one began; one that is NaN shows nothing over time.
     """
+    portions = [_without(portion, np.isnan(late_s[portion.place])) for portion in portions]
+    late_s = np.nan_to_num(late_s)
     known_s = {step_s for portion in portions for step_s in np.unique(portion.step_s).tolist() if step_s}
     for portion in portions:
         step_s, offset_s = portion.step_s, late_s[portion.place]
@@ -220,20 +245,90 @@ def _timelines(portions: Sequence[Portion], late_s: NDArray[np.float64]) -> Iter
             )
 
 
-def _not_measured(sources: Iterable[Mapping[str, str]]) -> tuple[str, ...]:
-    """Each missing quantity once for each reason given."""
+def _without(portion: Portion, is_foreign: NDArray[np.bool_]) -> Portion:
+    """The same GPUs, with gaps alone in the timelines of those `(g,)`."""
+    if not np.any(is_foreign):
+        return portion
+    util, mem_gb = (np.where(is_foreign, np.float16(np.nan), values) for values in (portion.util, portion.mem_gb))
+    return replace(portion, util=util, mem_gb=mem_gb)
+
+
+def _not_measured(figures: Iterable[Figures]) -> tuple[str, ...]:
+    """Each missing quantity once for each reason given, of GPUs and hosts."""
+    sources = (missing for node in figures for missing in (*node.missing, node.host_missing) if missing)
     named = {f"{name}: {reason}" for missing in sources for name, reason in missing.items()}
     return tuple(sorted(named))[:NOT_MEASURED_MAX]
 
 
 def collector_failures(since: datetime) -> Counter[tuple[str, str]]:
-    """How many node summaries since then said that something went wrong, by (cluster, reason); numbers read `N`."""
-    summaries = NodeSummary.objects.filter(changed_at__gte=since).exclude(errors=[]).values_list("cluster", "errors")
+    """How many node summaries since then said that something went wrong, by (cluster, reason); numbers read `N`.
+
+    Of the site's collectors only: what people send is no word about the site, and no label for whoever looks after it.
+    """
+    since_then = NodeSummary.objects.filter(changed_at__gte=since, sent_by__in=COLLECTORS)
+    summaries = since_then.exclude(errors=[]).values_list("cluster", "errors")
     said = ((cluster, error) for cluster, errors in summaries.iterator() for error in errors)
     return Counter((cluster, NUMBER.sub("N", error)[:REASON_LENGTH_MAX]) for cluster, error in said)
 
 
 def summaries_received(since: datetime) -> dict[str, int]:
-    """How many node summaries arrived or changed since then, by cluster."""
-    rows = NodeSummary.objects.filter(changed_at__gte=since).values("cluster").annotate(count=Count("id"))
+    """How many node summaries of the site's collectors arrived or changed since then, by cluster."""
+    since_then = NodeSummary.objects.filter(changed_at__gte=since, sent_by__in=COLLECTORS)
+    rows = since_then.values("cluster").annotate(count=Count("id"))
     return {row["cluster"]: row["count"] for row in rows}
+
+
+@dataclass(frozen=True)
+class RawSamples:
+    """The raw window of one node: T ticks in seconds after `started_at`, and of G GPUs `(T, G)` each; NaN is a gap."""
+
+    node: str
+    started_at: datetime
+    gpu_ids: list[int]
+    at_s: NDArray[np.float64]
+    util: NDArray[np.float32]
+    mem_gb: NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class RawHeld:
+    """Which raw windows there are of a run: how long the longest is, and when the first of them came."""
+
+    longest_s: float
+    received_at: datetime
+
+
+def raw_windows(key: Key) -> Iterator[RawSamples]:
+    """The raw windows of one run by node, a few in memory at a time."""
+    for row in _raw_rows(key).order_by("node").iterator(chunk_size=RAW_NODES_AT_ONCE):
+        gpus = len(row.gpu_ids)
+        yield RawSamples(
+            node=row.node,
+            started_at=row.started_at,
+            gpu_ids=row.gpu_ids,
+            at_s=unpack_ticks(row.at_s),
+            util=unpack_samples(row.util, gpus),
+            mem_gb=unpack_samples(row.mem_gb, gpus),
+        )
+
+
+def raw_windows_held(key: Key) -> RawHeld | None:
+    """What there is of a run; None where nothing is."""
+    length = ExpressionWrapper(F("ended_at") - F("started_at"), output_field=DurationField())
+    held = _raw_rows(key).aggregate(longest=Max(length), received_at=Min("received_at"))
+    return RawHeld(held["longest"].total_seconds(), held["received_at"]) if held["received_at"] else None
+
+
+def raw_windows_since(since: datetime) -> int:
+    """How many raw windows arrived since then."""
+    return RawWindow.objects.filter(received_at__gte=since).count()
+
+
+def raw_bytes_kept() -> int:
+    """The packed samples of all raw windows."""
+    return RawWindow.objects.aggregate(total=Sum("size_bytes"))["total"] or 0
+
+
+def _raw_rows(key: Key) -> QuerySet[RawWindow]:
+    cluster, job_id, attempt = key
+    return RawWindow.objects.filter(cluster=cluster, job_id=job_id, attempt=attempt)

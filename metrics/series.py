@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 
 from collector.wire import HISTOGRAM_BINS
 
+BUCKETS_MAX = 2048
+"""Of a run's common clock: nodes send at most 240 points, those of a short run may begin some of its lengths apart."""
+
 COLUMNS_AT_ONCE = 512
 """Timelines that are turned from rows into columns together: what a processor's cache holds."""
 
@@ -88,7 +91,12 @@ class HostColumns:
 
 @dataclass(frozen=True)
 class RunMetrics:
-    """Everything measured of one run; `not_measured` says what is missing and why, in the collectors' words."""
+    """Everything measured of one run; `not_measured` says what is missing and why, in the collectors' words.
+
+    `errors` is what the collectors could not do, each with the node that says so.
+    `own_nodes` are those whose summary the owner of the run sent, not the site's collector. `is_thinned` says whether
+    what some node measured over time is no longer kept.
+    """
 
     nodes: tuple[str, ...]
     gpus: GpuColumns
@@ -98,7 +106,9 @@ class RunMetrics:
     ended_at: datetime | None
     is_final: bool
     not_measured: tuple[str, ...]
-    errors: tuple[str, ...]
+    errors: tuple[tuple[str, str], ...]
+    own_nodes: tuple[str, ...] = ()
+    is_thinned: bool = False
 
 
 @dataclass(frozen=True)
@@ -122,10 +132,10 @@ class NodeTimelines:
         return max(int(self.util.shape[0]), int(self.mem_gb.shape[0]))
 
 
-GPU_FLOAT_COLUMNS = tuple(
+HOST_COLUMNS = tuple(column.name for column in fields(HostColumns))
+JUDGED_COLUMNS = tuple(
     column.name for column in fields(GpuColumns) if column.name not in {"node_index", "gpu_id", "histogram_s"}
 )
-HOST_COLUMNS = tuple(column.name for column in fields(HostColumns))
 
 
 def gpu_columns(
@@ -134,14 +144,14 @@ def gpu_columns(
     node_index: Sequence[int] | Ints,
     histograms: Floats,
 ) -> GpuColumns:
-    """Columns from one row of numbers a GPU, in the order of `names`; None becomes NaN."""
+    """Columns from one row of numbers a GPU, in the order of `names`; None becomes NaN, what is not judged is left."""
     numbers = np.array(table, dtype=np.float64).reshape(len(table), len(names))
     by_name = dict(zip(names, np.ascontiguousarray(numbers.T), strict=True))
     return GpuColumns(
         node_index=np.asarray(node_index, dtype=np.int64),
-        gpu_id=by_name.pop("gpu_id").astype(np.int64),
+        gpu_id=by_name["gpu_id"].astype(np.int64),
         histogram_s=histograms.reshape(len(table), HISTOGRAM_BINS),
-        **by_name,
+        **{name: by_name[name] for name in JUDGED_COLUMNS},
     )
 
 
@@ -166,7 +176,9 @@ def align(timelines: Iterable[NodeTimelines]) -> JobSeries:
     used = [part for part in timelines if part.points]
     if not used:
         return JobSeries(step_s=0.0, util=np.empty((0, gpus)), mem_gb=np.empty((0, gpus)))
-    step_s = max(part.step_s for part in used)
+    # Never more buckets, whatever the rows say: what is judged of a run fits into memory.
+    ends_s = max(part.offset_s + part.points * part.step_s for part in used)
+    step_s = max(*(part.step_s for part in used), ends_s / BUCKETS_MAX)
     length = 1 + max(int(_bucket_index(part, step_s)[-1]) for part in used)
     util, mem_gb = np.empty((length, gpus)), np.empty((length, gpus))
     first = 0

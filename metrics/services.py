@@ -3,53 +3,80 @@
 from __future__ import annotations
 
 import secrets
+from collections import Counter
+from collections.abc import Sequence
 from datetime import datetime
 
 from django.db import transaction
 from django.utils import timezone
 
-from metrics.models import CollectorToken, CpuSummary, GpuSummary, NodeSummary
-from metrics.packing import pack_histogram, pack_timeline
-from metrics.payloads import CpuPayload, GpuPayload, NodePayload
+from metrics.models import CollectorToken, NodeSummary, RawWindow
+from metrics.nodes.services import SAID, Key, Row, upsert
+from metrics.packed_node import host_peak_gb, pack_node
+from metrics.packing import pack_samples, pack_ticks
+from metrics.payloads import NodePayload
+from metrics.raw_samples import RawSamplesPayload, window_end
 from metrics.selectors import token_digest
 
 TOKEN_BYTES = 32
-PACKED = {"timeline", "util_histogram_s"}
-GPU_COLUMNS = tuple(name for name in GpuPayload.__struct_fields__ if name not in PACKED)
 
 
-def record_node_summary(payload: NodePayload, now: datetime | None = None) -> bool:
-    """Store what one node said, whole or not at all; True when it was new.
+def record_node_summary(payload: NodePayload, now: datetime | None = None, *, sent_by: str = "") -> bool:
+    """Store what one node said, whole or not at all; True when it was new. See `record_node_summaries`."""
+    return record_node_summaries([payload], now, sent_by=sent_by)[0]
 
-    A summary replaces one of a lower `sequence`; the same or an older one changes nothing. Django writes the GPUs
-    with one `INSERT … SELECT unnest(…)` on PostgreSQL.
+
+def record_node_summaries(
+    payloads: Sequence[NodePayload], now: datetime | None = None, *, sent_by: str = ""
+) -> list[bool]:
+    """Store what some nodes said, all of it or nothing; of each whether it was new.
+
+    A summary replaces one of a lower `sequence`; the same or an older one changes nothing. `sent_by` is the account
+    whose own run of the collector measured, empty for the site's: the site's summary replaces an owner's whatever the
+    sequences, and never the other way.
+    """
+    now = now or timezone.now()
+    is_new = [False] * len(payloads)
+    with transaction.atomic():
+        for turn in _turns(payloads):
+            known = {place for place in turn if _is_known_by_longer_name(payloads[place], sent_by)}
+            rows = {place: _row(payloads[place], sent_by, now) for place in turn if place not in known}
+            stored = upsert(rows.values())
+            for place in rows:
+                is_new[place] = _key(payloads[place]) in stored
+    return is_new
+
+
+def record_raw_window(payload: RawSamplesPayload, now: datetime | None = None) -> bool:
+    """Store the raw samples of one node in place of those that ended before; True when they were new.
+
+    The same window again keeps the moment it came first, or whoever sends it for ever would keep it for ever.
     """
     key = {name: getattr(payload, name) for name in ("cluster", "job_id", "attempt", "node")}
-    columns = {
-        "sequence": payload.sequence,
-        "is_final": payload.final,
-        "started_at": payload.started_at,
-        "ended_at": payload.ended_at,
-        "interval_s": payload.interval_s,
-        "collector_version": payload.collector_version,
-        "errors": list(payload.errors),
-        "changed_at": now or timezone.now(),
-    }
+    columns = _window_columns(payload)
+    arrival = {"received_at": now or timezone.now()}
     with transaction.atomic():
-        summary, is_new = NodeSummary.objects.select_for_update().get_or_create(**key, defaults=columns)
-        if not is_new and not _replace(summary, columns):
+        window, is_new = RawWindow.objects.select_for_update().get_or_create(**key, defaults=columns | arrival)
+        if is_new:
+            return True
+        is_known = all(_plain(getattr(window, name)) == value for name, value in columns.items())
+        if is_known or columns["ended_at"] < window.ended_at:
             return False
-        GpuSummary.objects.bulk_create(_gpu_row(summary, gpu) for gpu in payload.gpus)
-        if payload.cpu is not None:
-            CpuSummary.objects.create(summary=summary, **_host_columns(payload.cpu))
-    return True
+        RawWindow.objects.filter(pk=window.pk).update(**columns, **arrival)
+        return True
 
 
-def create_collector_token(name: str, cluster: str) -> str:
-    """A new token for collectors of `cluster`; the answer is the only time anyone sees it."""
+def create_collector_token(name: str, cluster: str, node: str = "") -> str:
+    """A new token for collectors of `cluster`, or of one node of it; the answer is the only time anyone sees it."""
     secret = secrets.token_urlsafe(TOKEN_BYTES)
-    CollectorToken.objects.create(name=name, cluster=cluster, digest=token_digest(secret))
+    CollectorToken.objects.create(name=name, cluster=cluster, node=node, digest=token_digest(secret))
     return secret
+
+
+def create_node_tokens(name: str, cluster: str, nodes: Sequence[str]) -> list[tuple[str, str]]:
+    """A token for each node, `(node, secret)`, each named after its node; all of them or, on an error, none."""
+    with transaction.atomic():
+        return [(node, create_collector_token(f"{name}-{node}", cluster, node)) for node in nodes]
 
 
 def revoke_collector_token(token: CollectorToken, now: datetime) -> None:
@@ -57,30 +84,72 @@ def revoke_collector_token(token: CollectorToken, now: datetime) -> None:
     CollectorToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=now)
 
 
-def _replace(summary: NodeSummary, columns: dict[str, object]) -> bool:
-    """Make room for a later summary of the same node; False when the stored one is as late."""
-    if summary.sequence >= columns["sequence"]:
+def _turns(payloads: Sequence[NodePayload]) -> list[list[int]]:
+    """The places of the payloads, one of each node at a time: one statement writes a row once."""
+    turns: list[list[int]] = []
+    times: Counter[Key] = Counter()
+    for place, payload in enumerate(payloads):
+        turn = times[_key(payload)]
+        times[_key(payload)] += 1
+        turns += [[]] if turn == len(turns) else []
+        turns[turn].append(place)
+    return turns
+
+
+def _is_known_by_longer_name(payload: NodePayload, sent_by: str) -> bool:
+    """Whether the site's collector told of this node already, by its name with the domain.
+
+    Owners' summaries come under short names; one that is there already gets the longer name, so that it is replaced.
+    """
+    short, dot, _ = payload.node.partition(".")
+    if bool(sent_by) == bool(dot):
         return False
-    for name, value in columns.items():
-        setattr(summary, name, value)
-    summary.save(update_fields=list(columns))
-    summary.gpus.all().delete()
-    CpuSummary.objects.filter(summary=summary).delete()
-    return True
+    run = NodeSummary.objects.filter(cluster=payload.cluster, job_id=payload.job_id, attempt=payload.attempt)
+    if sent_by:
+        return run.filter(sent_by="", node__startswith=f"{short}.").exists()
+    run.filter(node=short).exclude(sent_by="").update(node=payload.node)
+    return False
 
 
-def _gpu_row(summary: NodeSummary, gpu: GpuPayload) -> GpuSummary:
-    columns = {name: getattr(gpu, name) for name in GPU_COLUMNS}
-    timeline = gpu.timeline
-    return GpuSummary(
-        summary=summary,
-        **columns | {"pci_bus": gpu.pci_bus or ""},
-        timeline_step_s=timeline.step_s if timeline else None,
-        timeline_util=pack_timeline(timeline.util) if timeline else b"",
-        timeline_mem_gb=pack_timeline(timeline.mem_gb) if timeline else b"",
-        histogram_s=pack_histogram(gpu.util_histogram_s),
-    )
+def _key(payload: NodePayload) -> Key:
+    return payload.cluster, payload.job_id, payload.attempt, payload.node
 
 
-def _host_columns(cpu: CpuPayload) -> dict[str, object]:
-    return {name: getattr(cpu, name) for name in CpuPayload.__struct_fields__}
+def _row(payload: NodePayload, sent_by: str, now: datetime) -> Row:
+    """The columns as `metrics.nodes.services` names them."""
+    said = {
+        "sequence": payload.sequence,
+        "is_final": payload.final,
+        "started_at": payload.started_at,
+        "ended_at": payload.ended_at,
+        "interval_s": payload.interval_s,
+        "collector_version": payload.collector_version,
+        "errors": list(payload.errors),
+        "sent_by": sent_by,
+        "host_peak_gb": host_peak_gb(payload.cpu),
+        "changed_at": now,
+    }
+    said["figures"], said["series"] = pack_node(payload)
+    return *_key(payload), *(said[name] for name in SAID)
+
+
+def _window_columns(payload: RawSamplesPayload) -> dict[str, object]:
+    packed = {
+        "at_s": pack_ticks(payload.at_s),
+        "util": pack_samples([gpu.util for gpu in payload.gpus]),
+        "mem_gb": pack_samples([gpu.mem_gb for gpu in payload.gpus]),
+    }
+    return {
+        **packed,
+        "size_bytes": sum(map(len, packed.values())),
+        "gpu_ids": [gpu.gpu_id for gpu in payload.gpus],
+        "started_at": payload.started_at,
+        "ended_at": window_end(payload),
+        "interval_s": payload.interval_s,
+        "collector_version": payload.collector_version,
+    }
+
+
+def _plain(value: object) -> object:
+    """A column as it was given: some drivers show bytes as a view of them."""
+    return bytes(value) if isinstance(value, memoryview) else value

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import update_wrapper
 from typing import Any
 
 from django import forms
-from django.contrib.admin import AdminSite, ModelAdmin, action
+from django.contrib.admin import AdminSite, ModelAdmin, action, display
 from django.contrib.admin.models import LogEntry
+from django.contrib.admin.views.main import ChangeList
 from django.contrib.auth.decorators import login_required
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils import timezone
+from django.utils.html import format_html
 
 from jobs.accounts.services import ADMINISTRATION, change_account, give_role, revoke_api_token, take_role
-from jobs.models import ApiToken, Grant, Membership, Project, User
+from jobs.failures.selectors import failures
+from jobs.failures.services import try_again
+from jobs.models import ApiToken, Grant, Membership, Project, User, WorkFailure
 from jobs.selectors import own_memberships
 from jobs.services import end_sessions
 from metrics.models import CollectorToken
 from metrics.services import revoke_collector_token
+from portal.parts.failed_work import named_work
+from reports.numbers import counted
 
 ELSEWHERE = {"login", "logout", "password_change", "password_change_done", "autocomplete", "view_on_site"}
 """Addresses of Django's site that the portal has itself or has no use for."""
@@ -79,7 +85,7 @@ class AccountForm(forms.ModelForm):
         fields = ("is_active", "oidc_subject")
         labels = {"is_active": "Open", "oidc_subject": "Identity"}
         help_texts = {
-            "is_active": "Closed, nobody signs in as this account and its tokens read nothing.",
+            "is_active": "Closed, nobody signs in as this account and its tokens read and send nothing.",
             "oidc_subject": "The identifier of this person at the provider. A directory's link is changed there.",
         }
 
@@ -232,8 +238,8 @@ class CollectorTokens(ReadOnly):
     """Made by `manage.py create_token`, which shows the secret; here nothing of it is."""
 
     actions = ("revoke",)
-    list_display = fields = ("name", "cluster", "created_at", "revoked_at")
-    search_fields = ("name",)
+    list_display = fields = ("name", "cluster", "node", "created_at", "revoked_at")
+    search_fields = ("name", "node")
     ordering = ("name",)
 
     @action(description="Revoke")
@@ -248,7 +254,8 @@ class PersonalTokens(ReadOnly):
     """Made by each person under Settings."""
 
     actions = ("revoke",)
-    list_display = fields = ("user", "name", "created_at", "expires_at", "last_used_at", "revoked_at")
+    list_display = fields = ("user", "name", "kind", "created_at", "expires_at", "last_used_at", "revoked_at")
+    list_filter = ("kind",)
     list_select_related = ("user",)
     search_fields = ("user__username",)
     ordering = ("user__username", "name")
@@ -258,7 +265,58 @@ class PersonalTokens(ReadOnly):
         for token in chosen.filter(revoked_at=None).select_related("user"):
             revoke_api_token(token, timezone.now())
             self.log_change(request, token, "Revoked.")
-        self.message_user(request, "Revoked. Nothing is read with them any longer.")
+        self.message_user(request, "Revoked. Nothing is read or sent with them any longer.")
+
+
+class NamedFailures(ChangeList):
+    """A page of failed work that knows what each row is of."""
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        self.result_list = shown_rows(self.result_list, request.user)
+
+
+def shown_rows(rows: Iterable[WorkFailure], reader: User) -> list[WorkFailure]:
+    """These rows to look at: each knows what it is of, and nothing that was set aside has a next time."""
+    rows = list(rows)
+    names = named_work(rows, reader)
+    for row in rows:
+        row.name, row.url = names[row.pk]
+        row.next_at = None if row.set_aside_at else row.next_at
+    return rows
+
+
+class WorkFailures(ReadOnly):
+    """Background work that failed: tried again after pauses, and set aside after some tries."""
+
+    actions = ("try_again",)
+    list_display = ("kind", "of", "error", "tries", "first_at", "last_at", "next_at", "set_aside_at")
+    fields = (*list_display, "key")
+    # What it is of may be a link of its own.
+    list_display_links = ("kind",)
+    list_filter = ("kind",)
+    ordering = ("-last_at",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[WorkFailure]:
+        return failures()
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return NamedFailures
+
+    def get_object(self, request: HttpRequest, *args: Any, **kwargs: Any) -> WorkFailure | None:
+        row = super().get_object(request, *args, **kwargs)
+        return row and shown_rows([row], request.user)[0]
+
+    @display(description="of")
+    def of(self, row: WorkFailure) -> str:
+        return format_html('<a href="{}">{}</a>', row.url, row.name) if row.url else row.name
+
+    @action(description="Try again")
+    def try_again(self, request: HttpRequest, chosen: QuerySet[WorkFailure]) -> None:
+        for row in shown_rows(chosen, request.user):
+            self.log_change(request, row, "Tried again.")
+        count = try_again(chosen)
+        self.message_user(request, f"{counted(count, 'task')} will be tried again at once.")
 
 
 class Changes(ReadOnly):
@@ -277,6 +335,7 @@ for model, shown_as in (
     (Grant, Grants),
     (ApiToken, PersonalTokens),
     (CollectorToken, CollectorTokens),
+    (WorkFailure, WorkFailures),
     (LogEntry, Changes),
 ):
     administration.register(model, shown_as)

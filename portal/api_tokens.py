@@ -1,4 +1,4 @@
-"""Personal tokens of the reading API: how a secret is made, and whom it lets in."""
+"""Personal tokens, to read the API or to send own runs: how a secret is made, and whom it lets in."""
 
 from __future__ import annotations
 
@@ -13,22 +13,26 @@ from jobs.models import ApiToken, User
 from jobs.selectors import api_token
 from metrics.selectors import token_digest
 
-PREFIX = "kaiku_pat_"
+PREFIX, SENDING_PREFIX = "kaiku_pat_", "kaiku_run_"
 """By it a person, or a scanner of repositories, tells what a lost secret opens."""
+PREFIXES = {ApiToken.Kind.READ: PREFIX, ApiToken.Kind.SEND: SENDING_PREFIX}
 SECRET_BYTES = 32
 TOKENS_MAX = 20
 
 
-def issue_token(user: User, *, name: str, days: int, now: datetime) -> str:
-    """A new secret that reads for this person for so many days; the answer is the only time anyone sees it."""
-    secret = PREFIX + secrets.token_urlsafe(SECRET_BYTES)
-    store_api_token(user, name=name, digest=token_digest(secret), expires_at=now + timedelta(days=days), now=now)
+def issue_token(
+    user: User, *, name: str, days: int, now: datetime, kind: ApiToken.Kind | str = ApiToken.Kind.READ
+) -> str:
+    """A new secret that reads, or sends, for this person for so many days; the answer is the only time it is seen."""
+    secret = PREFIXES[ApiToken.Kind(kind)] + secrets.token_urlsafe(SECRET_BYTES)
+    until = now + timedelta(days=days)
+    store_api_token(user, name=name, kind=kind, digest=token_digest(secret), expires_at=until, now=now)
     return secret
 
 
 def token_and_holder(secret: str, now: datetime) -> tuple[ApiToken, User] | None:
     """The token of this secret and whose it is; None for whoever could not be signed in at this moment either."""
-    if not secret.startswith(PREFIX):
+    if not secret.startswith((PREFIX, SENDING_PREFIX)):
         return None
     token = api_token(token_digest(secret), now)
     holder = token and _backend().get_user(token.user_id)

@@ -1,13 +1,97 @@
-"""The Celery application: sweeps on a short beat; PostgreSQL holds the work, Redis only the nudges."""
+"""The Celery application: sweeps on a short beat; PostgreSQL holds the work, Redis only the nudges.
+
+A worker's parts end with it, also when it is killed, and a beat that ended alone is started again.
+"""
 
 from __future__ import annotations
 
+import logging
 import os
+from typing import Any
 
-from celery import Celery
+from celery import Celery, Task, bootsteps
+from celery.beat import EmbeddedService
+from celery.platforms import set_pdeathsig
+from celery.signals import beat_embedded_init
+from celery.worker import WorkController
+from kombu.transport import virtual
+from kombu.transport.redis import Channel, QoS
+from redis.exceptions import RedisError
+
+from portal.troubles import trouble
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "portal.settings")
 
-application = Celery("kaiku")
+BEAT_LOOK_S = 5.0
+
+log = logging.getLogger(__name__)
+
+
+class Work(Task):
+    """A task that says in one line why this server cannot do it now; the beat asks for it again."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return self.run(*args, **kwargs)
+        except Exception as error:
+            found = trouble(error)
+            if found is None:
+                raise
+            log.error("%s", found.postpones(self.name))
+            return None
+
+
+class Nudges(QoS):
+    """A message whose Redis went away is done with: it is not put back, and its acknowledgement may fail.
+
+    Rows are the queue. kombu 5.7 ends the worker when it cannot put a message back, or acknowledge it on a connection
+    that was closed meanwhile, and takes no further one while one that it could not acknowledge counts as open.
+    """
+
+    def ack(self, delivery_tag: str) -> None:
+        try:
+            if not self.channel.closed:
+                self._remove_from_indices(delivery_tag).execute()
+        except (RedisError, OSError) as error:
+            log.warning("a message is not acknowledged: %s", type(error).__name__)
+        virtual.QoS.ack(self, delivery_tag)
+
+
+Channel.QoS, Channel.do_restore = Nudges, False
+
+
+class KeepBeat(bootsteps.StartStopStep):
+    """Looks after the beat of a worker that has one: its process may be killed alone."""
+
+    requires = ("celery.worker.components:Timer", "celery.worker.components:Beat")
+
+    def __init__(self, worker: WorkController, beat: bool = False, **options: Any) -> None:
+        super().__init__(worker, **options)
+        self.enabled, self.look, self.own = beat, None, None
+
+    def start(self, worker: WorkController) -> None:
+        self.look = worker.timer.call_repeatedly(BEAT_LOOK_S, self.keep, (worker,))
+
+    def keep(self, worker: WorkController) -> None:
+        if (self.own or worker.beat).is_alive():
+            return
+        log.error("the beat ended and is started again")
+        self.own = EmbeddedService(worker.app, scheduler_cls=worker.scheduler)
+        self.own.start()
+
+    def stop(self, worker: WorkController) -> None:
+        self.look.cancel()
+        if self.own is not None:
+            self.own.stop()
+
+
+@beat_embedded_init.connect
+def end_with_the_worker(**_: Any) -> None:
+    """Processes of the pool do so by themselves; without this an orphan beat would send for ever."""
+    set_pdeathsig("SIGKILL")
+
+
+application = Celery("kaiku", task_cls=Work)
 application.config_from_object("django.conf:settings", namespace="CELERY")
 application.autodiscover_tasks()
+application.steps["worker"].add(KeepBeat)

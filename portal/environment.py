@@ -80,11 +80,13 @@ def secret_key(path: Path, is_embedded: bool) -> str:
         if not key:
             raise ImproperlyConfigured("SECRET_KEY or SECRET_KEY_FILE is required with DATABASE_URL")
         return key
-    path.parent.mkdir(parents=True, exist_ok=True)
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
         return path.read_text().strip()
+    except OSError as error:
+        raise ImproperlyConfigured(f"KAIKU_VAR_DIR: cannot write {path}: {error.strerror}") from error
     with os.fdopen(descriptor, "w") as file:
         file.write(secrets.token_urlsafe(50))
     return path.read_text().strip()

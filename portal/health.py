@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from http import HTTPStatus
 
 from django.conf import settings
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, InterfaceError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
@@ -16,7 +16,9 @@ from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, CollectorRegistry, gener
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
+from jobs.failures.selectors import failure_counts
 from metrics.selectors import collector_failures, summaries_received
+from portal.troubles import Trouble, present_trouble, trouble
 from reports.selectors import reports_published
 
 WINDOW = timedelta(hours=24)
@@ -34,12 +36,10 @@ def healthz(request: HttpRequest) -> JsonResponse:
 
 @require_safe
 def readyz(request: HttpRequest) -> JsonResponse:
-    """200 while the database answers; 503 otherwise, without saying more to whoever asks."""
-    try:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT 1")
-    except DatabaseError:
-        return JsonResponse({"status": "database unreachable"}, status=HTTPStatus.SERVICE_UNAVAILABLE)
+    """200 while the database answers and can store; else 503 with the short name of what is wrong, and no more."""
+    found = present_trouble()
+    if found is not None:
+        return JsonResponse({"status": found.status}, status=HTTPStatus.SERVICE_UNAVAILABLE)
     return JsonResponse({"status": "ok"})
 
 
@@ -66,19 +66,44 @@ class _LastDay(Collector):
     """Counted from the rows at each scrape, so that any number of processes tell the same."""
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        since = timezone.now() - WINDOW
-        summaries = GaugeMetricFamily(
-            "kaiku_node_summaries_day", "Node summaries received within 24 hours", labels=["cluster"]
+        """Whatever can be read now, and what keeps the rest from being read: after one wait no other is begun."""
+        found = None
+        try:
+            yield from _rows(timezone.now() - WINDOW)
+        except (DatabaseError, InterfaceError) as error:
+            found = trouble(error)
+            if found is None:
+                raise
+        troubles = GaugeMetricFamily(
+            "kaiku_trouble", "1 for what kept numbers from being read at this scrape", labels=["trouble"]
         )
-        for cluster, count in summaries_received(since).items():
-            summaries.add_metric([cluster], count)
-        yield summaries
-        failures = GaugeMetricFamily(
-            "kaiku_collector_failures_day",
-            "Node summaries within 24 hours that say what the collector could not do",
-            labels=["cluster", "reason"],
-        )
-        for labels, count in collector_failures(since).most_common(REASONS_MAX):
-            failures.add_metric(labels, count)
-        yield failures
-        yield GaugeMetricFamily("kaiku_reports_day", "Reports published within 24 hours", reports_published(since))
+        for each in Trouble:
+            troubles.add_metric([each.status], each is found)
+        yield troubles
+
+
+def _rows(since: datetime) -> Iterator[GaugeMetricFamily]:
+    """Families of numbers, each read when it is asked for; small tables first."""
+    work = GaugeMetricFamily(
+        "kaiku_work_failures",
+        "Background work that failed and waits for its next try or is set aside",
+        labels=["kind", "state"],
+    )
+    for labels, count in failure_counts().items():
+        work.add_metric(labels, count)
+    yield work
+    yield GaugeMetricFamily("kaiku_reports_day", "Reports published within 24 hours", reports_published(since))
+    summaries = GaugeMetricFamily(
+        "kaiku_node_summaries_day", "Node summaries received within 24 hours", labels=["cluster"]
+    )
+    for cluster, count in summaries_received(since).items():
+        summaries.add_metric([cluster], count)
+    yield summaries
+    failures = GaugeMetricFamily(
+        "kaiku_collector_failures_day",
+        "Node summaries within 24 hours that say what the collector could not do",
+        labels=["cluster", "reason"],
+    )
+    for labels, count in collector_failures(since).most_common(REASONS_MAX):
+        failures.add_metric(labels, count)
+    yield failures

@@ -18,6 +18,7 @@ from redis.exceptions import RedisError
 from portal.throttle import client_address
 
 API, ANONYMOUS_API, DOWNLOADS = "API_CALLS_PER_MINUTE", "ANONYMOUS_API_CALLS_PER_MINUTE", "DOWNLOADS_PER_MINUTE"
+OWN_RUNS = "OWN_RUN_CALLS_PER_MINUTE"
 """The limits by the settings that say how many."""
 WINDOW_S = 60
 
@@ -25,12 +26,17 @@ log = logging.getLogger(__name__)
 
 
 def seconds_to_wait(limit: str, request: HttpRequest) -> int:
+    """Count one more of whoever asks within this minute; see `count_call`."""
+    return count_call(limit, _who(request))
+
+
+def count_call(limit: str, who: str) -> int:
     """Count one more within this minute: 0 while there are few enough, else the seconds until the next minute.
 
     A cache that is away counts nothing: reading must not depend on it.
     """
     window, passed_s = divmod(int(time.time()), WINDOW_S)
-    key = "limit:" + hashlib.sha256(f"{limit}\0{_who(request)}\0{window}".encode(errors="replace")).hexdigest()
+    key = "limit:" + hashlib.sha256(f"{limit}\0{who}\0{window}".encode(errors="replace")).hexdigest()
     try:
         cache.add(key, 0, 2 * WINDOW_S)
         count = cache.incr(key)

@@ -1,22 +1,27 @@
-"""Middleware: a person who meets a database that is away gets a page that says so, and when to come back."""
+"""A server that cannot do its work now says so in plain words, to people as a page and to programs as a problem."""
 
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Callable
 from http import HTTPStatus
 
-from django.db import OperationalError
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
+from django.views.defaults import server_error as unforeseen
 
-from portal.api.problems import RETRY_AFTER_S
+from portal.api.problems import ProblemRenderer, problem
+from portal.ingest.door import RETRY_AFTER_S
+from portal.troubles import Trouble, trouble
+
+API = "/api/v1/"
 
 logger = logging.getLogger(__name__)
 
 
 class OutagePage:
-    """503 in the portal's style instead of a fault; the API answers for itself."""
+    """503 in the portal's style instead of a fault; the API's views answer for themselves."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -25,8 +30,24 @@ class OutagePage:
         return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
-        if not isinstance(error, OperationalError):
+        found = trouble(error)
+        if found is None:
             return None
-        logger.error("the database is not reachable: %s", error)
-        status = HTTPStatus.SERVICE_UNAVAILABLE
-        return HttpResponse(render_to_string("503.html"), status=status, headers={"Retry-After": str(RETRY_AFTER_S)})
+        logger.error("%s: %s", found.status, error)
+        return _answer(request, found)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Django's handler of what no view caught, such as a session that cannot be stored after the page was made."""
+    found = trouble(sys.exc_info()[1])
+    return _answer(request, found) if found else unforeseen(request)
+
+
+def _answer(request: HttpRequest, found: Trouble) -> HttpResponse:
+    status = HTTPStatus.SERVICE_UNAVAILABLE
+    again = {"Retry-After": str(RETRY_AFTER_S)}
+    if request.path.startswith(API):
+        said = problem(status, found.sentence).data
+        return JsonResponse(said, status=status, content_type=ProblemRenderer.media_type, headers=again)
+    page = render_to_string("503.html", {"sentence": found.sentence, "request": request})
+    return HttpResponse(page, status=status, headers=again)

@@ -5,10 +5,12 @@ Without DATABASE_URL everything is embedded: SQLite and mail in `var/`, one loca
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import dj_database_url
+from celery.schedules import crontab
 from csp.constants import NONE, SELF
 
 from portal.environment import choice, flag, mail_address, number, secret_key, site_url, text, words
@@ -84,6 +86,18 @@ SQLITE_OPTIONS = {
     "transaction_mode": "IMMEDIATE",
     "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;",
 }
+# Both ends notice within half a minute that the other has vanished: else the rows that a lost host was at stay locked
+# for hours, and its connections wait for ever.
+KEEPALIVE_IDLE_S, KEEPALIVE_INTERVAL_S, KEEPALIVE_COUNT = 10, 5, 3
+POSTGRESQL_OPTIONS = {
+    "connect_timeout": 10,
+    "keepalives_idle": KEEPALIVE_IDLE_S,
+    "keepalives_interval": KEEPALIVE_INTERVAL_S,
+    "keepalives_count": KEEPALIVE_COUNT,
+    "tcp_user_timeout": 30_000,
+    "options": f"-c tcp_keepalives_idle={KEEPALIVE_IDLE_S} -c tcp_keepalives_interval={KEEPALIVE_INTERVAL_S}"
+    f" -c tcp_keepalives_count={KEEPALIVE_COUNT}",
+}
 DATABASES = {
     "default": {
         "ENGINE": "django.db.backends.sqlite3",
@@ -93,6 +107,8 @@ DATABASES = {
     if IS_EMBEDDED
     else dj_database_url.parse(DATABASE_URL, conn_max_age=60, conn_health_checks=True)
 }
+if not IS_EMBEDDED:
+    DATABASES["default"]["OPTIONS"] = POSTGRESQL_OPTIONS | DATABASES["default"].get("OPTIONS", {})
 # Counts sign-in attempts and calls over all processes; nothing is lost with it.
 CACHES = {
     "default": {
@@ -185,13 +201,32 @@ EMAIL_TIMEOUT = number("SMTP_TIMEOUT_SECONDS", 30, highest=60)  # several of the
 DEFAULT_FROM_EMAIL = mail_address("MAIL_FROM", f"Kaiku <kaiku@{urlsplit(SITE_URL).hostname}>")
 MAIL_REPLY_TO = mail_address("MAIL_REPLY_TO", "")
 
+# Whether people may make tokens that send what the collector measured in their own runs.
+OWN_RUNS = flag("OWN_RUNS")
+# Threads of one server process that make pages.
+PAGE_THREADS = number("PAGE_THREADS", 8)
+# How long a statement of the ingest may take before its senders are asked to come again.
+INGEST_PATIENCE_S = number("INGEST_PATIENCE_MS", 1500, lowest=100, highest=60_000) / 1000
 INGEST_BODY_BYTES_MAX = number("INGEST_BODY_MIB_MAX", 8) * 2**20
+# For how many days each kind of data is kept, 0 for ever; see portal/expiry.py.
+RAW_DAYS = number("RAW_DAYS", 7, lowest=0, highest=3650)
+SERIES_DAYS = number("SERIES_DAYS", 400, lowest=0, highest=3650)
+PDF_DAYS = number("PDF_DAYS", 30, lowest=0, highest=3650)
+MAIL_DAYS = number("MAIL_DAYS", 90, lowest=0, highest=3650)
+RUN_DAYS = number("RUN_DAYS", 1100, lowest=0, highest=3650)
+LOG_DAYS = number("LOG_DAYS", 400, lowest=0, highest=3650)
+# Raw windows: whether jobs have a page that draws them, and when no more are taken; see portal/ingest/shedding.py.
+RAW_ON_PAGE = flag("RAW_ON_PAGE")
+RAW_WINDOWS_PER_MINUTE = number("RAW_WINDOWS_PER_MINUTE", 600, lowest=0)
+RAW_MIB_MAX = number("RAW_MIB_MAX", 2048, lowest=0)
+RAW_BACKLOG_MAX = number("RAW_BACKLOG_MAX", 500, lowest=0)
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1 * 2**20
 
 # What one person, or without one an address, may ask for within a minute; see portal/limits.py.
 API_CALLS_PER_MINUTE = number("API_CALLS_PER_MINUTE", 120)
 ANONYMOUS_API_CALLS_PER_MINUTE = number("ANONYMOUS_API_CALLS_PER_MINUTE", 60)
 DOWNLOADS_PER_MINUTE = number("DOWNLOADS_PER_MINUTE", 20)
+OWN_RUN_CALLS_PER_MINUTE = number("OWN_RUN_CALLS_PER_MINUTE", 3000)
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
@@ -209,25 +244,38 @@ REST_FRAMEWORK = {
 }
 
 CELERY_BROKER_URL = REDIS_URL or "memory://"
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    "socket_connect_timeout": 2,
+    "socket_keepalive": True,
+    "socket_keepalive_options": {
+        socket.TCP_KEEPIDLE: KEEPALIVE_IDLE_S,
+        socket.TCP_KEEPINTVL: KEEPALIVE_INTERVAL_S,
+        socket.TCP_KEEPCNT: KEEPALIVE_COUNT,
+    },
+}
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # a Redis that is away for a day is awaited
+CELERY_BEAT_SCHEDULER = "portal.beat:OneBeat"
 CELERY_TIMEZONE = "UTC"
 SWEEP_SECONDS = number("SWEEP_SECONDS", 10)
 SETTLE_SECONDS = number("SETTLE_SECONDS", 300)
+RETRY_SECONDS = number("RETRY_SECONDS", 60)
 DELIVER_SECONDS = number("DELIVER_SECONDS", 60)
 # A nudge that no worker took before the next one comes is worth nothing.
 CELERY_BEAT_SCHEDULE = {
     name: {"task": task, "schedule": seconds, "options": {"expires": seconds}}
     for name, task, seconds in (
-        ("analyse-recent", "analysis.tasks.sweep_recent", SWEEP_SECONDS),
-        ("analyse-all", "analysis.tasks.sweep_all", 3600),
-        ("publish", "reports.tasks.sweep", SWEEP_SECONDS),
+        ("follow-up", "portal.tasks.follow_up", SWEEP_SECONDS),
         *([("import-directory", "jobs.tasks.import_directory", DIRECTORY_SECONDS)] if DIRECTORY_SOURCE else []),
         ("deliver", "reports.tasks.deliver", DELIVER_SECONDS),
         ("check-links", "education.tasks.check_links", 60),
     )
+} | {
+    # By the clock and not by the day: beat forgets with its host when it ran last.
+    "expire": {"task": "portal.tasks.expire", "schedule": crontab(hour=3, minute=17), "options": {"expires": 3600}}
 }
 
 LOGGING = {

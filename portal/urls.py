@@ -2,9 +2,11 @@
 
 from django.urls import path, re_path
 
+from collector.wire import NODE_SUMMARY, RAW_SAMPLES
+from jobs.records import SCHEMA as JOB_RECORD
 from portal import health
 from portal.admin import administration
-from portal.api import docs, education, ingest, jobs
+from portal.api import docs, education, ingest, jobs, raw_samples
 from portal.api import projects as project_api
 from portal.views.about import about
 from portal.views.api_tokens import api_tokens, revoke
@@ -28,6 +30,7 @@ from portal.views.opt_out import opt_out_page
 from portal.views.outbox import outbox_page
 from portal.views.project import project
 from portal.views.projects import projects
+from portal.views.raw_window import raw_window_page
 from portal.views.share_job import end_share, share
 from portal.views.shared_jobs import shared_jobs_page
 from portal.views.sign_in import no_account, sign_in
@@ -39,6 +42,7 @@ CLUSTER = r"(?P<cluster>[A-Za-z0-9_][A-Za-z0-9._@+-]{0,63})"
 JOB = CLUSTER + r"/(?P<job_id>[0-9]{1,16})"
 
 handler404 = "portal.api.nothing.not_found"
+handler500 = "portal.outages.server_error"
 
 urlpatterns = [
     path("", dashboard, name="dashboard"),
@@ -55,6 +59,7 @@ urlpatterns = [
     path("about/", about, name="about"),
     re_path(rf"^jobs/{JOB}/$", job, name="job"),
     re_path(rf"^jobs/{JOB}/figures/(?P<name>[a-z_]{{1,32}})\.svg$", job_figure, name="figure"),
+    re_path(rf"^jobs/{JOB}/raw/$", raw_window_page, name="raw-window"),
     re_path(rf"^jobs/{JOB}/feedback/$", job_feedback, name="job-feedback"),
     re_path(rf"^jobs/{JOB}/share/$", share, name="share-job"),
     re_path(rf"^jobs/{JOB}/share/end/$", end_share, name="end-share"),
@@ -80,12 +85,14 @@ urlpatterns = [
     path("support/feedback/", feedback_page, name="feedback-sums"),
     path("support/outbox/", outbox_page, name="outbox"),
     re_path(r"^mail/stop/(?P<token>[A-Za-z0-9:_-]{1,200})/$", opt_out_page, name="opt-out"),
-    path("api/v1/ingest/node-summaries", ingest.NodeSummaries.as_view(), name="api-node-summaries"),
-    path("api/v1/ingest/job-records", ingest.JobRecords.as_view(), name="api-job-records"),
+    path("api/v1/ingest/node-summaries", ingest.receive, {"schema": NODE_SUMMARY}, name="api-node-summaries"),
+    path("api/v1/ingest/job-records", ingest.receive, {"schema": JOB_RECORD}, name="api-job-records"),
+    path("api/v1/ingest/raw-samples", ingest.receive, {"schema": RAW_SAMPLES}, name="api-ingest-raw-samples"),
     path("api/v1/jobs/", jobs.Jobs.as_view(), name="api-jobs"),
     re_path(rf"^api/v1/jobs/{JOB}/$", jobs.JobDetail.as_view(), name="api-job"),
     re_path(rf"^api/v1/jobs/{JOB}/gpus/$", jobs.JobGpus.as_view(), name="api-gpus"),
     re_path(rf"^api/v1/jobs/{JOB}/report\.(?P<name>[a-z]{{1,8}})$", jobs.JobReportFile.as_view(), name="api-report"),
+    re_path(rf"^api/v1/jobs/{JOB}/raw-samples\.csv$", raw_samples.JobRawSamples.as_view(), name="api-raw-samples"),
     path("api/v1/projects/<str:project>/summary/", project_api.ProjectSummary.as_view(), name="api-project"),
     path("api/schema/", docs.schema, name="api-schema"),
     path("api/docs/", docs.docs, name="api-docs"),

@@ -28,14 +28,14 @@ from reports.job_report import (
 )
 from reports.lessons import lesson_view
 from reports.numbers import duration, energy, gigabytes, hours, percent, share
-from reports.wording import COURSES, headline, no_advice, no_causes, title, verdict
+from reports.wording import COURSES, headline, no_advice, no_causes, origin, title, verdict
 
 SAME_NAMES = {field.name for field in fields(Efficiency)} & {field.name for field in fields(EfficiencyView)}
 HEATMAP_GPUS_MIN = 2
 
 
-def job_report(judged: Assessment, lessons: Lessons) -> JobReport:
-    """The report of one run, with the lessons as they are now."""
+def job_report(judged: Assessment, lessons: Lessons, *, is_told_by_owner: bool = False) -> JobReport:
+    """The report of one run, with the lessons as they are now; `is_told_by_owner` as the job has it."""
     facts = judged.facts
     texts = _figures(facts)
     return JobReport(
@@ -63,6 +63,8 @@ def job_report(judged: Assessment, lessons: Lessons) -> JobReport:
         no_causes=no_causes(judged),
         no_advice=no_advice(judged),
         is_use_judged=facts.is_use_judged,
+        origin=origin(len(facts.own_nodes), len(facts.nodes), is_told_by_owner=is_told_by_owner),
+        is_told_by_owner=is_told_by_owner,
     )
 
 

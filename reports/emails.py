@@ -130,6 +130,8 @@ def post(letter: Letter, connection: BaseEmailBackend) -> None:
     try:
         connection.open()
         connection.send_messages([letter])
+    except MailError:
+        raise
     except smtplib.SMTPRecipientsRefused as error:
         raise _refused(*next(iter(error.recipients.values()))) from error
     except (smtplib.SMTPHeloError, smtplib.SMTPAuthenticationError, smtplib.SMTPConnectError) as error:
@@ -142,6 +144,8 @@ def post(letter: Letter, connection: BaseEmailBackend) -> None:
         raise MailError(said, is_connection=True, is_in_doubt=isinstance(error, Unanswered)) from error
     except ValueError as error:  # a header or an address that cannot be written
         raise MailError(f"cannot be written: {error}", is_permanent=True) from error
+    except Exception as error:  # a fault of ours: nobody knows how far it came, and the next letter may do better
+        raise MailError(f"could not be sent: {type(error).__name__}", is_in_doubt=True) from error
 
 
 def _refused(code: int, said: bytes | str) -> MailError:

@@ -6,7 +6,7 @@ anything up again, so the five can never disagree.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from jobs.records import JobRecord
 
@@ -113,7 +113,8 @@ class Observation:
 class JobReport:
     """One job's report; `figures` names the drawn figures, `figure_texts` says in words what each one shows.
 
-    `no_causes` and `no_advice` stand where there are none of them; empty in reports that were stored without.
+    `no_causes` and `no_advice` stand where there are none of them; empty in reports that were stored without. `origin`
+    stands where not all of it comes from the site; `is_told_by_owner` where only the owner tells of the job at all.
     """
 
     job: JobRecord
@@ -130,4 +131,18 @@ class JobReport:
     no_causes: str = ""
     no_advice: str = ""
     is_use_judged: bool = True
+    origin: str = ""
+    is_told_by_owner: bool = False
     schema: str = SCHEMA
+
+
+OVER_TIME = ("gpu_use", "gpu_heatmap")
+NOT_KEPT = "GPU use over time: no longer kept"
+
+
+def without_use_over_time(report: JobReport) -> JobReport:
+    """The report once its timelines are removed: it says so, and shows the other figures."""
+    texts = {name: text for name, text in report.figure_texts.items() if name not in OVER_TIME}
+    figures = tuple(name for name in report.figures if name not in OVER_TIME)
+    not_measured = (NOT_KEPT, *report.not_measured) if figures != report.figures else report.not_measured
+    return replace(report, figures=figures, figure_texts=texts, not_measured=not_measured)

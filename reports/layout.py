@@ -79,6 +79,7 @@ class Layout:
     css_class: str
     headline: str
     verdict: str
+    origin: str
     facts: tuple[Observation, ...]
     observed: tuple[Observation, ...]
     findings: tuple[Cause, ...]
@@ -102,6 +103,7 @@ def layout(report: JobReport, zone: tzinfo = UTC) -> Layout:
         css_class=css_class(report),
         headline=report.headline,
         verdict=report.verdict,
+        origin=report.origin,
         facts=_facts(report, zone),
         observed=report.observed,
         findings=tuple(_causes(report)),
@@ -230,6 +232,7 @@ def _facts(report: JobReport, zone: tzinfo) -> tuple[Observation, ...]:
         ("State", f"{job.state} ({words})" if words else job.state),
         ("Nodes", _nodes(report)),
         ("GPUs", f"{report.efficiency.allocated_gpus:,}"),
+        ("Waited in the queue", "" if job.queue_wait_s is None else duration(job.queue_wait_s)),
         ("Ended", instant(job.ended_at, zone)),
         ("Time limit", duration(job.walltime_requested_s) if job.walltime_requested_s else ""),
     ]

@@ -41,6 +41,8 @@ def _on_one_line(text: str) -> str:
 def _lines(page: Layout) -> Iterator[str]:
     yield f"# Kaiku: {escaped(page.title)}"
     yield f"\n**{escaped(page.headline)}: {escaped(page.class_name)}.** {escaped(page.verdict)}"
+    if page.origin:
+        yield f"\n{escaped(page.origin)}"
     yield "\n## Measurements\n"
     yield from _table(page.observed)
     yield "\n## Findings\n"

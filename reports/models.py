@@ -3,15 +3,32 @@
 from __future__ import annotations
 
 import uuid
+from typing import Any
 
 from django.db import models
 
 from analysis.efficiency import EfficiencyClass
 from jobs.models import Job, Project, User
 from reports.digest import CLASS_ORDER, Frequency
+from reports.packed_json import pack_json, unpack_json
 
 FREQUENCIES = [(name.value, name.value.title()) for name in Frequency]
 CLASSES = [(name.value, name.value.title()) for name in CLASS_ORDER]
+
+
+class PackedJSONField(models.BinaryField):
+    """A JSON value in less than half its bytes; the database compares it whole and does not look inside."""
+
+    def deconstruct(self):
+        """A migration sees the plain column that this is in the database."""
+        name, _, args, kwargs = super().deconstruct()
+        return name, "django.db.models.BinaryField", args, kwargs
+
+    def get_prep_value(self, value: Any) -> bytes | None:
+        return None if value is None else pack_json(value)
+
+    def from_db_value(self, value: bytes | memoryview | None, expression: Any, connection: Any) -> Any:
+        return None if value is None else unpack_json(value)
 
 
 class DeliveryPreference(models.Model):
@@ -83,16 +100,15 @@ class Delivery(models.Model):
 
 
 class Report(models.Model):
-    """`content` is `reports.job_report.JobReport` as JSON; `pdf` is kept once someone asked for it.
+    """`content` is `reports.job_report.JobReport` as JSON.
 
     `delivery` is how its owner was told, or why not; null while it waits. Nobody is told of a run twice.
     """
 
     job = models.OneToOneField(Job, on_delete=models.CASCADE, related_name="report")
-    content = models.JSONField()
+    content = PackedJSONField()
     efficiency_revision = models.PositiveIntegerField()
     published_at = models.DateTimeField()
-    pdf = models.BinaryField(null=True)
     delivery = models.ForeignKey(Delivery, on_delete=models.SET_NULL, null=True, related_name="reports")
 
     class Meta:
@@ -102,3 +118,17 @@ class Report(models.Model):
 
     def __str__(self) -> str:
         return f"Report on {self.job}"
+
+
+class StoredPdf(models.Model):
+    """The PDF of a report, for some days after it was last asked for; it is made again when somebody does."""
+
+    report = models.OneToOneField(Report, on_delete=models.CASCADE, primary_key=True, related_name="pdf")
+    content = models.BinaryField()
+    asked_at = models.DateTimeField()
+
+    class Meta:
+        indexes = [models.Index(fields=["asked_at"], name="pdf_by_asking")]
+
+    def __str__(self) -> str:
+        return f"PDF of {self.report}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 
 import msgspec
@@ -12,31 +12,77 @@ from django.db.models.functions import Coalesce
 
 from analysis.efficiency import EfficiencyClass
 from analysis.models import JobEfficiency
+from analysis.selectors import COMMITTED_LATE, SCAN_SIZE, has_lost_series, swept_until
 from jobs.models import Job
+from metrics.series import RunMetrics
 from reports.digest import Choices, Frequency, Past, Waiting
 from reports.ending import is_crash
-from reports.job_report import JobReport
+from reports.job_report import JobReport, without_use_over_time
 from reports.models import Delivery, DeliveryPreference, ProjectPreference, Report
 from reports.retries import LEASE
+
+REPORTED = "reports"
+"""The name of the mark of the sweep that makes reports."""
 
 PACED = (Frequency.DAILY.value, Frequency.WEEKLY.value)
 OPEN_STATES = (Delivery.State.PENDING.value, Delivery.State.SENDING.value)
 
 
-def due_efficiencies() -> QuerySet[JobEfficiency]:
-    """Judgements newer than the report that was made of them."""
+def due_efficiencies(since: datetime | None = None) -> QuerySet[JobEfficiency]:
+    """Judgements newer than the report that was made of them; with `since` those made after it, by their index."""
     is_current = Q(job__report__efficiency_revision=F("revision"))
-    return JobEfficiency.objects.filter(Q(job__report__isnull=True) | ~is_current).order_by("analysed_at", "pk")
+    judged = JobEfficiency.objects.all() if since is None else JobEfficiency.objects.filter(analysed_at__gte=since)
+    return judged.filter(Q(job__report__isnull=True) | ~is_current).order_by("analysed_at", "pk")
+
+
+def due_report_pages(since: datetime | None = None) -> Iterator[dict[int, datetime]]:
+    """The judgements that wait for a report and when they were made, some at a time, the longest waiting first; with
+    `since` as above."""
+    page = due = due_efficiencies(since)
+    while rows := list(page.values_list("pk", "analysed_at")[:SCAN_SIZE]):
+        yield dict(rows)
+        pk, analysed_at = rows[-1]
+        page = due.filter(analysed_at__gte=analysed_at).exclude(analysed_at=analysed_at, pk__lte=pk)
+
+
+def judged_since() -> datetime | None:
+    """From when on judgements have to be looked at: what is committed late carries an earlier time."""
+    at = swept_until(REPORTED)
+    return at and at - COMMITTED_LATE
+
+
+def still_unreported(efficiency_pks: Collection[int]) -> list[int]:
+    """Which of these judgements, in their order, wait for a report."""
+    due = set(due_efficiencies().filter(pk__in=efficiency_pks).values_list("pk", flat=True))
+    return [pk for pk in efficiency_pks if pk in due]
+
+
+def judged_name(efficiency_pk: int) -> str:
+    """What people call the run of a judgement, for the log."""
+    return str(Job.objects.only("cluster", "job_id", "attempt").get(efficiency=efficiency_pk))
 
 
 def report_row(job: Job) -> Report | None:
     """The stored report of a run the caller may see; None while there is none."""
-    return Report.objects.filter(job=job).first()
+    return Report.objects.filter(job=job).select_related("job__user").first()
 
 
-def report_value(row: Report) -> JobReport:
-    """The value that every rendering is made from."""
+def made_report(row: Report) -> JobReport:
+    """The report as it was made."""
     return msgspec.convert(row.content, JobReport)
+
+
+def report_value(row: Report, measured: RunMetrics | None = None) -> JobReport:
+    """The value that every rendering is made from: as it was made, less the figures of what is no longer kept.
+
+    `measured` is what `analysis.selectors.measurements_of` its run says, where the caller has read that.
+    """
+    report = made_report(row)
+    thinned = without_use_over_time(report)
+    if thinned == report:
+        return report
+    is_thinned = has_lost_series(row.job) if measured is None else measured.is_thinned
+    return thinned if is_thinned else report
 
 
 def reports_published(since: datetime) -> int:
@@ -44,11 +90,11 @@ def reports_published(since: datetime) -> int:
     return Report.objects.filter(published_at__gte=since).count()
 
 
-def waiting_reports(user_pk: int | None = None) -> dict[int, list[Waiting]]:
-    """The reports nobody was told of, by owner; of one person if one is named."""
-    rows = Report.objects.filter(delivery__isnull=True)
-    if user_pk is not None:
-        rows = rows.filter(job__user=user_pk)
+def waiting_reports(user_pks: Collection[int] | None = None, without: Collection[int] = ()) -> dict[int, list[Waiting]]:
+    """The reports nobody was told of, by owner: of these people if some are named, and never of those `without`."""
+    rows = Report.objects.filter(delivery__isnull=True).exclude(job__user__in=without)
+    if user_pks is not None:
+        rows = rows.filter(job__user__in=user_pks)
     found: dict[int, list[Waiting]] = defaultdict(list)
     columns = rows.annotate(earlier=earlier_run("efficiency_class")).values_list(
         "job__user",
@@ -84,6 +130,11 @@ def waiting_reports(user_pk: int | None = None) -> dict[int, list[Waiting]]:
             )
         )
     return found
+
+
+def people_waiting() -> list[int]:
+    """Who has reports that nobody was told of."""
+    return list(Report.objects.filter(delivery__isnull=True).values_list("job__user", flat=True).distinct())
 
 
 def earlier_run(column: str) -> Subquery:
@@ -154,7 +205,7 @@ def told_reports(rows: QuerySet[Report]) -> QuerySet[Report]:
     return (
         rows.select_related("job__user", "job__project")
         .annotate(earlier_class=earlier_run("efficiency_class"), earlier_util=earlier_run("avg_gpu_util"))
-        .order_by("job__ended_at", "pk")
+        .order_by("job__ended_at", "job__job_id", "pk")
     )
 
 

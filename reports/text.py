@@ -23,6 +23,7 @@ def _lines(page: Layout) -> Iterator[str]:
     yield from _heading(f"Kaiku: {page.title}", "=")
     yield from wrapped(f"{page.headline}: {page.class_name.upper()}.")
     yield from wrapped(page.verdict)
+    yield from wrapped(page.origin)
     yield from _section("Measurements", _table(page.observed))
     yield from _section("Findings", _findings(page))
     yield from _section("Suggested request", _advice(page))

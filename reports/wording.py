@@ -54,6 +54,8 @@ VERDICTS = {
 }
 SPUN = "The GPUs showed as busy, but probably waited for much of the time."
 
+OWNER_ALONE = "The details of the job were reported by its owner alone and have not been confirmed by the site."
+
 EXPLAIN_A_FAILURE = frozenset({FindingCode.GPU_OUT_OF_MEMORY, FindingCode.HOST_OUT_OF_MEMORY})
 
 COURSES = {
@@ -185,6 +187,17 @@ def _next(judged: Assessment) -> Iterator[str]:
 def _is_well(judged: Assessment) -> bool:
     is_efficient = judged.efficiency.efficiency_class is EfficiencyClass.EFFICIENT
     return is_efficient and judged.facts.record.state == COMPLETED
+
+
+def origin(own_nodes: int, nodes: int, *, is_told_by_owner: bool) -> str:
+    """Where the numbers and the job's record come from, where that is not the site; empty where it is.
+
+    >>> origin(1, 2, is_told_by_owner=False)
+    "The numbers of 1 of 2 nodes were measured by the owner's own run of the collector, not by the site."
+    """
+    which = "These numbers" if own_nodes == nodes else f"The numbers of {own_nodes:,} of {nodes:,} nodes"
+    measured = f"{which} were measured by the owner's own run of the collector, not by the site." if own_nodes else ""
+    return " ".join(filter(None, (measured, OWNER_ALONE if is_told_by_owner else "")))
 
 
 def no_causes(judged: Assessment) -> str:

@@ -17,8 +17,9 @@ from jobs.sacct import job_runs
 SAMPLES = Path(__file__).parent / "samples" / "slurm"
 ENDED_AT = datetime(2026, 11, 20, 12, tzinfo=UTC)
 ELAPSED_S = 7200
+QUEUED = timedelta(minutes=15)
 COLUMNS = (
-    "JobIDRaw JobID User Account Partition QOS State ExitCode Submit Start End ElapsedRaw TimelimitRaw NNodes"
+    "JobIDRaw JobID User Account Partition QOS State ExitCode Submit Eligible Start End ElapsedRaw TimelimitRaw NNodes"
     " AllocCPUS ReqTRES AllocTRES NodeList JobName"
 ).split()
 
@@ -40,7 +41,8 @@ def hooks_payload(
     cells = dict(zip(asking.COLUMNS, text.split("|"), strict=False)) | {
         **{"JobID": str(job_id), "ArrayJobID": str(job_id), "State": state},
         **{"TimeUsed": _clock(elapsed_s), "TimeLimit": "03:00:00", "NodeList": "nid005123"},
-        **{"SubmitTime": _at(started_at), "StartTime": _at(started_at), "EndTime": _at(ended_at)},
+        **{"SubmitTime": _at(started_at - QUEUED), "EligibleTime": _at(started_at - QUEUED)},
+        **{"StartTime": _at(started_at), "EndTime": _at(ended_at)},
         "tres-per-node": f"gres:gpu:{gpus}",
         "tres-alloc": f"cpu=8,mem=8G,node=1,billing=8,gres/gpu={gpus},gres/gpu:mi250={gpus}",
     }
@@ -81,7 +83,8 @@ def by_accounting(
     asked = f"billing=8,cpu=8,gres/gpu={gpus},mem=8G,node=1"
     cells = {
         **{"JobIDRaw": job_id, "JobID": job_id, "User": user, "Account": project, "Partition": "small-g"},
-        **{"QOS": "normal", "State": state, "ExitCode": "0:0", "Submit": _at(started_at), "Start": _at(started_at)},
+        **{"QOS": "normal", "State": state, "ExitCode": "0:0", "Submit": _at(started_at - QUEUED)},
+        **{"Eligible": _at(started_at - QUEUED), "Start": _at(started_at)},
         **{"End": _at(ended_at), "ElapsedRaw": elapsed_s, "TimelimitRaw": 180, "NNodes": 1, "AllocCPUS": 8},
         **{"ReqTRES": asked, "AllocTRES": asked.replace("gres", f"gres/gpu:mi250={gpus},gres"), "JobName": name},
         **{"NodeList": "nid005123"},

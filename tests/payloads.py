@@ -9,6 +9,7 @@ import msgspec
 
 from jobs.records import JobRecord
 from metrics.payloads import NodePayload, problems
+from metrics.raw_samples import RawSamplesPayload
 
 STARTED_AT, ENDED_AT = "2026-11-20T10:00:00Z", "2026-11-20T12:00:00Z"
 ELAPSED_S = 7200.0
@@ -89,6 +90,28 @@ def record(**changes: Any) -> dict[str, Any]:
         "ended_at": ENDED_AT,
         "request": {"--gpus-per-node": "8", "--ntasks-per-node": "8", "--time": "03:00:00"},
     } | changes
+
+
+def raw_samples(*gpus: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    """Three ticks of the last ten minutes of a node, of one GPU unless others are given."""
+    one = {"gpu_id": 0, "util": [93, 94.5, None], "mem_gb": [9.81, 9.81, None]}
+    return {
+        "schema": "raw-samples/1",
+        "cluster": "lumi",
+        "job_id": 123456,
+        "attempt": 0,
+        "node": "nid005123",
+        "started_at": "2026-11-20T11:50:00Z",
+        "ended_at": ENDED_AT,
+        "interval_s": 1.0,
+        "collector_version": "1.0.0",
+        "at_s": [0.0, 0.61, 1.9],
+        "gpus": list(gpus) or [one],
+    } | changes
+
+
+def raw_payload(*gpus: dict[str, Any], **changes: Any) -> RawSamplesPayload:
+    return msgspec.convert(raw_samples(*gpus, **changes), RawSamplesPayload)
 
 
 def node_payload(*args: Any, **changes: Any) -> NodePayload:

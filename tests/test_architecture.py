@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 MAY_IMPORT = {
     "portal": {"reports", "education", "analysis", "metrics", "jobs", "collector.wire"},
     "reports": {"education", "analysis", "metrics", "jobs"},
-    "education": {"analysis.findings"},
+    "education": {"analysis.findings", "jobs.failures"},
     "analysis": {"metrics", "jobs"},
     "metrics": {"collector.wire"},
     "jobs": set(),

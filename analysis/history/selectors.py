@@ -149,6 +149,11 @@ def judged(part: Q, since: datetime, until: datetime) -> QuerySet[JobEfficiency]
     return JobEfficiency.objects.filter(part, ended_at__gte=since, ended_at__lt=until)
 
 
+def told_by_owners(whose: Sequence[Q], period: Period) -> int:
+    """How many judged runs of a period only their owners told of: those that sums over several people leave out."""
+    return sum(judged(part, period.start, period.end).filter(is_told_by_owner=True).count() for part in whose)
+
+
 def _unpacked(packed: bytes | memoryview | str | None) -> Floats:
     """The numbers that `Packed` made of a column: network order from PostgreSQL, words from SQLite."""
     if packed is None:

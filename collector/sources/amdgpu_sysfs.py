@@ -20,9 +20,12 @@ if TYPE_CHECKING:
     from collector.calibration import Calibration
 
 
-def buses(root: str) -> list[str]:
-    """The PCI address of each of the node's GPUs in Slurm's and HIP's order; SourceError where there is no driver."""
-    return [device.bus for device in devices(root) for _ in range(device.partitions)]
+def gpus_on_node(root: str) -> int:
+    """How many GPUs Slurm and HIP count on this node; none where there is no driver."""
+    try:
+        return sum(device.partitions for device in devices(root))
+    except SourceError:
+        return 0
 
 
 class AmdgpuSysfs(Source):

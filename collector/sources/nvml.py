@@ -197,9 +197,11 @@ class Nvml(Source):
             slices = library.slices(device)
             on_node += [Unit(library, device, part) for part in ([None] if slices is None else slices)]
         wanted = indices if indices is not None else list(range(len(on_node)))
-        if not on_node or any(index >= len(on_node) for index in wanted):
+        # From inside a job the driver may show that job's GPUs alone, counted from zero (cgroups, ConstrainDevices).
+        is_all = len(wanted) == len(on_node)
+        if not on_node or (any(index >= len(on_node) for index in wanted) and not is_all):
             raise SourceError(f"NVML lists {len(on_node)} GPUs, the job holds {wanted}")
-        self.units = [on_node[index] for index in wanted]
+        self.units = on_node if is_all else [on_node[index] for index in wanted]
         super().__init__([unit.describe(Gpu(index)) for index, unit in zip(wanted, self.units)])
 
     def tick(self, dt_s: float) -> None:

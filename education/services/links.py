@@ -5,7 +5,7 @@ from __future__ import annotations
 import http.client
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -17,6 +17,8 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from education.models import LessonLink, LinkCheck
+from jobs.failures.selectors import due_again
+from jobs.failures.services import Work, attempt_each
 
 SCHEMES = ("http", "https")
 TIMEOUT_S = 10.0
@@ -25,6 +27,8 @@ PROBLEM_CHARACTERS_MAX = 200
 LEASE = timedelta(minutes=15)
 """After so long a check that has not ended lost its worker, and another takes it."""
 USER_AGENT = "Kaiku link check"
+LINK = "link check"
+"""The kind of work that a failure is noted as where a link cannot be checked; its key is the link's row."""
 
 
 @dataclass(frozen=True)
@@ -35,15 +39,35 @@ class Checked:
     problem: str
 
 
-def check_links(timeout_s: float = TIMEOUT_S, now: datetime | None = None) -> list[Checked]:
-    """Ask each address once, mark every link that has it, and answer all of them in alphabetic order."""
-    addresses = LessonLink.objects.order_by("url").values_list("url", flat=True).distinct()
-    checked = ask_all(addresses, lambda url: link_problem(url, timeout_s))
+def check_links(
+    timeout_s: float = TIMEOUT_S, now: datetime | None = None, only: Collection[int] | None = None
+) -> list[Checked]:
+    """Ask each address once, mark every link that has it, and answer all of them in alphabetic order.
+
+    With `only` the addresses of those links. One whose check fails by a fault of ours stops no other.
+    """
     now = now or timezone.now()
-    for found in checked:
-        since = Coalesce("broken_since", Value(now), output_field=DateTimeField()) if found.problem else None
-        LessonLink.objects.filter(url=found.url).update(problem=found.problem, checked_at=now, broken_since=since)
-    return checked
+    links = LessonLink.objects.all() if only is None else LessonLink.objects.filter(pk__in=only)
+    url_of = {pk: url for url, pk in dict(links.order_by("url", "pk").values_list("url", "pk")).items()}
+    answers = ask_all(url_of.values(), lambda url: link_problem(url, timeout_s))
+    checked: list[Checked] = []
+
+    def step(pk: int) -> bool:
+        checked.append(_marked(url_of[pk], answers[url_of[pk]], now))
+        return True
+
+    work = Work(LINK, step, still_due=lambda pks: [pk for pk in pks if pk in url_of], name=lambda pk: url_of[pk])
+    attempt_each(work, [list(url_of)], now)
+    return sorted(checked, key=lambda found: found.url)
+
+
+def _marked(url: str, answer: str | Exception, now: datetime) -> Checked:
+    """Note with every link of an address what was found there; what kept us from asking is raised here."""
+    if isinstance(answer, Exception):
+        raise answer
+    since = Coalesce("broken_since", Value(now), output_field=DateTimeField()) if answer else None
+    LessonLink.objects.filter(url=url).update(problem=answer, checked_at=now, broken_since=since)
+    return Checked(url, answer)
 
 
 def ask_for_check(now: datetime) -> None:
@@ -53,20 +77,28 @@ def ask_for_check(now: datetime) -> None:
 
 
 def check_asked_links(now: datetime) -> bool:
-    """Do the check that somebody asked for; False when nobody did or another worker is at it."""
+    """Do the check that somebody asked for, or again what failed of the last one; False when there was neither."""
     waiting = LinkCheck.objects.filter(ended_at=None)
     if not waiting.filter(Q(begun_at=None) | Q(begun_at__lt=now - LEASE)).update(begun_at=now):
-        return False
+        again = due_again(LINK, now)
+        return bool(again and check_links(now=now, only=again))
     check_links(now=now)
     waiting.filter(begun_at=now).update(ended_at=timezone.now())
     return True
 
 
-def ask_all(addresses: Iterable[str], ask: Callable[[str], str]) -> list[Checked]:
-    """Several addresses at a time; no database connection is used in the threads."""
+def ask_all(addresses: Iterable[str], ask: Callable[[str], str]) -> dict[str, str | Exception]:
+    """Several addresses at a time; no database connection is used in the threads. A fault of ours is an answer too."""
+
+    def answer(url: str) -> str | Exception:
+        try:
+            return ask(url)
+        except Exception as error:
+            return error
+
     urls = list(addresses)
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        return [Checked(url, problem) for url, problem in zip(urls, pool.map(ask, urls), strict=True)]
+        return dict(zip(urls, pool.map(answer, urls), strict=True))
 
 
 def link_problem(url: str, timeout_s: float = TIMEOUT_S) -> str:
@@ -88,10 +120,14 @@ def _asked(method: str, url: str, timeout_s: float) -> str:
         return f"no answer within {timeout_s:g} s"
     except urllib.error.URLError as error:
         is_late = isinstance(error.reason, TimeoutError)
-        said = f"no answer within {timeout_s:g} s" if is_late else f"not reached: {error.reason}"
-        return said[:PROBLEM_CHARACTERS_MAX]
-    except (OSError, ValueError, http.client.HTTPException) as error:
-        return f"not reached: {error or type(error).__name__}"[:PROBLEM_CHARACTERS_MAX]
+        return f"no answer within {timeout_s:g} s" if is_late else _not_reached(error.reason)
+    except (OSError, ValueError, OverflowError, http.client.HTTPException) as error:
+        return _not_reached(error or type(error).__name__)
+
+
+def _not_reached(said: object) -> str:
+    """Why, without what no page shows and no database keeps: a server may have said it."""
+    return "".join(filter(str.isprintable, f"not reached: {said}"))[:PROBLEM_CHARACTERS_MAX]
 
 
 def _opener() -> urllib.request.OpenerDirector:

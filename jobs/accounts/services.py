@@ -23,10 +23,11 @@ def save_appearance(user: User, *, theme: str, time_zone: str) -> None:
     User.objects.filter(pk=user.pk).update(theme=theme, time_zone=time_zone)
 
 
-def store_api_token(user: User, *, name: str, digest: str, expires_at: datetime, now: datetime) -> ApiToken:
+def store_api_token(user: User, *, name: str, kind: str, digest: str, expires_at: datetime, now: datetime) -> ApiToken:
     """Keep a person's new token. Raises IntegrityError when one of that name holds already."""
     with transaction.atomic():
-        return ApiToken.objects.create(user=user, name=name, digest=digest, created_at=now, expires_at=expires_at)
+        columns = {"name": name, "kind": kind, "digest": digest, "created_at": now, "expires_at": expires_at}
+        return ApiToken.objects.create(user=user, **columns)
 
 
 def revoke_api_token(token: ApiToken, now: datetime) -> None:

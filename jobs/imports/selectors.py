@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from django.db.models import Count, Exists, F, OuterRef, QuerySet
 
 from jobs.models import DirectoryImport, Grant, Job, ListedMembership, Project, User
+from jobs.selectors import BY_SITE
 
 
 @dataclass(frozen=True)
@@ -44,5 +45,6 @@ def unlinked_accounts() -> QuerySet[User]:
 
 
 def unlisted_projects() -> QuerySet[Project]:
-    """The projects that have jobs and that no directory has listed, by name."""
-    return Project.objects.filter(Exists(Job.objects.filter(project=OuterRef("pk"))), is_listed=False).order_by("name")
+    """The projects that have jobs by the site's records and that no directory has listed, by name."""
+    has_jobs = Exists(Job.objects.filter(BY_SITE, project=OuterRef("pk")))
+    return Project.objects.filter(has_jobs, is_listed=False).order_by("name")

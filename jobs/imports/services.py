@@ -20,14 +20,17 @@ SKIPPED_SHOWN_MAX = 50
 def import_from(
     source: str, *, cluster: str, now: datetime, is_forced: bool = False
 ) -> tuple[Directory, DirectoryChange]:
-    """Store what this source says now. Raises DirectoryError and DirectoryShrunk once it is written down."""
+    """Store what this source says now. Raises DirectoryError, DirectoryShrunk or a fault of ours, once written down."""
     record = DirectoryImport(asked=without_secrets(source, source)[:255], began_at=now)
     access = {"token": settings.WALDUR_TOKEN, "offering": settings.WALDUR_OFFERING}
     try:
         directory = read_source(source, cluster=cluster, now=now, **access)
         change = record_directory(directory, is_forced=is_forced)
-    except (DirectoryError, DirectoryShrunk) as error:
-        record.error = without_secrets(str(error), source)[:500]
+    except Exception as error:
+        is_theirs = isinstance(error, DirectoryError | DirectoryShrunk)
+        record.error = (
+            without_secrets(str(error), source)[:500] if is_theirs else f"a fault here: {type(error).__name__}"
+        )
         record.save()
         raise
     for name, value in asdict(change).items():

@@ -1,58 +1,49 @@
-"""The calls by which collectors and epilogs bring their payloads; 2xx means committed."""
+"""The ingest calls for servers that run the portal as plain WSGI: each is stored in its own transaction."""
 
 from __future__ import annotations
 
-from http import HTTPStatus
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.views.decorators.csrf import csrf_exempt
 
-from rest_framework.request import Request
-from rest_framework.response import Response
-from rest_framework.views import APIView
-
-from collector.wire import NODE_SUMMARY
-from jobs.records import SCHEMA as JOB_RECORD
-from portal.api.authentication import CollectorTokenAuthentication, IsCollector
-from portal.api.parsers import PayloadParser
-from portal.api.problems import Malformed, problem
-from portal.ingest.body import MalformedBody, records
-from portal.ingest.services import Outcome, ingest
+from collector.wire import RAW_SAMPLES
+from portal.ingest.door import Answer, Call, count, log_turned_away, only_post, read, refusal, said, turn_raw_away
+from portal.ingest.nudges import nudges
+from portal.ingest.senders import TurnedAway, bearer, sender_of, unknown_name
+from portal.ingest.services import store
+from portal.ingest.shedding import raw_load
 
 
-class IngestView(APIView):
-    """One object or a list of one kind of payload."""
-
-    authentication_classes = [CollectorTokenAuthentication]
-    permission_classes = [IsCollector]
-    throttle_classes = ()
-    parser_classes = [PayloadParser]
-    schema_name = ""
-
-    def post(self, request: Request) -> Response:
-        body = request.data
-        if not isinstance(body, bytes):
-            raise Malformed("The body is empty.")
-        try:
-            documents = records(body)
-        except MalformedBody as error:
-            raise Malformed(str(error)) from error
-        return answer(ingest(documents, [self.schema_name], cluster=request.auth.cluster))
+@csrf_exempt
+def receive(request: HttpRequest, schema: str) -> HttpResponse:
+    """One object or a list of one kind of payload; 2xx means committed."""
+    try:
+        answer = _answer(request, schema)
+    except Exception as error:
+        refused = refusal(error)
+        if refused is None:
+            raise
+        answer = refused
+    if answer.members.get("accepted"):
+        nudges.arrived()
+    return HttpResponse(answer.content, answer.content_type, answer.status, headers=answer.headers)
 
 
-class NodeSummaries(IngestView):
-    schema_name = NODE_SUMMARY
-
-
-class JobRecords(IngestView):
-    schema_name = JOB_RECORD
-
-
-def answer(outcome: Outcome) -> Response:
-    """201 when anything was new, 200 when nothing was, 422 when every record was refused."""
-    rejected = [
-        {"index": index, "errors": [{"path": path, "message": message} for path, message in problems]}
-        for index, problems in outcome.rejected
-    ]
-    counts = {"accepted": outcome.accepted, "duplicate": outcome.duplicate, "rejected": rejected}
-    if rejected and not outcome.accepted and not outcome.duplicate:
-        errors = [error for record in rejected for error in record["errors"]]
-        return problem(HTTPStatus.UNPROCESSABLE_ENTITY, "No record was taken.", errors=errors, **counts)
-    return Response(counts, HTTPStatus.CREATED if outcome.accepted else HTTPStatus.OK)
+def _answer(request: HttpRequest, schema: str) -> Answer:
+    secret = bearer(request.headers.get("Authorization", ""))
+    name = unknown_name(secret)
+    try:
+        sender = sender_of(secret, timezone.now())
+        name = sender.name
+        only_post(request.method or "")
+        count(sender)
+        if schema == RAW_SAMPLES:
+            turn_raw_away(raw_load(timezone.now()))
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        call = Call(schema, headers, request.read(settings.INGEST_BODY_BYTES_MAX + 1))
+        checked = read(call, sender)
+    except TurnedAway as error:
+        log_turned_away(name, schema, error)
+        raise
+    return said(call, sender, checked, store(checked.sound, settings.INGEST_PATIENCE_S))

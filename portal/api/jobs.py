@@ -13,11 +13,11 @@ from rest_framework.throttling import BaseThrottle
 from rest_framework.views import APIView
 
 from jobs.models import Job
-from jobs.selectors import LatestFirst, reach_of, record_of
+from jobs.selectors import LatestFirst, counted_senders, reach_of, record_of
 from metrics.selectors import gpu_rows
 from portal.access import open_report, open_run
 from portal.api.throttles import Downloads
-from reports.selectors import report_row
+from reports.selectors import report_row, report_value
 from reports.services.formats import FORMATS, rendered
 
 EFFICIENCY_IN_LISTS = ("efficiency_class", "avg_gpu_util", "coverage_fraction", "gpu_hours", "wasted_gpu_hours")
@@ -37,7 +37,9 @@ class JobDetail(APIView):
     def get(self, request: Request, cluster: str, job_id: int) -> Response:
         run = open_run(request, cluster, job_id)
         row = report_row(run)
-        return Response(row.content if row else {"job": _record(run), "efficiency": None})
+        if row is None:
+            return Response({"job": _record(run), "efficiency": None, "is_told_by_owner": run.is_told_by_owner})
+        return Response(msgspec.to_builtins(report_value(row)))
 
 
 class JobGpus(APIView):
@@ -45,7 +47,7 @@ class JobGpus(APIView):
 
     def get(self, request: Request, cluster: str, job_id: int) -> Response:
         run = open_run(request, cluster, job_id)
-        return Response(gpu_rows((run.cluster, run.job_id, run.attempt)))
+        return Response(gpu_rows((run.cluster, run.job_id, run.attempt), counted_senders(run)))
 
 
 class JobReportFile(APIView):
@@ -71,6 +73,5 @@ def _record(run: Job) -> dict[str, Any]:
 
 def _listed(run: Job) -> dict[str, Any]:
     judged = getattr(run, "efficiency", None)
-    return _record(run) | {
-        "efficiency": {name: getattr(judged, name) for name in EFFICIENCY_IN_LISTS} if judged else None
-    }
+    efficiency = {name: getattr(judged, name) for name in EFFICIENCY_IN_LISTS} if judged else None
+    return _record(run) | {"is_told_by_owner": run.is_told_by_owner, "efficiency": efficiency}

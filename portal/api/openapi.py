@@ -11,14 +11,16 @@ import msgspec
 
 from jobs.records import JobRecord
 from metrics.payloads import NodePayload
+from metrics.raw_samples import RawSamplesPayload
 from reports.job_report import JobReport
 from reports.services.formats import FORMATS
 
 REFERENCES = "#/components/schemas/{name}"
 JSON, PROBLEM = "application/json", "application/problem+json"
-COLLECTOR, PERSON, ANYONE = "collector", "person", "anyone"
+COLLECTOR, SENDER, PERSON, ANYONE = "collector", "sender", "person", "anyone"
 ACCESS = {
     COLLECTOR: "With a collector's token.",
+    SENDER: "With a collector's token, or for your own runs with a token of yours that sends.",
     PERSON: "With your portal session, or a token of yours.",
     ANYONE: "Open to everyone.",
 }
@@ -29,9 +31,19 @@ SCHEMES = {
         "scheme": "bearer",
         "description": "Made under Settings, API tokens; reads only.",
     },
+    "ownRunToken": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "Made under Settings, API tokens, where the site allows it; sends node summaries of own runs.",
+    },
     "portalSession": {"type": "apiKey", "in": "cookie", "name": "sessionid"},
 }
-LETS_IN = {COLLECTOR: ("collectorToken",), PERSON: ("personalToken", "portalSession"), ANYONE: ()}
+LETS_IN = {
+    COLLECTOR: ("collectorToken",),
+    SENDER: ("collectorToken", "ownRunToken"),
+    PERSON: ("personalToken", "portalSession"),
+    ANYONE: (),
+}
 
 
 class FieldProblem(msgspec.Struct, frozen=True):
@@ -66,7 +78,10 @@ class Problem(msgspec.Struct, frozen=True):
 
 
 class JobPage(msgspec.Struct, frozen=True):
-    """One page of runs, newest first; each is a job record with its `efficiency` beside it."""
+    """One page of runs, newest first; each is a job record with its `efficiency` beside it.
+
+    `is_told_by_owner` is true while no record of the site has confirmed what the owner's own run of the collector sent.
+    """
 
     count: int
     next: str | None
@@ -120,7 +135,10 @@ class AllocationAnswer(msgspec.Struct, frozen=True):
 
 
 class ProjectAnswer(msgspec.Struct, frozen=True):
-    """A project over the last `days`; jobs that ran too short or failed by the system's fault are not counted."""
+    """A project over the last `days`; jobs that ran too short or failed by the system's fault are not counted.
+
+    Nor are the `owner_reported_jobs`, of which no record of the site has come: they stand in no number but their own.
+    """
 
     project: str
     days: int
@@ -133,6 +151,7 @@ class ProjectAnswer(msgspec.Struct, frozen=True):
     classes: list[ClassAnswer]
     findings: list[FindingAnswer]
     allocation: AllocationAnswer | None
+    owner_reported_jobs: int
 
 
 @dataclass(frozen=True)
@@ -160,7 +179,7 @@ OPERATIONS = (
         "What one node measured of a run, or a list of that; gzip is taken.",
         {200: IngestAnswer, 201: IngestAnswer},
         takes=NodePayload | list[NodePayload],
-        access=COLLECTOR,
+        access=SENDER,
         problems=INGEST_PROBLEMS,
     ),
     Operation(
@@ -169,6 +188,16 @@ OPERATIONS = (
         "Slurm's record of a run, or a list of that; gzip is taken.",
         {200: IngestAnswer, 201: IngestAnswer},
         takes=JobRecord | list[JobRecord],
+        access=COLLECTOR,
+        problems=INGEST_PROBLEMS,
+    ),
+    Operation(
+        "post",
+        "/api/v1/ingest/raw-samples",
+        "A short window of one node with every sample, or a list of that; gzip is taken. The first thing that is turned"
+        " away under load, with 503.",
+        {202: IngestAnswer},
+        takes=RawSamplesPayload | list[RawSamplesPayload],
         access=COLLECTOR,
         problems=INGEST_PROBLEMS,
     ),
@@ -194,6 +223,14 @@ OPERATIONS = (
             parameters=("attempt",),
         )
         for name, form in FORMATS.items()
+    ),
+    Operation(
+        "get",
+        f"{RUN}raw-samples.csv",
+        "Every sample of the raw windows of the run, as long as they are kept.",
+        {200: str},
+        content_types=("text/csv",),
+        parameters=("attempt",),
     ),
     Operation(
         "get",

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 from http import HTTPStatus
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
-from django.db import OperationalError
 from django.http import Http404
 from rest_framework import exceptions
 from rest_framework.renderers import JSONRenderer
 from rest_framework.response import Response
 
+from portal.ingest.door import RETRY_AFTER_S
+from portal.troubles import trouble
 from reports.services.pdf import PdfUnavailable
 
-RETRY_AFTER_S = 30
-"""How long a sender waits when the database is away; a restart of PostgreSQL takes less."""
-
-
-class Malformed(exceptions.APIException):
-    status_code = HTTPStatus.BAD_REQUEST
-
-
-class TooLarge(exceptions.APIException):
-    status_code = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+log = logging.getLogger(__name__)
 
 
 class ProblemRenderer(JSONRenderer):
@@ -45,17 +38,24 @@ def problem_response(error: Exception, context: dict[str, Any]) -> Response | No
         error = exceptions.NotFound()
     elif isinstance(error, PermissionDenied):
         error = exceptions.PermissionDenied()
-    elif isinstance(error, OperationalError):
-        response = problem(HTTPStatus.SERVICE_UNAVAILABLE, "The database is not reachable at this moment.")
-        response["Retry-After"] = str(RETRY_AFTER_S)
-        return response
     elif isinstance(error, PdfUnavailable):
         return problem(HTTPStatus.SERVICE_UNAVAILABLE, "This server cannot make PDFs at this moment.")
     if not isinstance(error, exceptions.APIException):
-        return None
+        return _outage(error)
     response = problem(error.status_code, str(error.detail))
     if header := getattr(error, "auth_header", None):
         response["WWW-Authenticate"] = header
     if wait_s := getattr(error, "wait", None):
         response["Retry-After"] = str(wait_s)
+    return response
+
+
+def _outage(error: Exception) -> Response | None:
+    """What this server cannot do now and when to come back; None for a fault of another kind."""
+    found = trouble(error)
+    if found is None:
+        return None
+    log.error("%s: %s", found.status, error)
+    response = problem(HTTPStatus.SERVICE_UNAVAILABLE, found.sentence)
+    response["Retry-After"] = str(RETRY_AFTER_S)
     return response

@@ -11,10 +11,10 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from analysis.history.overview import Overview
-from analysis.history.selectors import runs_of
+from analysis.history.selectors import runs_of, told_by_owners
 from analysis.history.sums import frequent_findings, overview_of
 from jobs.models import Membership, ProjectAllocation
-from jobs.selectors import allocations_of, reach_of
+from jobs.selectors import BY_SITE, allocations_of, reach_of
 from portal.access import membership_of
 from portal.parts.over_time import asked_period
 
@@ -28,13 +28,15 @@ class ProjectSummary(APIView):
             raise Http404("There is no such project here.")
         days, period = asked_period(timezone.localtime(), request.query_params.get("days", ""))
         whose = reach_of(request.user).of_project(membership.project_id)
-        runs = runs_of([whose], period.start, period.end)
+        runs = runs_of([whose & BY_SITE], period.start, period.end)
         found = frequent_findings(runs, period)
         findings = [{"code": row.code, "jobs": row.jobs, "wasted_gpu_hours": row.wasted_gpu_hours} for row in found]
         allocation = allocations_of([membership.project]).get(membership.project_id)
-        sums = _sums(overview_of(runs, period))
         return Response(
-            {"project": project, "days": days, **sums, "findings": findings, "allocation": _allocated(allocation)}
+            {
+                **{"project": project, "days": days, **_sums(overview_of(runs, period)), "findings": findings},
+                **{"allocation": _allocated(allocation), "owner_reported_jobs": told_by_owners([whose], period)},
+            }
         )
 
 

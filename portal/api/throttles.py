@@ -1,4 +1,4 @@
-"""The limits of the reading API in REST framework's words; collectors are not limited."""
+"""The limits of people's calls in REST framework's words."""
 
 from __future__ import annotations
 

@@ -77,6 +77,7 @@ def job_record(
         "walltime_requested_s": run.walltime_s,
         "walltime_used_s": run.elapsed_s,
         "submitted_at": instant(run.started_at - timedelta(seconds=waited_s)),
+        "eligible_at": instant(run.started_at - timedelta(seconds=waited_s)),
         "started_at": instant(run.started_at) if shape.has_started else None,
         "ended_at": instant(run.started_at + timedelta(seconds=run.elapsed_s)),
         "request": options(shape, run.walltime_s, rng),

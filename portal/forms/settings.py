@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
+from django.conf import settings
 
-from jobs.models import User
+from jobs.models import ApiToken, User
 from jobs.selectors import own_api_tokens
 from portal.api_tokens import TOKENS_MAX
 from portal.reader import zone_names
@@ -39,9 +40,10 @@ class AppearanceForm(forms.Form):
 
 
 class TokenForm(forms.Form):
-    """What a new token is for, and how long it holds."""
+    """What a new token is for, what it may do where there is a choice, and how long it holds."""
 
     name = forms.CharField(max_length=64, label="What it is for", widget=forms.TextInput(attrs={"autocomplete": "off"}))
+    kind = forms.ChoiceField(label="What it may do", choices=ApiToken.Kind.choices, initial=ApiToken.Kind.READ)
     days = forms.TypedChoiceField(
         coerce=int,
         label="Holds for",
@@ -52,6 +54,8 @@ class TokenForm(forms.Form):
     def __init__(self, user: User, data: Any = None) -> None:
         super().__init__(data)
         self.held = own_api_tokens(user)
+        if not settings.OWN_RUNS:
+            del self.fields["kind"]
 
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"]
@@ -60,5 +64,7 @@ class TokenForm(forms.Form):
         return name
 
     def clean(self) -> None:
+        if "kind" not in self.fields and self.data.get("kind", ApiToken.Kind.READ) != ApiToken.Kind.READ:
+            raise forms.ValidationError("Sending own runs is switched off on this portal.")
         if self.held.count() >= TOKENS_MAX:
             raise forms.ValidationError(f"You have {TOKENS_MAX} tokens; revoke one that you no longer need.")

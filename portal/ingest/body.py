@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 
@@ -72,4 +73,14 @@ def _read_slowly(body: bytes, reason: str) -> list[Document]:
         raise MalformedBody("the JSON is nested too deeply") from error
     except ValueError as error:
         raise MalformedBody(f"not JSON: {reason}") from error
-    return document if isinstance(document, list) else [document]
+    whole = _encodable(document)
+    return whole if isinstance(whole, list) else [whole]
+
+
+def _encodable(value: object) -> Any:
+    """The same document, halves of characters replaced by U+FFFD: nothing can be stored or answered with them."""
+    if isinstance(value, str):
+        return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    if isinstance(value, dict):
+        return {_encodable(name): _encodable(item) for name, item in value.items()}
+    return [_encodable(item) for item in value] if isinstance(value, list) else value

@@ -48,18 +48,23 @@ def _object_problems(value: object, kind: type[msgspec.Struct], path: str) -> It
 
 
 def _field_problems(value: object, kind: Any, path: str) -> Iterator[Problem]:
-    nested = _struct_in(kind)
+    inside = list(islice(_nested_problems(value, _struct_in(kind), path), PROBLEMS_MAX))
+    yield from inside
+    try:
+        # Sound parts may still be too many, or stand in a list where one was meant.
+        if not inside:
+            msgspec.convert(value, kind, str_keys=True)
+    except msgspec.ValidationError as error:
+        located = LOCATED.match(str(error))
+        yield path + (located["path"] or ""), located["message"]
+
+
+def _nested_problems(value: object, nested: type[msgspec.Struct] | None, path: str) -> Iterator[Problem]:
     if nested and isinstance(value, dict):
         yield from _object_problems(value, nested, path)
     elif nested and isinstance(value, list):
         for index, item in enumerate(value):
             yield from _object_problems(item, nested, f"{path}[{index}]")
-    try:
-        if not nested or not isinstance(value, dict | list):
-            msgspec.convert(value, kind, str_keys=True)
-    except msgspec.ValidationError as error:
-        located = LOCATED.match(str(error))
-        yield path + (located["path"] or ""), located["message"]
 
 
 def _struct_in(kind: Any) -> type[msgspec.Struct] | None:

@@ -2,37 +2,68 @@
 
 from __future__ import annotations
 
+import json
 import logging
-from collections.abc import Callable, Iterable
+import math
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from datetime import datetime, timedelta
+from itertools import islice
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 import msgspec
-from django.db import DataError
+from django.db import DatabaseError, DataError, IntegrityError, OperationalError, connection, transaction
+from django.utils import timezone
 
-from collector.wire import NODE_SUMMARY
+from collector.wire import NODE_SUMMARY, RAW_SAMPLES
 from jobs import records as job_records
-from jobs.services import RecordConflict, record_job
-from metrics import payloads
-from metrics.services import record_node_summary
+from jobs.runs.services import RecordConflict
+from jobs.services import record_job, record_jobs
+from metrics import payloads, raw_samples
+from metrics.services import record_node_summaries, record_node_summary, record_raw_window
 from portal.ingest.body import Document, MalformedBody
-from portal.ingest.explain import Problem, explain, non_finite
+from portal.ingest.explain import PROBLEMS_MAX, Problem, explain, non_finite
+from portal.troubles import trouble
 
 log = logging.getLogger(__name__)
+
+PATHS_LOGGED = 5
+IN_THE_WAY = ("40P01", "55P03")
+"""deadlock_detected and lock_not_available (PostgreSQL, appendix A)."""
+
+OUT_OF_TIME = OperationalError("others were in the way for too long")
+TOGETHER_SHARE, ALONE_SHARE = 0.1, 0.05
+"""The part of its patience that a transaction waits for a row: with many records, and with one that waited already."""
+
+INSTANTS = ("submitted_at", "started_at", "ended_at")
+AHEAD_MAX = timedelta(days=1)
+"""Of any clock: one that keeps local time as if it were UTC is at most fourteen hours ahead."""
+
+TOGETHER = 500
+"""As many records of a file as one transaction holds."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """One payload: its struct, the check across its fields, and the service that stores it."""
+    """One payload: its struct, the check across its fields, and the service that stores it.
+
+    `record_all`, where there is one, stores many in a few statements; None for those that have to be stored alone.
+    """
 
     struct: type[msgspec.Struct]
     problems: Callable[[Any], list[Problem]]
     record: Callable[[Any], bool]
+    record_all: Callable[[Sequence[Any]], Sequence[bool | None]] | None = None
 
 
-KINDS = {
-    NODE_SUMMARY: Kind(payloads.NodePayload, payloads.problems, record_node_summary),
-    job_records.SCHEMA: Kind(job_records.JobRecord, job_records.problems, record_job),
+Kinds = Mapping[str, Kind]
+KINDS: Kinds = {
+    NODE_SUMMARY: Kind(payloads.NodePayload, payloads.problems, record_node_summary, record_node_summaries),
+    RAW_SAMPLES: Kind(raw_samples.RawSamplesPayload, raw_samples.problems, record_raw_window),
+    job_records.SCHEMA: Kind(job_records.JobRecord, job_records.problems, record_job, record_jobs),
 }
 
 
@@ -50,6 +81,27 @@ class Envelope(msgspec.Struct, frozen=True):
     schema: str
 
 
+class Item(NamedTuple):
+    """A sound record at its place among those that came with it."""
+
+    place: int
+    kind: Kind
+    record: Any
+
+
+@dataclass
+class Checked:
+    """What came together: `count` records, of which `sound` may be stored and `rejected` may not."""
+
+    count: int = 0
+    sound: list[Item] = field(default_factory=list)
+    rejected: list[tuple[int, list[Problem]]] = field(default_factory=list)
+
+
+Result = bool | Refused | OperationalError
+"""Of one record: whether it was new, why it is refused, or that the database could not take it at this moment."""
+
+
 @dataclass
 class Outcome:
     """How many records were new, how many known, and which were refused: `(index, problems)`."""
@@ -59,52 +111,178 @@ class Outcome:
     rejected: list[tuple[int, list[Problem]]] = field(default_factory=list)
 
 
-def ingest(
-    documents: Iterable[Document | MalformedBody], schemas: Iterable[str], cluster: str | None = None
-) -> Outcome:
-    """Store every good record of a batch; what this counts as accepted or duplicate is committed.
+def ingest(documents: Iterable[Document | MalformedBody], schemas: Iterable[str], kinds: Kinds = KINDS) -> Outcome:
+    """Store every good record of a file; what this counts as accepted or duplicate is committed.
 
-    `schemas` are the kinds that may come; with `cluster` a record of any other cluster is refused.
+    `schemas` are those of `kinds` that may come. Raises OperationalError where the database is away.
     """
-    outcome = Outcome()
-    for index, document in enumerate(documents):
+    checked = check(documents, {schema: kinds[schema] for schema in schemas}, timezone.now())
+    results: list[Result] = []
+    for first in range(0, len(checked.sound), TOGETHER):
+        results += store(checked.sound[first : first + TOGETHER])
+    return outcome_of(checked, results)
+
+
+def check(
+    documents: Iterable[Document | MalformedBody],
+    kinds: Kinds,
+    now: datetime,
+    beyond: Callable[[Any], list[Problem]] | None = None,
+) -> Checked:
+    """Which records may be stored; no look at the database. `beyond` says what their sender may not speak for."""
+    until = now + AHEAD_MAX
+    checked = Checked()
+    for place, document in enumerate(documents):
+        checked.count += 1
         try:
-            if _store(document, tuple(schemas), cluster):
-                outcome.accepted += 1
-            else:
-                outcome.duplicate += 1
+            checked.sound.append(Item(place, *_sound(document, kinds, until, beyond)))
         except Refused as refused:
-            outcome.rejected.append((index, refused.problems))
-    if outcome.rejected:
-        log.warning("refused %d of %d records", len(outcome.rejected), index + 1)
+            checked.rejected.append((place, refused.problems))
+    return checked
+
+
+def store(items: Sequence[Item], patience_s: float | None = None) -> list[Result]:
+    """Store sound records, whoever sent them, in one transaction; a bad one refuses itself alone.
+
+    They are stored in the order of their jobs, so that two of these transactions only wait for each other; where
+    something else stands in the way, each is tried by itself. Raises OperationalError where the database is away, or
+    on PostgreSQL where one statement takes longer than `patience_s`.
+    """
+    try:
+        return _in_one_transaction(items, patience_s)
+    except OperationalError as error:
+        if len(items) == 1 or not _is_in_the_way(error):
+            raise
+    until_s = time.monotonic() + (patience_s or math.inf)
+    return [_by_itself(item, patience_s) if time.monotonic() < until_s else OUT_OF_TIME for item in items]
+
+
+def limit_statements(statement_s: float, lock_s: float) -> None:
+    """Let no statement of this transaction take longer on PostgreSQL, nor wait longer for what another holds."""
+    if connection.vendor == "postgresql":
+        settings = "SELECT set_config('statement_timeout', %s, true), set_config('lock_timeout', %s, true)"
+        with connection.cursor() as cursor:
+            cursor.execute(settings, [f"{statement_s * 1000:.0f}", f"{lock_s * 1000:.0f}"])
+
+
+def outcome_of(checked: Checked, results: Sequence[Result]) -> Outcome:
+    """What came of records that were checked together. Raises OperationalError where one of them has to come again."""
+    outcome = Outcome(rejected=list(checked.rejected))
+    for item, result in zip(checked.sound, results, strict=True):
+        if isinstance(result, OperationalError):
+            raise result
+        if isinstance(result, Refused):
+            outcome.rejected.append((item.place, result.problems))
+        elif result:
+            outcome.accepted += 1
+        else:
+            outcome.duplicate += 1
+    outcome.rejected.sort(key=itemgetter(0))
     return outcome
 
 
-def _store(document: Document | MalformedBody, schemas: tuple[str, ...], cluster: str | None) -> bool:
+def log_refusals(outcome: Outcome, count: int, sender: str, schema: str) -> None:
+    """Name the sender of what is refused and where it is wrong, but nothing of what it says."""
+    if outcome.rejected:
+        paths = Counter(path or "the whole" for _, problems in outcome.rejected for path, _ in problems)
+        named = ", ".join(f"{path} ({times})" for path, times in paths.most_common(PATHS_LOGGED))
+        log.warning("%s: refused %d of %d records of %s: %s", sender, len(outcome.rejected), count, schema, named)
+
+
+def _sound(
+    document: Document | MalformedBody, kinds: Kinds, until: datetime, beyond: Callable[[Any], list[Problem]] | None
+) -> tuple[Kind, Any]:
     if isinstance(document, MalformedBody):
         raise Refused([("", str(document))])
-    kind = KINDS[_schema(document, schemas)]
+    kind = kinds[_schema(document, kinds)]
     record = _decoded(document, kind)
-    problems = kind.problems(record)
-    if cluster is not None and record.cluster != cluster:
-        problems.insert(0, ("cluster", f"this token speaks for {cluster} only"))
+    problems = [*(beyond(record) if beyond else ()), *(kind.problems(record) or _ahead(record, until))]
     if problems:
         raise Refused(problems)
+    return kind, record
+
+
+def _ahead(record: Any, until: datetime) -> list[Problem]:
+    """Instants that have not been yet: some senders' clocks go before ours, but none by so much."""
+    said = ((name, getattr(record, name, None)) for name in INSTANTS)
+    return [(name, "lies in the future") for name, at in said if at is not None and at > until]
+
+
+def _in_one_transaction(items: Sequence[Item], patience_s: float | None) -> list[Result]:
+    by_kind: dict[int, list[int]] = {}
+    for place, item in sorted(enumerate(items), key=lambda numbered: _order(numbered[1].record)):
+        by_kind.setdefault(id(item.kind), []).append(place)
+    results: dict[int, Result] = {}
+    with transaction.atomic():
+        if patience_s is not None:
+            limit_statements(patience_s, patience_s * (ALONE_SHARE if len(items) == 1 else TOGETHER_SHARE))
+        for places in by_kind.values():
+            kind = items[places[0]].kind
+            results |= zip(places, _of_a_kind(kind, [items[place].record for place in places]), strict=True)
+    return [results[place] for place in range(len(items))]
+
+
+def _order(record: Any) -> tuple[str, int, int]:
+    return record.cluster, record.job_id, record.attempt
+
+
+def _of_a_kind(kind: Kind, records: Sequence[Any]) -> Sequence[Result]:
+    if kind.record_all is not None and len(records) > 1:
+        try:
+            told = kind.record_all(records)
+        except Exception as error:
+            if trouble(error) is not None:
+                raise
+            _log_fault("records of %s could not be stored together", kind, error)
+        else:
+            together = zip(told, records, strict=True)
+            return [_one(kind, record) if is_new is None else is_new for is_new, record in together]
+    return [_one(kind, record) for record in records]
+
+
+def _by_itself(item: Item, patience_s: float | None) -> Result:
+    try:
+        return _in_one_transaction([item], patience_s)[0]
+    except OperationalError as error:
+        if not _is_in_the_way(error):
+            raise
+        return error
+
+
+def _one(kind: Kind, record: Any) -> Result:
     try:
         return kind.record(record)
     except RecordConflict as conflict:
-        raise Refused(conflict.problems) from conflict
+        return Refused(conflict.problems)
     except DataError as error:
-        raise Refused([("", f"cannot be stored: {error}".splitlines()[0])]) from error
+        return Refused([("", f"cannot be stored: {error}".splitlines()[0])])
+    except IntegrityError as error:
+        _log_fault("a record of %s met another", kind, error)
+        return OperationalError(*error.args)
+    except (ValueError, TypeError, ArithmeticError, LookupError, MemoryError) as error:
+        # A fault of ours on this record: sent again and again it would come to the same.
+        log.exception("a record of %s could not be stored", kind.struct.__name__)
+        return Refused([("", f"cannot be stored: {type(error).__name__}")])
 
 
-def _schema(document: Document, schemas: tuple[str, ...]) -> str:
+def _log_fault(what: str, kind: Kind, error: Exception) -> None:
+    """What a database says of a row quotes the row, so of its errors only the type is written."""
+    is_quoting = isinstance(error, DatabaseError)
+    log.error(f"{what}: %s", kind.struct.__name__, type(error).__name__, exc_info=None if is_quoting else error)
+
+
+def _is_in_the_way(error: OperationalError) -> bool:
+    """Whether another transaction holds what this one needs: a deadlock, or a lock that did not come in time."""
+    return getattr(error.__cause__, "sqlstate", "") in IN_THE_WAY
+
+
+def _schema(document: Document, kinds: Kinds) -> str:
     try:
         schema = _converted(document, Envelope).schema
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         raise Refused(_explained(document, Envelope)) from None
-    if schema not in schemas:
-        raise Refused([("schema", f"unknown schema; known here: {', '.join(schemas)}")])
+    if schema not in kinds:
+        raise Refused([("schema", f"unknown schema; known here: {', '.join(kinds)}")])
     return schema
 
 
@@ -127,5 +305,13 @@ def _explained(document: Document, struct: type[msgspec.Struct]) -> list[Problem
     try:
         value = msgspec.json.decode(document) if isinstance(document, msgspec.Raw) else document
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        return [("", f"not readable: {error}")]
+        return _beyond_all(document) or [("", f"not readable: {error}")]
     return explain(value, struct) or [("", "not readable")]
+
+
+def _beyond_all(document: Document) -> list[Problem]:
+    """The numbers of a document that no float holds, such as 1e999."""
+    try:
+        return list(islice(non_finite(json.loads(bytes(document))), PROBLEMS_MAX))
+    except (TypeError, ValueError, RecursionError):
+        return []

@@ -23,6 +23,7 @@ DELIVERY_REASONS = {
     "no_address": "no address known; told as soon as there is one",
     "bad_address": "the address is not one",
     "account_closed": "the account is closed",
+    "worker_ended": "the worker ended each time while it wrote the message",
     "interrupted_twice": "twice nobody knows what came of it; it may have arrived",
 }
 

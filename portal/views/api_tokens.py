@@ -1,7 +1,8 @@
-"""Settings: the tokens by which a person's own programs read the API."""
+"""Settings: the tokens by which a person's own programs read the API, and their own runs send measurements."""
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.db import IntegrityError
@@ -12,8 +13,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from jobs.accounts.services import revoke_api_token
+from jobs.models import ApiToken
 from jobs.selectors import own_api_tokens
-from portal.api_tokens import issue_token
+from portal.api_tokens import SENDING_PREFIX, issue_token
 from portal.forms.settings import TokenForm
 
 
@@ -29,7 +31,12 @@ def api_tokens(request: HttpRequest) -> HttpResponse:
             form = TokenForm(request.user)
         except IntegrityError:  # the same form was sent twice at once
             form.add_error("name", "You have a token of this name now.")
-    context = {"form": form, "tokens": own_api_tokens(request.user), "now": now, "secret": secret}
+    context = {
+        **{"form": form, "tokens": own_api_tokens(request.user), "now": now, "secret": secret},
+        "is_sending": secret.startswith(SENDING_PREFIX),
+        "may_send": settings.OWN_RUNS,
+        "send_kind": ApiToken.Kind.SEND,
+    }
     return render(request, "portal/api_tokens.html", context)
 
 
@@ -39,5 +46,6 @@ def revoke(request: HttpRequest, pk: int) -> HttpResponse:
     """Nobody is let in with it from now on."""
     token = get_object_or_404(own_api_tokens(request.user), pk=pk)
     revoke_api_token(token, timezone.now())
-    messages.success(request, f"Revoked. Nothing is read with “{token.name}” any longer.")
+    done = "sent" if token.kind == ApiToken.Kind.SEND else "read"
+    messages.success(request, f"Revoked. Nothing is {done} with “{token.name}” any longer.")
     return redirect("api-tokens")

@@ -8,9 +8,9 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
-from analysis.history.selectors import runs_and_trend
+from analysis.history.selectors import runs_and_trend, told_by_owners
 from analysis.history.sums import use_by_weekday
-from jobs.selectors import reach_of
+from jobs.selectors import BY_SITE, reach_of
 from portal.charts.week_grid import week_grid
 from portal.parts.over_time import asked_period, over_time
 
@@ -23,7 +23,13 @@ def history(request: HttpRequest) -> HttpResponse:
     is_all = bool(reach.led) and request.GET.get("of") == "all"
     now = timezone.localtime()
     days, period = asked_period(now, request.GET.get("days", ""))
-    runs = runs_and_trend(reach.parts() if is_all else [reach.own], period.start, now)
-    grid = week_grid(use_by_weekday(runs, period))
-    context = {**over_time(runs, now, days, period), "leads": bool(reach.led), "is_all": is_all, "grid": grid}
+    whose = [part & BY_SITE for part in reach.parts()] if is_all else [reach.own]
+    runs = runs_and_trend(whose, period.start, now)
+    context = {
+        **over_time(runs, now, days, period),
+        "leads": bool(reach.led),
+        "is_all": is_all,
+        "left_out": told_by_owners(reach.parts(), period) if is_all else 0,
+        "grid": week_grid(use_by_weekday(runs, period)),
+    }
     return render(request, "portal/history.html", context)

@@ -13,15 +13,17 @@ from django.utils import timezone
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_GET
 
-from analysis.selectors import feedback_of
+from analysis.selectors import feedback_of, measurements_of
 from education.selectors import current_lessons
 from jobs.models import Job, User
 from jobs.selectors import led_projects, openings_of, shares_of, visible_jobs
-from metrics.selectors import gpu_rows, host_rows
 from portal.access import open_report, open_run, openable_jobs
 from portal.charts.pictures import drawn_as, sources
 from portal.forms.job import ShareForm
 from portal.links import figure_url, report_url
+from portal.parts.failed_work import unmade_report
+from portal.parts.hardware import gpu_table, host_table
+from portal.parts.raw_link import raw_link
 from portal.parts.same_work import same_work
 from reports.layout import layout
 from reports.lessons import with_lessons
@@ -37,15 +39,20 @@ def job(request: HttpRequest, cluster: str, job_id: int) -> HttpResponse:
     """The report of one run with the lessons of today, or what is known of the run while it has no report yet."""
     run, now = open_run(request, cluster, job_id), timezone.now()
     row = report_row(run)
-    report = with_lessons(report_value(row), current_lessons()) if row else None
+    measured = measurements_of(run) if row else None
+    report = with_lessons(report_value(row, measured), current_lessons()) if row else None
     attempts = openable_jobs(request.user, now).filter(cluster=cluster, job_id=job_id).order_by("attempt")
-    context = {"run": run, "is_portal": True, "attempts": attempts, **_people(run, request.user, now)}
+    context = {"run": run, "is_portal": True, "attempts": attempts, "raw": raw_link(run)}
+    context |= _people(run, request.user, now)
+    context |= {"unmade": None if report else unmade_report(run)}
     if report:
         context |= {
             "page": layout(report, timezone.get_current_timezone()),
-            "figures": [_figure(run, view, request.user.theme) for view in figure_views(run, report)],
+            "figures": [_figure(run, view, request.user.theme) for view in figure_views(run, report, measured)],
             "downloads": {name: report_url(run, name) for name in FORMATS},
-            **_details(run),
+            "gpus": gpu_table(measured, GPUS_SHOWN_MAX),
+            "has_more_gpus": measured.gpus.count > GPUS_SHOWN_MAX,
+            "hosts": host_table(measured, NODES_SHOWN_MAX),
             "same_work": same_work(run, _other_runs(run, visible_jobs(request.user))),
         }
     return render(request, "portal/job.html", context)
@@ -76,14 +83,6 @@ def _people(run: Job, user: User, now: datetime) -> dict[str, object]:
     }
 
 
-def _details(run: Job) -> dict[str, object]:
-    """Every GPU and host, as many as a page can show; the API has them all."""
-    key = (run.cluster, run.job_id, run.attempt)
-    gpus = gpu_rows(key, GPUS_SHOWN_MAX + 1)
-    hosts = host_rows(key, NODES_SHOWN_MAX)
-    return {"gpus": gpus[:GPUS_SHOWN_MAX], "has_more_gpus": len(gpus) > GPUS_SHOWN_MAX, "hosts": hosts}
-
-
 def _other_runs(run: Job, visible: QuerySet[Job]) -> list[Job]:
     """The latest other runs of the same work."""
     if not run.work_key:
@@ -98,7 +97,8 @@ def _other_runs(run: Job, visible: QuerySet[Job]) -> list[Job]:
 def job_figure(request: HttpRequest, cluster: str, job_id: int, name: str) -> HttpResponse:
     """One figure of a visible report, as an SVG image."""
     run, row = open_report(request, cluster, job_id)
-    if name not in report_value(row).figures:
+    measured = measurements_of(run)
+    if name not in report_value(row, measured).figures:
         raise Http404("This report has no such figure.")
     size, is_dark = drawn_as(request.GET)
-    return HttpResponse(figure(run, name, size, is_dark=is_dark), content_type="image/svg+xml")
+    return HttpResponse(figure(run, name, measured, size, is_dark=is_dark), content_type="image/svg+xml")

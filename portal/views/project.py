@@ -8,8 +8,9 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
-from analysis.history.selectors import members_of, runs_and_trend
-from jobs.selectors import allocations_of, reach_of
+from analysis.history.selectors import members_of, runs_and_trend, told_by_owners
+from jobs.own_runs.rules import personal_project
+from jobs.selectors import BY_SITE, allocations_of, reach_of
 from portal.access import membership_of
 from portal.parts.allocation_line import allocation_line
 from portal.parts.over_time import asked_period, over_time
@@ -24,13 +25,16 @@ def project(request: HttpRequest, name: str) -> HttpResponse:
     leads = membership.project_id in reach.led
     now = timezone.localtime()
     days, period = asked_period(now, request.GET.get("days", ""))
-    runs = runs_and_trend([reach.of_project(membership.project_id)], period.start, now)
+    whose = reach.of_project(membership.project_id)
+    runs = runs_and_trend([whose & BY_SITE if leads else whose], period.start, now)
     members = members_of(membership.project, runs, period) if leads else []
     allocation = allocations_of([membership.project]).get(membership.project_id)
     context = {
         **over_time(runs, now, days, period),
         "project": membership.project,
         "leads": leads,
+        "is_personal": name == personal_project(request.user.username),
+        "left_out": told_by_owners([whose], period) if leads else 0,
         "members": members,
         "allocation": allocation_line(allocation, now.date()),
     }

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from analysis.selectors import judged_metrics
+from django.utils import timezone
+
+from analysis.selectors import judged_metrics, measurements_of
 from jobs.models import Job
+from metrics.series import RunMetrics
 from reports.as_json import report_json
 from reports.figure_data import figure_data, has_numbers
 from reports.figure_readings import Reading, Table, readout
@@ -16,6 +19,7 @@ from reports.markdown import report_markdown
 from reports.models import Report
 from reports.selectors import report_value
 from reports.services.pdf import report_pdf
+from reports.services.pdf_store import store_pdf, stored_pdf
 from reports.services.rendering import report_html
 from reports.text import report_text
 
@@ -49,40 +53,45 @@ FORMATS = {
 
 
 def rendered(job: Job, row: Report, name: str) -> bytes:
-    """The report of a run the caller may see, as one of `FORMATS`; a PDF is made once and kept with the report."""
-    if name == "pdf" and row.pdf:
-        return bytes(row.pdf)
-    chosen, report = FORMATS[name], report_value(row)
-    content = chosen.write(report, figures(job, report)) if chosen.is_illustrated else chosen.write(report)
+    """The report of a run the caller may see, as one of `FORMATS`; a PDF is made once and kept for some time."""
+    if name == "pdf" and (stored := stored_pdf(row, timezone.now())):
+        return stored
+    chosen = FORMATS[name]
+    measured = measurements_of(job) if chosen.is_illustrated else None
+    report = report_value(row, measured)
+    content = chosen.write(report, figures(job, report, measured)) if measured else chosen.write(report)
     content = content.encode() if isinstance(content, str) else content
     if name == "pdf":
-        Report.objects.filter(pk=row.pk, efficiency_revision=row.efficiency_revision).update(pdf=content)
+        store_pdf(row, content, timezone.now())
     return content
 
 
-def figures(job: Job, report: JobReport) -> dict[str, bytes]:
-    """Every figure of the report as SVG, by name."""
+def figures(job: Job, report: JobReport, measured: RunMetrics) -> dict[str, bytes]:
+    """Every figure of the report as SVG, by name, from what was `measured` of the run."""
     if not report.figures:
         return {}
-    data = figure_data(judged_metrics(job))
+    data = figure_data(judged_metrics(job, measured))
     return {name: draw(name, data, "wide") for name in report.figures}
 
 
-def figure(job: Job, name: str, size: str = "wide", *, is_dark: bool = False) -> bytes:
-    """One figure of a run as SVG, drawn from the measurements that were judged."""
-    return draw(name, figure_data(judged_metrics(job)), size, is_dark=is_dark)
+def figure(job: Job, name: str, measured: RunMetrics, size: str = "wide", *, is_dark: bool = False) -> bytes:
+    """One figure of a run as SVG, drawn from what was `measured` of it, less what was set aside when it was judged."""
+    return draw(name, figure_data(judged_metrics(job, measured)), size, is_dark=is_dark)
 
 
-def figure_png(job: Job, name: str) -> bytes:
-    """One figure of a run for a message."""
-    return draw_png(name, figure_data(judged_metrics(job)))
+def figure_pngs(job: Job, report: JobReport, measured: RunMetrics) -> dict[str, bytes]:
+    """Every figure of the report for a message, by name."""
+    if not report.figures:
+        return {}
+    data = figure_data(judged_metrics(job, measured))
+    return {name: draw_png(name, data) for name in report.figures}
 
 
-def figure_views(job: Job, report: JobReport) -> tuple[FigureView, ...]:
-    """The figures of a report with their numbers, from the measurements that `figure` draws."""
+def figure_views(job: Job, report: JobReport, measured: RunMetrics) -> tuple[FigureView, ...]:
+    """The figures of a report with their numbers, from what was `measured` of the run: the numbers `figure` draws."""
     if not report.figures:
         return ()
-    data = figure_data(judged_metrics(job))
+    data = figure_data(judged_metrics(job, measured))
     return tuple(
         FigureView(name, text, *readout(name, data)) if has_numbers(name, data) else FigureView(name, text)
         for name, text in report.figure_texts.items()

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.conf import settings
 from django.template.loader import render_to_string
 
 from analysis.efficiency import EfficiencyClass
+from analysis.selectors import measurements_of
 from jobs.models import User
 from reports.emails import Letter, headers
 from reports.layout import ADVISORY, layout
 from reports.mail_view import Told, calm, digest, improvement, subject, title
 from reports.models import Report
-from reports.selectors import report_value
-from reports.services.formats import figure_png, rendered
+from reports.selectors import made_report, report_value
+from reports.services.formats import figure_pngs, rendered
 from reports.services.links import address, job_address, opt_out_address
 from reports.services.pdf import PdfUnavailable
 from reports.text import report_text
@@ -76,8 +77,9 @@ def _written(user: User, rows: Sequence[Report], told: Sequence[Told]) -> Writte
     }
     pictures = {}
     if full is not None:
-        row, item = rows[full], told[full]
-        pictures = {name: figure_png(row.job, name) for name in item.report.figures}
+        row, measured = rows[full], measurements_of(rows[full].job)
+        item = replace(told[full], report=report_value(row, measured))
+        pictures = figure_pngs(row.job, item.report, measured)
         context |= _job_context(item)
     folder = "emails/digest" if full is None else "emails/job_report"
     return Written(
@@ -102,7 +104,7 @@ def _job_context(item: Told) -> dict[str, Any]:
 
 def _told(row: Report) -> Told:
     return Told(
-        report=report_value(row),
+        report=made_report(row),
         url=job_address(row.job),
         earlier_class=EfficiencyClass(row.earlier_class) if row.earlier_class else None,
         earlier_util=row.earlier_util,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
+from functools import cache, partial
 
 import msgspec
 from django.db import transaction
@@ -10,30 +12,103 @@ from django.utils import timezone
 
 from analysis.models import JobEfficiency
 from analysis.selectors import assessment
+from analysis.services import Judged, analyse_changed, mark_swept
+from education.lesson import Lessons
 from education.selectors import current_lessons
+from jobs.failures.services import Work, attempt, attempt_by_hand, attempt_each, open_changed
 from reports.build import job_report
-from reports.models import Report
-from reports.selectors import due_efficiencies
+from reports.models import Report, StoredPdf
+from reports.selectors import (
+    REPORTED,
+    due_efficiencies,
+    due_report_pages,
+    judged_name,
+    judged_since,
+    still_unreported,
+)
+
+REPORT = "report"
+"""The kind of work that a failed report is noted as; its key is the judgement's row."""
 
 
-def publish(efficiency_pk: int, now: datetime | None = None) -> bool:
-    """Make the report of one judgement; False when another worker holds it or has just made it."""
-    with transaction.atomic():
-        due = due_efficiencies().filter(pk=efficiency_pk)
-        claimed = JobEfficiency.objects.select_for_update(skip_locked=True, of=("self",)).filter(pk__in=due)
-        efficiency = claimed.select_related("job__user", "job__project").first()
-        if efficiency is None:
-            return False
-        content = msgspec.to_builtins(job_report(assessment(efficiency.job), current_lessons()))
-        state = {"efficiency_revision": efficiency.revision, "published_at": now or timezone.now()}
-        # A PDF that was made of the same content still holds.
-        if not Report.objects.filter(job=efficiency.job, content=content).update(**state):
-            changed = {**state, "content": content, "pdf": None}
-            Report.objects.update_or_create(job=efficiency.job, defaults=changed)
-    return True
+def follow_up(limit: int, now: datetime | None = None) -> int:
+    """Judge up to `limit` runs of what changed, and make their reports at once; how much was done.
+
+    What was read and judged is passed on, so the measurements of a run are read once. Reports that wait for another
+    reason are made after that.
+    """
+    now = now or timezone.now()
+    lessons = cache(current_lessons)
+
+    def report_on(judged: Judged) -> None:
+        making = partial(publish, now=now, judged=judged, lessons=lessons)
+        attempt(Work(REPORT, making, name=judged_name), judged.row.pk, now)
+
+    return analyse_changed(limit, now, then=report_on) + publish_changed(limit, now)
 
 
 def publish_due(limit: int, now: datetime | None = None) -> int:
-    """Make up to `limit` reports that are due; how many were."""
-    due = list(due_efficiencies().values_list("pk", flat=True)[:limit])
-    return sum(publish(efficiency_pk, now) for efficiency_pk in due)
+    """Make up to `limit` of all reports that are due, however long ago their runs were judged; how many were."""
+    now = now or timezone.now()
+    return attempt_each(_making(now), _keys(due_report_pages(), now), now, limit).done
+
+
+def publish_changed(limit: int, now: datetime | None = None) -> int:
+    """Make up to `limit` reports of what was judged since a sweep found nothing more to do; how many were."""
+    now = now or timezone.now()
+    made = attempt_each(_making(now), _keys(due_report_pages(judged_since()), now), now, limit)
+    if made.is_all:
+        mark_swept(REPORTED, now)
+    return made.done
+
+
+def publish_by_hand(job_pk: int, now: datetime | None = None) -> int:
+    """Make the report of one judged run if it is due, 1 or 0, however often that failed; raises WorkFailed where it
+    fails."""
+    now = now or timezone.now()
+    pk = JobEfficiency.objects.filter(job=job_pk).values_list("pk", flat=True).first()
+    return 0 if pk is None else attempt_by_hand(_making(now), pk, now)
+
+
+def _keys(pages: Iterable[Mapping[int, datetime]], now: datetime) -> Iterator[list[int]]:
+    """The keys of these judgements; a report that failed of an earlier one of the run is due at once."""
+    for judged_at in pages:
+        open_changed(REPORT, judged_at, now)
+        yield list(judged_at)
+
+
+def _making(now: datetime) -> Work:
+    making = partial(publish, now=now, lessons=cache(current_lessons))
+    return Work(REPORT, making, still_due=still_unreported, name=judged_name)
+
+
+def publish(
+    efficiency_pk: int,
+    now: datetime | None = None,
+    judged: Judged | None = None,
+    lessons: Callable[[], Lessons] = current_lessons,
+) -> bool:
+    """Make the report of one judgement; False when another worker holds it or has just made it.
+
+    `judged` is what the caller has just judged: unless the run was judged again since, nothing is read for it.
+    """
+    with transaction.atomic():
+        due = due_efficiencies().filter(pk=efficiency_pk)
+        claimed = JobEfficiency.objects.select_for_update(skip_locked=True, of=("self",)).filter(pk__in=due)
+        claimed = claimed.select_related("job__user", "job__project", "job__report")
+        efficiency = claimed.defer("job__report__content").first()
+        if efficiency is None:
+            return False
+        job = efficiency.job
+        is_same = judged is not None and judged.row.revision == efficiency.revision
+        found = judged.assessment if judged and is_same else assessment(job)
+        content = msgspec.to_builtins(job_report(found, lessons(), is_told_by_owner=job.is_told_by_owner))
+        made = {"efficiency_revision": efficiency.revision, "published_at": now or timezone.now()}
+        known = Report.objects.filter(job=job)
+        if not hasattr(job, "report"):
+            Report.objects.create(job=job, content=content, **made)
+        # A PDF that was made of the same content still holds.
+        elif not known.filter(content=content).update(**made):
+            known.update(content=content, **made)
+            StoredPdf.objects.filter(report__job=job).delete()
+    return True

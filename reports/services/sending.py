@@ -14,13 +14,14 @@ from datetime import datetime
 from django.core.exceptions import ValidationError
 from django.core.mail.backends.base import BaseEmailBackend
 from django.core.validators import validate_email
-from django.db import DatabaseError, transaction
+from django.db import transaction
 from django.utils import timezone
 
+from jobs.failures.services import is_of_the_database
 from reports.digest import Choices, Frequency, Silence
 from reports.emails import Letter, MailError, post, post_office
 from reports.models import Delivery
-from reports.retries import INTERRUPTIONS_MAX, next_attempt_at
+from reports.retries import BACK_OFF, INTERRUPTIONS_MAX, next_attempt_at
 from reports.selectors import delivery_choices, due_deliveries, told_reports
 from reports.services.letters import is_telling, letter
 from reports.services.planning import NO_ADDRESS, PEOPLE_MAX, plan_due
@@ -77,8 +78,11 @@ def claim(now: datetime) -> Delivery | None:
         due = due_deliveries(now).select_for_update(skip_locked=True, of=("self",)).select_related("user")
         for delivery in due[:CLAIM_SCAN]:
             delivery.interruptions += delivery.handed_at is not None
-            if delivery.interruptions > INTERRUPTIONS_MAX:
-                delivery.state, delivery.reason = Delivery.State.FAILED, "interrupted_twice"
+            is_in_doubt = delivery.interruptions > INTERRUPTIONS_MAX
+            # Workers ended so often while they wrote it that it is no chance.
+            if is_in_doubt or delivery.attempts > len(BACK_OFF):
+                reason = "interrupted_twice" if is_in_doubt else "worker_ended"
+                delivery.state, delivery.reason = Delivery.State.FAILED, reason
                 delivery.save(update_fields=["state", "reason", "interruptions"])
                 continue
             delivery.state, delivery.claimed_at, delivery.handed_at = Delivery.State.SENDING, now, None
@@ -100,20 +104,22 @@ def _send(delivery: Delivery, connection: BaseEmailBackend, now: datetime) -> No
 
 def _letter(delivery: Delivery) -> Letter:
     """The letter under the choices of this very moment. Raises NotWanted and MailError."""
-    choices = delivery_choices([delivery.user_id])[delivery.user_id]
-    _check_recipient(delivery, choices)
-    rows = [
-        row
-        for row in told_reports(delivery.reports.all())
-        if choices.frequency_of(row.job.project_id) is not Frequency.OFF
-    ]
     try:
+        choices = delivery_choices([delivery.user_id])[delivery.user_id]
+        _check_recipient(delivery, choices)
+        rows = [
+            row
+            for row in told_reports(delivery.reports.all())
+            if choices.frequency_of(row.job.project_id) is not Frequency.OFF
+        ]
         if not is_telling(rows):
             raise NotWanted(Silence.OFF.value if not rows else Silence.NOTHING_TO_TELL.value)
         return letter(delivery.user, str(delivery.key), rows, with_pdf=choices.with_pdf)
-    except (NotWanted, DatabaseError):
+    except NotWanted:
         raise
     except Exception as error:
+        if is_of_the_database(error):
+            raise
         # A fault of ours in one letter: it is tried again later, and the others go on.
         log.exception("delivery %s could not be written", delivery.pk)
         raise MailError(f"could not be written: {type(error).__name__}") from error

@@ -17,11 +17,17 @@ function numbersOf(figure) {
   return { boxes: WHOLE, texts, rows: [], cells: [] };
 }
 
-function textAt({ texts, rows, cells }, column, row) {
+// With `lows` a cell is a span of values; `unit` and `parts` are those of a percent unless others are given.
+function textAt({ texts, rows, cells, lows, unit = " %", parts = PACKED.parts }, column, row) {
   if (!rows.length) return texts[column];
-  const packed = cells[row].slice(column * PACKED.length, (column + 1) * PACKED.length);
-  const value = parseInt(packed, PACKED.base) / PACKED.parts;
-  return `${rows[row]}, ${texts[column]}: ${Number.isNaN(value) ? "not measured" : `${value.toFixed(1)} %`}`;
+  const valueIn = (packed) => {
+    const value = parseInt(packed.slice(column * PACKED.length, (column + 1) * PACKED.length), PACKED.base) / parts;
+    return Number.isNaN(value) ? "" : value.toFixed(1);
+  };
+  const high = valueIn(cells[row]);
+  const low = lows ? valueIn(lows[row]) : high;
+  const said = low === high ? high : `${low} to ${high}`;
+  return `${rows[row]}, ${texts[column]}: ${high ? said + unit : "not measured"}`;
 }
 
 const within = (value, count) => Math.min(Math.max(value, 0), count - 1);

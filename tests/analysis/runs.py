@@ -13,7 +13,7 @@ from analysis.rightsizing import Recommendation, recommendations
 from analysis.rules import findings
 from metrics.packing import pack_histogram, unpack_histograms
 from metrics.payloads import NodePayload
-from metrics.series import GPU_FLOAT_COLUMNS, NodeTimelines, RunMetrics, align, gpu_columns, host_columns
+from metrics.series import JUDGED_COLUMNS, NodeTimelines, RunMetrics, align, gpu_columns, host_columns
 from tests.payloads import gpu, job_record, node_payload
 
 SPELLED = {"--gpus": "8", "--ntasks": "8", "--cpus-per-task": "7", "--mem": "480G", "--time": "03:00:00"}
@@ -26,8 +26,8 @@ def metrics_of(*nodes: NodePayload) -> RunMetrics:
     return RunMetrics(
         nodes=tuple(node.node for node in nodes),
         gpus=gpu_columns(
-            [[gpu.gpu_id, *(getattr(gpu, name) for name in GPU_FLOAT_COLUMNS)] for _, gpu in pairs],
-            ("gpu_id", *GPU_FLOAT_COLUMNS),
+            [[gpu.gpu_id, *(getattr(gpu, name) for name in JUDGED_COLUMNS)] for _, gpu in pairs],
+            ("gpu_id", *JUDGED_COLUMNS),
             [index for index, _ in pairs],
             unpack_histograms([pack_histogram(gpu.util_histogram_s) for _, gpu in pairs]),
         ),
@@ -37,7 +37,7 @@ def metrics_of(*nodes: NodePayload) -> RunMetrics:
         ended_at=None,
         is_final=True,
         not_measured=(),
-        errors=(),
+        errors=tuple((node.node, text) for node in nodes for text in node.errors),
     )
 
 

@@ -12,8 +12,8 @@ from django.core.management import CommandError, call_command
 from analysis.assess import assess
 from analysis.comparable import ComparableRun
 from analysis.models import FindingRow, JobEfficiency
-from analysis.selectors import assessment, comparable_runs, due_jobs
-from analysis.services import analyse_due, analyse_job
+from analysis.selectors import assessment, comparable_runs, due_jobs, waiting_runs
+from analysis.services import analyse_changed, analyse_due, analyse_job
 from analysis.thresholds import RULES_VERSION
 from jobs.models import Job
 from jobs.selectors import record_of
@@ -54,6 +54,22 @@ def test_what_cannot_be_judged_is_never_due(changes: dict) -> None:
     assert list(due_jobs(LATER)) == []
 
 
+def test_runs_that_wait_are_counted_as_far_as_one_asks() -> None:
+    for job_id in range(1, 4):
+        record_job(job_record(job_id=job_id), ENDED)
+    for job_id, changes in ((4, {"state": "RUNNING", "ended_at": None}), (5, {"gpus_allocated": 0})):
+        record_job(job_record(job_id=job_id, **changes), ENDED)
+    # The nodes of a run have five minutes to send their summaries.
+    assert waiting_runs(LATER - timedelta(seconds=1), 10) == 0
+    assert [waiting_runs(LATER, limit) for limit in (10, 2)] == [3, 2]
+    assert analyse_job(Job.objects.get(job_id=1).pk, LATER)
+    assert waiting_runs(LATER, 10) == 2
+    record_job(job_record(job_id=1, qos="high"), LATER)
+    assert waiting_runs(LATER, 10) == 3
+    # An hour after they changed they are no measure of the load any more.
+    assert waiting_runs(ENDED + timedelta(minutes=61), 10) == 1
+
+
 def test_a_judged_run_is_not_due_again_until_its_data_changes() -> None:
     record_job(job_record())
     record_node_summary(node_payload([10.0] * 8))
@@ -82,10 +98,10 @@ def test_an_unmeasured_run_is_unknown() -> None:
 
 def test_the_look_back_finds_late_measurements_of_old_jobs(now: datetime) -> None:
     record_job(job_record(), now=now - timedelta(days=2))
-    analyse_due(10, now)
-    assert analyse_due(10, now, since=now - timedelta(hours=1)) == 0
+    assert analyse_changed(10, now) == 1
+    assert analyse_changed(10, now) == 0
     record_node_summary(node_payload(), now=now)
-    assert analyse_due(10, now, since=now - timedelta(hours=1)) == 1
+    assert analyse_changed(10, now) == 1
 
 
 def test_the_limit_leaves_the_rest_for_the_next_sweep() -> None:
@@ -215,7 +231,7 @@ def test_a_run_that_was_judged_before_an_earlier_one_came_is_judged_again_and_on
     record_job(by_accounting(4, "train_v2", user="bob"))
     assert analyse_due(10, LATER) == 3
     record_job(by_accounting(1, "train_v1", ended_at=ENDED - timedelta(hours=5)), now=LATER)
-    assert analyse_due(10, LATER, since=LATER) == 2
+    assert analyse_changed(10, LATER) == 2
     assert judged_revisions() == {1: 1, 2: 2, 3: 1, 4: 1}
     assert analyse_due(10, LATER) == 0
     # And not when the run that comes is the later one.

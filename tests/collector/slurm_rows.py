@@ -46,7 +46,7 @@ def job(job_id: int, **changed: object) -> dict:
         "SLURM_JOB_PARTITION": "small-g",
         "SLURM_JOB_NUM_NODES": "1",
     }
-    ended = {"started_at": 100.0, "ended_at": 160.0, "exit_status": 0, "threads_per_core": 1}
+    ended = {"started_at": 1_790_000_100.0, "ended_at": 1_790_000_160.0, "exit_status": 0, "threads_per_core": 1}
     return {**from_environment(environment, ""), **ended, **changed}
 
 

@@ -115,6 +115,7 @@ def _is_locked(path: Path) -> bool:
 
 def test_a_request_for_a_record_becomes_one_and_goes_away(node: Path, portal: Answers) -> None:
     job = {"cluster": "lumi", "job_id": 7, "attempt": 0, "partition": "small-g", "node_count": 1, "ntasks": 1}
+    job |= {"node": "nid005001"}
     job |= {"array_job_id": None, "array_task_id": None, "user": "alice", "account": "project_465000001"}
     job |= {"exit_status": 0, "started_at": 0.0, "ended_at": 60.0, "threads_per_core": 1}
     statefile.private_folder(str(node / "state/records"))

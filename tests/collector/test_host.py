@@ -88,6 +88,37 @@ def test_version_1_has_a_folder_for_each_controller_and_no_pressure(tmp_path: Pa
     assert "pressure_io_s" not in values
 
 
+def test_a_group_that_is_only_half_made_is_never_taken_for_the_whole_machines(tmp_path: Path) -> None:
+    """Slurm makes a job's groups one after the other: its memory is there, its CPU time comes a moment later."""
+    folder = f"slurm_nid005001/uid_{UID}/job_42"
+    root = tmp_path / "cgroup"
+    write(root / f"memory/{folder}/memory.max_usage_in_bytes", f"{2**30}\n")
+    write(root / "cpuacct/cpuacct.usage", "1400000000000\n")
+    write(root / "cpuacct/cpuacct.stat", "user 100000\nsystem 40000\n")
+    host = HostTotals({"proc": str(tmp_path / "proc"), "cgroup": str(root)}, job(), is_whole_node=False)
+    host.slow_tick(0.1)
+    assert host.values["peak_memory_bytes"] == 2**30
+    assert "cpu_s" not in host.values
+    write(root / f"cpuacct/{folder}/cpuacct.usage", "2000000000\n")
+    write(root / f"cpuacct/{folder}/cpuacct.stat", "user 150\nsystem 50\n")
+    host.slow_tick(2.0)
+    assert (host.values["cpu_s"], host.values["user_s"], host.values["system_s"]) == (2.0, 1.5, 0.5)
+
+
+def test_the_batch_script_that_starts_ranks_is_none_of_them(tmp_path: Path) -> None:
+    """It has a task of its own in Slurm's groups, which is a rank only where the script itself does the work."""
+    folder = f"slurm_nid005001/uid_{UID}/job_42"
+    root = tmp_path / "cgroup"
+    write(root / f"memory/{folder}/step_batch/task_0/tasks", "1\n2\n")
+    host = HostTotals({"proc": str(tmp_path / "proc"), "cgroup": str(root)}, job(), is_whole_node=False)
+    host.slow_tick(1.0)
+    assert (host.values["ranks"], host.values["threads"]) == (1, 2)
+    for step, task in ((0, 0), (0, 1), (0, 2), (1, 0)):
+        write(root / f"memory/{folder}/step_{step}/task_{task}/tasks", "3\n4\n5\n")
+    host.slow_tick(2.0)
+    assert (host.values["ranks"], host.values["threads"]) == (4, 12)
+
+
 def test_the_last_good_reading_stays_when_the_group_is_gone(tmp_path: Path) -> None:
     roots = v2(tmp_path, "system.slice/slurmstepd.scope/job_42")
     host = HostTotals(roots, job(), is_whole_node=False)

@@ -132,6 +132,32 @@ def test_the_timer_starts_a_killed_sampling_process_again_from_its_checkpoint(no
     assert [error for error in payload["errors"] if error.startswith("sampling stood still for")]
 
 
+@pytest.mark.parametrize(
+    ("late_s", "answer", "is_closed"),
+    [
+        (1000, "Invalid job id specified", True),
+        (1000, "Unable to contact", False),
+        (100, "Invalid job id specified", False),
+    ],
+)
+def test_a_job_long_past_its_time_limit_is_closed_if_slurm_knows_it_no_more(
+    node: Node, late_s: int, answer: str, is_closed: bool
+) -> None:
+    squeue = node.top / "squeue"
+    squeue.write_text(f"#!/bin/sh\necho 'slurm_load_jobs error: {answer}' >&2; exit 1\n")
+    squeue.chmod(0o755)
+    node.write_config(squeue=squeue)
+    node.hook("prolog", SLURM_JOB_END_TIME=str(int(time.time()) - late_s))
+    checkpoint(node)
+    node.ship()
+    assert (node.jobs() == []) is is_closed
+    assert len(node.spooled()) == is_closed
+    for payload in node.spooled():
+        assert payload["errors"] == [
+            "no epilog ran for this job on this node; it ends with its last sample, which may lie after the job's end"
+        ]
+
+
 def test_a_killed_before_its_first_checkpoint_is_said_to_be_unmeasured(node: Node) -> None:
     node.write_config(checkpoint_s=60)
     node.hook("prolog")
@@ -156,7 +182,10 @@ def test_after_a_reboot_the_timer_closes_the_job_with_its_last_checkpoint(node: 
     node.ship()
     (payload,) = node.spooled()
     assert measured(payload) == [90.0, 90.0]
-    assert "no epilog ran for this job on this node; it ends with its last checkpoint" in payload["errors"]
+    assert (
+        "no epilog ran for this job on this node; it ends with its last sample, which may lie after the job's end"
+        in payload["errors"]
+    )
     assert (node.jobs(), node.samplers()) == ([], [])
 
 
@@ -204,10 +233,10 @@ def test_a_payload_that_cannot_be_kept_holds_up_no_other_and_is_said(node: Node)
     assert "[Errno 27] File too large" in str([payload["errors"] for payload in node.spooled()])
 
 
-def slurm_that_runs(node: Node, *jobs: int) -> str:
+def slurm_that_runs(node: Node, *jobs: int, state: str = "RUNNING") -> str:
     """A squeue that knows these jobs as running, and says of any other what Slurm's says."""
     script = node.top / "squeue"
-    known = "".join(f"--jobs={job}) echo '{job}|RUNNING|'; exit;; " for job in jobs)
+    known = "".join(f"--jobs={job}) echo '{job}|{state}|'; exit;; " for job in jobs)
     script.write_text(
         f'#!/bin/sh\nfor word in "$@"; do case $word in {known}esac; done\n'
         "echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1\n"
@@ -228,7 +257,10 @@ def test_a_job_whose_epilog_was_lost_ends_when_slurm_no_longer_knows_it_and_its_
     assert (node.jobs(), len(node.samplers())) == (["8.0"], 1)
     (payload,) = node.spooled()
     assert (payload["job_id"], measured(payload)) == (7, [90.0, 90.0])
-    assert "no epilog ran for this job on this node; it ends with its last checkpoint" in payload["errors"]
+    assert (
+        "no epilog ran for this job on this node; it ends with its last sample, which may lie after the job's end"
+        in payload["errors"]
+    )
 
 
 def test_a_job_that_nobody_samples_goes_on_only_if_slurm_runs_it(node: Node) -> None:
@@ -242,6 +274,59 @@ def test_a_job_that_nobody_samples_goes_on_only_if_slurm_runs_it(node: Node) -> 
     node.ship()
     wait_until(lambda: len(node.samplers()) == 1, "not started again")
     assert (node.jobs(), [payload["job_id"] for payload in node.spooled()]) == (["7.0"], [8])
+
+
+def test_a_job_whose_sampling_was_started_again_ends_when_slurm_no_longer_runs_it(node: Node) -> None:
+    """A node that lost all its processes before Slurm noticed: nobody else may ever have its GPUs."""
+    node.write_config(squeue=slurm_that_runs(node, 7))
+    node.hook("prolog")
+    checkpoint(node)
+    os.kill(node.samplers()[0], signal.SIGKILL)
+    wait_until(lambda: not node.samplers(), "not killed")
+    node.ship()
+    path = str(node.state / "jobs/7.0/own/checkpoint")
+    wait_until(lambda: statefile.read(path)["restarts"] == 1, "not started again")
+    slurm_that_runs(node)
+    node.ship()
+    assert (node.jobs(), node.samplers()) == ([], [])
+    (payload,) = node.spooled()
+    assert (
+        "no epilog ran for this job on this node; it ends with its last sample, which may lie after the job's end"
+        in payload["errors"]
+    )
+
+
+def test_a_disk_too_full_to_note_the_end_leaves_no_process_and_the_timer_closes_the_job(node: Node) -> None:
+    node.write_config(squeue=slurm_that_runs(node))
+    node.hook("prolog")
+    checkpoint(node)
+    # Room for the reason, and none for what an epilog writes down of the end.
+    node.hook("epilog", file_bytes_max=60)
+    wait_until(lambda: not node.samplers(), "it goes on without its job")
+    assert (node.spooled(), node.jobs()) == ([], ["7.0"])
+    node.ship()
+    (payload,) = node.spooled()
+    assert measured(payload) == [90.0, 90.0]
+    assert (
+        "no epilog ran for this job on this node; it ends with its last sample, which may lie after the job's end"
+        in payload["errors"]
+    )
+    assert "before on this node, 1 times: epilog: OSError: [Errno 27] File too large" in payload["errors"]
+    assert node.jobs() == []
+
+
+def test_a_job_that_is_completing_is_not_sampled_again(node: Node) -> None:
+    """Its processes are gone, and its epilog is still to come, or was here and could write nothing down."""
+    node.write_config(squeue=slurm_that_runs(node, 7, state="COMPLETING"))
+    node.hook("prolog")
+    checkpoint(node)
+    os.kill(node.samplers()[0], signal.SIGKILL)
+    wait_until(lambda: not node.samplers(), "not killed")
+    node.ship()
+    assert (node.samplers(), node.jobs(), node.spooled()) == ([], ["7.0"], [])
+    node.hook("epilog")
+    (payload,) = node.spooled()
+    assert measured(payload) == [90.0, 90.0]
 
 
 @pytest.mark.parametrize(
@@ -258,9 +343,9 @@ def test_a_job_that_nobody_samples_goes_on_only_if_slurm_runs_it(node: Node) -> 
     ],
 )
 def test_a_payload_is_written_as_json_writes_it(payload: dict[str, Any]) -> None:
-    assert closing._encoded(payload) == json.dumps(payload, separators=(",", ":")).encode()
+    assert closing.encoded(payload) == json.dumps(payload, separators=(",", ":")).encode()
     for nothing in (float("nan"), float("inf")):
         with pytest.raises(ValueError, match="Out of range float"):
-            closing._encoded({"a": nothing})
+            closing.encoded({"a": nothing})
     with pytest.raises(TypeError):
-        closing._encoded({"a": object()})
+        closing.encoded({"a": object()})

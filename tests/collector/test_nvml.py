@@ -128,6 +128,15 @@ def test_a_job_of_more_gpus_than_the_library_lists_and_a_node_without_it_are_sai
         Nvml(None, str(driver.library))
 
 
+def test_from_inside_a_job_the_library_may_show_that_jobs_gpus_alone(driver: Driver, tmp_path: Path) -> None:
+    """One GPU is shown, as number 0; the job holds one, which the node counts as 5."""
+    driver.show((30, 1, 40, 50_000, 0, 30, 0, 0, 0))
+    source = Nvml([5], str(driver.library))
+    assert [gpu.index for gpu in source.gpus] == [5]
+    source.tick(1.0)
+    assert source.gpus[0].totals.samples == 1
+
+
 def test_a_library_that_hangs_ends_the_process_within_its_limit(driver: Driver, tmp_path: Path) -> None:
     driver.show((-1, 1, 40, 50_000, 0, 30, 0, 0, 0))
     script = (

@@ -9,7 +9,7 @@ import pytest
 
 from collector.calibration import Calibration
 from collector.loop import Sampler
-from collector.sources.amdgpu_sysfs import AmdgpuSysfs, buses
+from collector.sources.amdgpu_sysfs import AmdgpuSysfs, gpus_on_node
 from collector.sources.base import SourceError
 from tests.collector.fake_node import FakeNode
 from tests.collector.sampling import GB, config_of, job, summary
@@ -72,7 +72,7 @@ def test_each_partition_is_a_gpu_with_the_mean_of_its_dies(
     tmp_path: Path, content: int, model: str, mode: str, parts: list[list[int]]
 ) -> None:
     node = node_of(tmp_path, model, mode, content, parts)
-    assert len(buses(str(node.root))) == 2 * len(parts)
+    assert gpus_on_node(str(node.root)) == 2 * len(parts)
     # The second device's partitions follow those of the first.
     indices = list(range(len(parts), 2 * len(parts)))
     source = AmdgpuSysfs(str(node.root), indices, Calibration())

@@ -91,7 +91,7 @@ def hangs(node: Node) -> dict[str, object]:
         (old_python, "ended with status 1: kaiku-collector: needs Python 3.9 or later, this is 3.6"),
         (cut_zip, "ended with status "),
         (zip_without_a_module, "prolog: ModuleNotFoundError: No module named 'collector.hooks'"),
-        (hangs, "prolog: no end within 10 s"),
+        (hangs, "prolog: killed, or no end within 10 s"),
     ],
 )
 def test_a_collector_that_does_not_start_is_said(node: Node, logged: Callable, broken: Callable, reason: str) -> None:

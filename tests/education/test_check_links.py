@@ -16,9 +16,11 @@ from django.core.management import CommandError, call_command
 from education.lesson import LessonContent, Link
 from education.models import Lesson, LessonLink, LinkCheck
 from education.selectors import broken_link_count, checked_links, open_check
+from education.services import links
 from education.services.editing import create_lesson, save_lesson
-from education.services.links import LEASE, ask_for_check, check_asked_links, check_links, link_problem
+from education.services.links import LEASE, LINK, ask_for_check, check_asked_links, check_links, link_problem
 from education.tasks import check_links as check_links_task
+from jobs.failures.selectors import failures
 
 REDIRECTS = {
     "/moved": "/there",
@@ -203,6 +205,47 @@ def test_a_check_whose_worker_is_lost_is_taken_over_after_a_while(linked: str, n
     assert not check_asked_links(now + LEASE)
     assert check_asked_links(now + LEASE + timedelta(seconds=1))
     assert open_check() is None
+
+
+def test_what_a_server_answers_is_kept_as_far_as_it_can_be_read() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def answer() -> None:
+            for _ in range(2):
+                connection, _ = listening.accept()
+                with connection:
+                    connection.recv(4096)
+                    connection.sendall(b"\x00HT\x07TP nonsense\r\n\r\n")
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        problem = link_problem(f"http://127.0.0.1:{listening.getsockname()[1]}/")
+        thread.join()
+    assert problem == "not reached: HTTP nonsense"
+
+
+def test_an_address_with_an_impossible_port_is_not_reached() -> None:
+    assert link_problem("http://127.0.0.1:99999999/").startswith("not reached: ")
+
+
+def test_a_link_that_cannot_be_checked_stops_no_other_and_is_tried_again(linked: str, now, monkeypatch) -> None:
+    def faulty(url: str, timeout_s: float = 1.0) -> str:
+        if url.endswith("/gone"):
+            raise RecursionError
+        return link_problem(url, timeout_s)
+
+    ask_for_check(now)
+    with monkeypatch.context() as patch:
+        patch.setattr(links, "link_problem", faulty)
+        assert check_asked_links(now)
+    assert open_check() is None
+    assert {link.url: link.checked_at for link in checked_links()} == {f"{linked}/gone": None, f"{linked}/there": now}
+    (row,) = failures(LINK)
+    assert row.error.startswith("RecursionError at ")
+    assert not check_asked_links(now + timedelta(seconds=59))
+    assert check_asked_links(now + timedelta(seconds=60))
+    assert LessonLink.objects.filter(problem="404 Not Found", checked_at=now + timedelta(seconds=60)).count() == 2
+    assert not failures().exists()
 
 
 def test_broken_addresses_stand_first_and_each_once(linked: str, now) -> None:

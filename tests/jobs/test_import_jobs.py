@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import DataError, connection
 
 from jobs.models import Job
 
@@ -48,6 +49,23 @@ def test_a_run_that_would_change_hands_is_left_out(tmp_path: Path) -> None:
     assert said == "0 runs: 0 new or changed, 0 known; 1 rows left out"
     assert errors == "line 2: 7: user_id differs from the stored run of this job"
     assert Job.objects.get().user.username == "alice"
+
+
+def test_a_row_that_no_database_takes_keeps_no_other_out(tmp_path: Path) -> None:
+    times = "2026-11-20T10:00:00|2026-11-20T12:00:00"
+    file = tmp_path / "sacct.txt"
+    file.write_text(f"{HEADER}\n" + "".join(f"{job_id}|alice|p1|FAILED|{times}|a\n" for job_id in (7, 8, 9)))
+
+    def refuse(execute, sql, params, many, context):
+        if sql.startswith('INSERT INTO "jobs_job"') and 8 in params:
+            raise DataError("out of range")
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(refuse):
+        said, errors = imported("--from-file", str(file))
+    assert said == "2 runs: 2 new or changed, 0 known; 1 rows left out"
+    assert errors == "line 3: 8: cannot be stored: DataError"
+    assert set(Job.objects.values_list("job_id", flat=True)) == {7, 9}
 
 
 def test_standard_input_and_a_time_zone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -66,3 +66,30 @@ def test_states_tell_whether_a_run_is_over_and_whose_fault_it_was() -> None:
     assert record(state="REQUEUED").is_system_failure
     assert record(state="REVOKED").is_system_failure
     assert not record(state="OUT_OF_MEMORY").is_system_failure
+
+
+def moments(**times: str) -> JobRecord:
+    """A run by the clock of one day; `yesterday` and the like are said in full."""
+    return record(**{name: at if "-" in at else f"2026-11-20T{at}Z" for name, at in times.items()})
+
+
+def test_a_run_waited_from_when_it_could_start_until_it_did() -> None:
+    # Submitted at 9, held back until 9:30, started at 10:00:30: half an hour and 30 s.
+    run = moments(submitted_at="09:00:00", eligible_at="09:30:00", started_at="10:00:30")
+    assert run.queue_wait_s == 1830.0
+    assert moments(eligible_at="10:00:00", started_at="10:00:00").queue_wait_s == 0.0
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        {"started_at": "10:00:00"},
+        {"eligible_at": "09:00:00"},
+        {"submitted_at": "09:00:00", "started_at": "10:00:00"},
+        {"eligible_at": "10:00:01", "started_at": "10:00:00"},
+        {"eligible_at": "1970-01-01T00:00:00Z", "started_at": "10:00:00"},
+        {"eligible_at": "0001-01-01T00:00:00Z", "started_at": "9999-12-31T23:59:59Z"},
+    ],
+)
+def test_a_wait_that_is_not_known_or_cannot_be_is_none(times: dict[str, str]) -> None:
+    assert moments(**times).queue_wait_s is None

@@ -14,7 +14,7 @@ from jobs.sacct import Accounting, SacctFormatError, job_runs
 SAMPLES = Path(__file__).parents[1] / "samples" / "slurm"
 
 COLUMNS = (
-    "JobIDRaw JobID User Account Partition QOS State ExitCode Submit Start End ElapsedRaw TimelimitRaw NNodes"
+    "JobIDRaw JobID User Account Partition QOS State ExitCode Submit Eligible Start End ElapsedRaw TimelimitRaw NNodes"
     " AllocCPUS ReqTRES AllocTRES NodeList Restarts JobName"
 ).split()
 ORDINARY = {
@@ -27,6 +27,7 @@ ORDINARY = {
     "State": "COMPLETED",
     "ExitCode": "0:0",
     "Submit": "2026-11-20T09:00:00",
+    "Eligible": "2026-11-20T09:30:00",
     "Start": "2026-11-20T10:00:00",
     "End": "2026-11-20T12:00:00",
     "ElapsedRaw": "7200",
@@ -73,6 +74,24 @@ def test_a_real_row_is_read_whole(captured: dict[int, JobRecord]) -> None:
     assert (run.memory_requested_gb, run.walltime_requested_s, run.walltime_used_s) == (16.0, 300.0, 8.0)
     assert run.started_at == datetime(2026, 11, 20, 22, 3, 28, tzinfo=UTC)
     assert run.ended_at == datetime(2026, 11, 20, 22, 3, 36, tzinfo=UTC)
+
+
+def test_real_rows_tell_when_a_run_could_start(captured: dict[int, JobRecord]) -> None:
+    assert captured[20].eligible_at == datetime(2026, 11, 20, 22, 3, 21, tzinfo=UTC)
+    # Eligible 22:03:21 and started 22:03:28.
+    assert captured[20].queue_wait_s == 7.0
+    assert {job for job, run in captured.items() if run.eligible_at is None} == set()
+
+
+def test_a_run_that_was_never_eligible_has_no_wait() -> None:
+    assert one(Eligible="Unknown").eligible_at is None
+    helsinki = job_runs(text({"Eligible": "2026-11-20T11:30:00"}), cluster="lumi", zone=ZoneInfo("Europe/Helsinki"))
+    assert helsinki.records[0].eligible_at == datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
+    without = [column for column in COLUMNS if column != "Eligible"]
+    assert read({}, columns=without).records[0].eligible_at is None
+    assert [str(row) for row in read({"Eligible": "2026-13-01T00:00:00"}).skipped] == [
+        "line 2: 7: Eligible is not a time in ISO form"
+    ]
 
 
 def test_real_arrays_heterogeneous_jobs_and_requests_that_grew(captured: dict[int, JobRecord]) -> None:

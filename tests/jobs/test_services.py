@@ -13,8 +13,9 @@ from django.core.management import call_command
 from django.db import connection
 
 from jobs.models import Job, Membership, Project, User
+from jobs.runs.services import LATER_RUNS_MAX, RecordConflict
 from jobs.selectors import record_of, visible_jobs
-from jobs.services import LATER_RUNS_MAX, RecordConflict, record_job
+from jobs.services import record_job
 from tests.payloads import job_record
 from tests.roles import set_role
 
@@ -40,6 +41,15 @@ def revisions() -> dict[int, int]:
 def test_a_record_comes_back_as_it_went_in() -> None:
     assert record_job(job_record())
     assert record_of(Job.objects.get()) == job_record()
+
+
+def test_when_a_run_could_start_comes_by_whichever_door_knows_it() -> None:
+    told, silent = {"eligible_at": "2026-11-20T09:55:00Z"}, {"eligible_at": None}
+    for first, second in ((told, silent), (silent, told)):
+        Job.objects.all().delete()
+        record_job(job_record(**first))
+        record_job(job_record(**second))
+        assert record_of(Job.objects.get()).queue_wait_s == 300.0
 
 
 def test_the_same_record_again_changes_nothing() -> None:

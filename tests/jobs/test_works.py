@@ -116,13 +116,14 @@ def test_normalising_twice_is_normalising_once(name: str) -> None:
 
 @pytest.mark.parametrize("piece", ["0", "a", "-", "_1", "-seed1", "0123456789abcdef", "2026-11-20-", "v1.", ".sh", "é"])
 def test_a_name_of_a_million_characters_costs_no_more_than_one_that_is_kept(piece: str) -> None:
-    began = time.perf_counter()
+    """In time of this process alone; what grew with the square of the length would take minutes."""
+    began = time.process_time()
     normalised_name(piece * (1_000_000 // len(piece)))
-    assert time.perf_counter() - began < 0.25
-    began = time.perf_counter()
+    assert time.process_time() - began < 2
+    began = time.process_time()
     for _ in range(20):
         normalised_name((piece * 256)[:256])
-    assert (time.perf_counter() - began) / 20 < 0.02
+    assert (time.process_time() - began) / 20 < 0.1
 
 
 def test_a_key_is_of_one_person_project_cluster_and_name() -> None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from metrics.models import CollectorToken, CpuSummary, GpuSummary, NodeSummary
-from metrics.selectors import collector_token, gpu_rows, revisions, run_metrics
-from metrics.services import create_collector_token, record_node_summary
+from metrics.models import CollectorToken, NodeSummary
+from metrics.packed_node import pack, unpack_figures
+from metrics.packing import pack_numbers
+from metrics.selectors import collector_token, gpu_rows, host_peaks_gb, revisions, run_metrics
+from metrics.services import create_collector_token, record_node_summaries, record_node_summary
+from tests.metrics.stored import stored_gpus, stored_hosts
 from tests.payloads import gpu, node_payload
 
 pytestmark = pytest.mark.django_db
@@ -30,20 +34,20 @@ def test_a_summary_comes_back_as_arrays() -> None:
 
 def test_a_summary_may_come_before_its_job_record() -> None:
     record_node_summary(node_payload())
-    assert revisions([123456]) == {KEY: (2, 1)}
+    assert revisions([123456])[KEY][:2] == (2, {"": 1})
 
 
 def test_the_same_summary_again_is_known() -> None:
     record_node_summary(node_payload())
     assert not record_node_summary(node_payload())
-    assert (NodeSummary.objects.count(), GpuSummary.objects.count(), CpuSummary.objects.count()) == (1, 8, 1)
+    assert (NodeSummary.objects.count(), len(stored_gpus())) == (1, 8)
 
 
 def test_a_later_sequence_replaces_everything_the_earlier_one_said() -> None:
     record_node_summary(node_payload([10.0] * 8, sequence=1, final=False))
     assert record_node_summary(node_payload([90.0] * 4, sequence=2, cpu=None))
     assert run_metrics(KEY).gpus.avg_util.tolist() == [90.0] * 4
-    assert CpuSummary.objects.count() == 0
+    assert stored_hosts() == []
 
 
 def test_an_earlier_sequence_that_comes_late_changes_nothing() -> None:
@@ -64,15 +68,55 @@ def test_every_change_makes_the_revision_grow() -> None:
     assert seen == [0, 1, 2, 3]
 
 
-def test_a_gpu_that_cannot_be_stored_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    payload = node_payload()
-    duplicated = type(payload)(
-        **{name: getattr(payload, name) for name in payload.__struct_fields__ if name != "gpus"},
-        gpus=(payload.gpus[0], payload.gpus[0]),
-    )
-    with pytest.raises(Exception, match=r"(?i)unique"):
-        record_node_summary(duplicated)
-    assert not NodeSummary.objects.exists()
+OWN, ANOTHERS, SITE = "alice", "bob", ""
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "is_new"),
+    [
+        ((SITE, 0), (OWN, 9), False),
+        ((OWN, 9), (SITE, 0), True),
+        ((OWN, 9), (SITE, 9), True),
+        ((OWN, 3), (OWN, 3), False),
+        ((OWN, 3), (OWN, 4), True),
+        ((ANOTHERS, 9), (OWN, 0), True),
+    ],
+)
+def test_the_site_comes_before_an_owner_and_the_run_decides_whose_the_owners_are(first, second, is_new: bool) -> None:
+    for (sender, sequence), util in ((first, 10.0), (second, 90.0)):
+        taken = record_node_summary(node_payload([util], sequence=sequence), sent_by=sender)
+    assert taken is is_new
+    kept = NodeSummary.objects.get()
+    assert (kept.sent_by, kept.sequence) == (second if is_new else first)
+    assert [gpu["avg_util"] for gpu in stored_gpus()] == [90.0 if is_new else 10.0]
+
+
+def test_the_revision_grows_though_a_lower_sequence_replaces() -> None:
+    seen = []
+    for sender, sequence in ((OWN, 9), (SITE, 0), (SITE, 1), (SITE, 50)):
+        record_node_summary(node_payload(sequence=sequence), sent_by=sender)
+        seen.append(revisions([123456])[KEY].revision)
+    # 9 + 1; one more each time, until the sequence alone is ahead: 50 + 1.
+    assert seen == [10, 11, 12, 51]
+
+
+def test_only_what_the_caller_says_counts_is_read() -> None:
+    record_node_summary(node_payload([10.0]))
+    record_node_summary(node_payload([20.0], node="nid005124"), sent_by=OWN)
+    record_node_summary(node_payload([30.0], node="nid005125"), sent_by=ANOTHERS)
+    for senders, expected in (
+        ((SITE,), {"nid005123": 10.0}),
+        ((OWN,), {"nid005124": 20.0}),
+        ((SITE, OWN), {"nid005123": 10.0, "nid005124": 20.0}),
+    ):
+        metrics = run_metrics(KEY, senders)
+        assert dict(zip(metrics.nodes, metrics.gpus.avg_util.tolist(), strict=True)) == expected
+        assert {row["node"]: row["avg_util"] for row in gpu_rows(KEY, senders)} == expected
+        assert metrics.own_nodes == tuple(set(expected) - {"nid005123"})
+    assert run_metrics(KEY).nodes == ("nid005123",), "nobody but the site, unless the caller knows more"
+    assert revisions([123456])[KEY].final_nodes == {SITE: 1, OWN: 1, ANOTHERS: 1}
+    assert host_peaks_gb("lumi", [123456], ("nobody",)) == {}
+    assert host_peaks_gb("lumi", [123456], (OWN,)) == {KEY: 80.2}
 
 
 def test_what_was_not_measured_is_named_once() -> None:
@@ -98,22 +142,58 @@ def test_a_run_without_measurements_has_no_nodes() -> None:
     assert run_metrics(KEY).gpus.count == 0
 
 
-def test_the_number_of_queries_does_not_grow_with_the_gpus() -> None:
+def test_any_number_of_nodes_and_gpus_are_one_statement_on_postgresql() -> None:
     counts = []
-    for job_id, utils in ((1, [90.0]), (2, [90.0] * 8)):
-        with CaptureQueriesContext(
-            connection,
-        ) as queries:
-            record_node_summary(node_payload(utils, job_id=job_id))
-        counts.append(len(queries))
-    assert counts[0] == counts[1] <= 8
+    for job_id, nodes, gpus in ((1, 1, 1), (2, 1, 8), (3, 50, 8)):
+        payloads = [node_payload([90.0] * gpus, job_id=job_id, node=f"nid{node:06d}") for node in range(nodes)]
+        with CaptureQueriesContext(connection) as queries:
+            assert record_node_summaries(payloads) == [True] * nodes
+        counts.append(sum("INSERT" in query["sql"] for query in queries))
+    assert counts == ([1, 1, 1] if connection.vendor == "postgresql" else [1, 1, 50])
 
 
-def test_all_gpus_are_one_statement_and_on_postgresql_an_unnest() -> None:
-    with CaptureQueriesContext(connection) as queries:
-        record_node_summary(node_payload())
-    (insert,) = [query["sql"] for query in queries if 'INTO "metrics_gpusummary"' in query["sql"]]
-    assert connection.vendor != "postgresql" or "UNNEST" in insert.upper()
+def test_one_node_several_times_in_one_call_is_as_if_it_came_one_by_one() -> None:
+    said = [(1, 10.0), (3, 30.0), (2, 20.0), (3, 99.0), (4, 40.0)]
+    payloads = [node_payload([util], sequence=sequence) for sequence, util in said]
+    assert record_node_summaries([*payloads, node_payload(node="nid005124")]) == [True, True, False, False, True, True]
+    assert [gpu["avg_util"] for gpu in stored_gpus(node="nid005123")] == [40.0]
+    # (4 + 1) and (1 + 1), though four rows were written.
+    assert revisions([123456])[KEY].revision == 7
+
+
+def test_every_number_and_word_of_a_summary_comes_back() -> None:
+    one = gpu(3, 41.5, pci_bus="c1:00.0", energy_j=123456789.25, missing={"power_cap_w": "unsupported"}, module_id=None)
+    record_node_summary(node_payload(gpus=[one, gpu(1, None, missing={"avg_util": "no permission"})]))
+    first, second = gpu_rows(KEY)
+    assert (first["gpu_id"], first["avg_util"], first["missing"]) == (1, None, {"avg_util": "no permission"})
+    assert (second["gpu_id"], second["module_id"], second["samples"], second["pci_bus"]) == (3, None, 7200, "c1:00.0")
+    assert type(second["samples"]) is int
+    assert (second["energy_j"], second["avg_util"]) == (123456789.25, 41.5)
+    assert second["missing"] == {"power_cap_w": "unsupported"}
+    (host,) = stored_hosts()
+    assert (host["cores_allocated"], host["busy_cores_avg"], host["oom_kills"]) == (56, 7.9, None)
+
+
+def test_a_row_that_lacks_the_newest_columns_reads_as_not_measured() -> None:
+    record_node_summary(node_payload([90.0, 20.0]))
+    row = NodeSummary.objects.get()
+    figures = unpack_figures(row.figures)
+    older = pack_numbers(figures.table()[:, :-2].ravel().tolist())
+    row.figures = pack(msgspec.structs.replace(figures, numbers=older, host=figures.host[:3]))
+    row.save()
+    assert [gpu["avg_util"] for gpu in gpu_rows(KEY)] == [90.0, 20.0]
+    assert {gpu["throttled_s"] for gpu in gpu_rows(KEY)} == {None}
+    assert np.isnan(run_metrics(KEY).gpus.throttled_s).all()
+    assert np.isnan(run_metrics(KEY).hosts.oom_kills).all()
+
+
+def test_a_run_whose_series_are_no_longer_kept_has_its_numbers() -> None:
+    record_node_summary(node_payload([90.0, 20.0]))
+    NodeSummary.objects.update(series=b"")
+    metrics = run_metrics(KEY)
+    assert metrics.gpus.avg_util.tolist() == [90.0, 20.0]
+    assert np.isnan(metrics.gpus.histogram_s).all()
+    assert metrics.series.util.shape == (0, 2)
 
 
 def test_a_token_is_stored_hashed_and_found_by_its_secret_only() -> None:

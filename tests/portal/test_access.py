@@ -12,7 +12,9 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from jobs.models import User
+from metrics.services import record_raw_window
 from reports.services.links import opt_out_address
+from tests.payloads import raw_payload
 
 pytestmark = pytest.mark.django_db
 
@@ -48,6 +50,7 @@ ADMINISTERED = {
     "jobs_apitoken": (403, NOT_EVEN_THERE),
     "metrics_collectortoken": (403, NOT_EVEN_THERE),
     "admin_logentry": (403, NOT_EVEN_THERE),
+    "jobs_workfailure": (403, NOT_EVEN_THERE),
 }
 NO_ROW = {"object_id": "0"}
 
@@ -70,6 +73,7 @@ TABLE: dict[str, tuple[dict[str, object], tuple[int, ...]]] = {
     "share-job": (JOB, WRITE_ONLY),
     "end-share": (JOB, WRITE_ONLY),
     "figure": (JOB | {"name": "gpu_use"}, OF_THE_JOB),
+    "raw-window": (JOB, OF_THE_JOB),
     "learn": ({}, SIGNED_IN),
     "lesson": ({"code": "timeout"}, SIGNED_IN),
     "lessons": ({}, STAFF),
@@ -94,10 +98,12 @@ TABLE: dict[str, tuple[dict[str, object], tuple[int, ...]]] = {
     "api-education-links": ({}, OPEN),
     "api-node-summaries": ({}, COLLECTORS),
     "api-job-records": ({}, COLLECTORS),
+    "api-ingest-raw-samples": ({}, COLLECTORS),
     "api-jobs": ({}, API),
     "api-job": (JOB, API_OF_THE_JOB),
     "api-gpus": (JOB, API_OF_THE_JOB),
     "api-report": (JOB | {"name": "json"}, API_OF_THE_JOB),
+    "api-raw-samples": (JOB, API_OF_THE_JOB),
     "api-project": ({"project": "project_465000001"}, (401, 404, 404, 404, 200, 404, 404, 404)),
     "api-schema": ({}, OPEN),
     "api-docs": ({}, OPEN),
@@ -131,7 +137,9 @@ def test_every_address_is_in_the_table() -> None:
 @pytest.fixture
 def clients(cast, reported, settings) -> dict[str, Client]:
     settings.ANONYMOUS_API_CALLS_PER_MINUTE = 10_000  # all of them come from one address
+    settings.RAW_ON_PAGE = True
     reported()
+    record_raw_window(raw_payload())
     call_command("seed_lessons", verbosity=0)
     return {"nobody": Client(), **{person: cast(name) for person, name in NAMES.items()}}
 

@@ -10,7 +10,9 @@ from axe_playwright_python.sync_playwright import Axe
 from django.core.management import call_command
 
 from jobs.models import User
+from metrics.services import record_raw_window
 from reports.services.links import opt_out_address
+from tests.payloads import raw_payload
 from tests.portal.conftest import carry_session
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -18,7 +20,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 PAGES = {
     "": "/sign-in/ /about/ /api/docs/ /no-such-page/",
-    "alice": "/ /jobs/ /jobs/?q=123 /jobs/lumi/123456/ /jobs/lumi/999/ /history/ /projects/ "
+    "alice": "/ /jobs/ /jobs/?q=123 /jobs/lumi/123456/ /jobs/lumi/123456/raw/ /jobs/lumi/999/ /history/ /projects/ "
     "/projects/project_465000001/ /learn/ /learn/timeout/ /learn/nothing/ /settings/ "
     "/settings/appearance/ /settings/tokens/",
     "carol": "/projects/project_465000001/",
@@ -55,8 +57,10 @@ def paths_for(name: str, page, live_server, cast) -> list[str]:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_no_page_has_a_barrier(name: str, page, live_server, cast, reported) -> None:
+def test_no_page_has_a_barrier(name: str, page, live_server, cast, reported, settings) -> None:
+    settings.RAW_ON_PAGE = True
     reported()
+    record_raw_window(raw_payload())
     for path in paths_for(name, page, live_server, cast):
         assert_sound(page, path)
 

@@ -10,7 +10,7 @@ from django.test import Client
 from django.utils import timezone
 
 from jobs.accounts.services import ADMINISTRATION, give_role
-from jobs.models import ApiToken, Grant, Membership, Project, User
+from jobs.models import ApiToken, Grant, Membership, Project, User, WorkFailure
 from jobs.services import replace_grants
 from metrics.models import CollectorToken
 from metrics.selectors import collector_token
@@ -215,10 +215,26 @@ def test_an_administrator_gives_a_role_in_a_browser_that_complains_of_nothing(br
     page.fill("#id_user", "bob")
     page.select_option("#id_role", "support")
     page.click("text=Save >> nth=0")
-    assert "was added successfully" in page.text_content(".messagelist")
+    page.wait_for_selector(".messagelist:has-text('was added successfully')")
     page.goto(f"{USERS}{user('bob').pk}/change/")
     assert "Support staff" in page.text_content(".field-roles")
     page.click("text=Sign out")
-    assert page.text_content("h1") == "Sign in"
+    page.wait_for_selector("h1:text-is('Sign in')")
     assert said == []
     context.close()
+
+
+def test_work_that_was_set_aside_is_listed_and_tried_again_at_the_press_of_a_button(grace: Client) -> None:
+    now = timezone.now()
+    failed = WorkFailure.objects.create(
+        kind="judgement", key=17, tries=5, first_at=now, last_at=now, next_at=now, set_aside_at=now,
+        error="ValueError at metrics/packing.py:40",
+    )  # fmt: skip
+    WorkFailure.objects.create(kind="judgement", key=18, claimed_until=now)
+    page = grace.get("/admin/jobs/workfailure/").content.decode()
+    assert "ValueError at metrics/packing.py:40" in page
+    assert page.count("field-kind") == 1
+    grace.post("/admin/jobs/workfailure/", {"action": "try_again", "_selected_action": [failed.pk]})
+    failed.refresh_from_db()
+    assert (failed.tries, failed.set_aside_at, failed.next_at) == (1, None, None)
+    assert logged() == [("grace", "judgement 17")]

@@ -14,7 +14,7 @@ from analysis.models import JobEfficiency
 from jobs.models import Membership, Project
 from jobs.services import record_job
 from metrics.services import record_node_summary
-from reports.models import Report
+from reports.models import StoredPdf
 from reports.services.publishing import publish_due
 from tests.payloads import gpu, job_record, node_payload
 from tests.reports.builders import TWO_RANKS, WHOLE_REQUEST
@@ -92,10 +92,10 @@ def test_a_pdf_is_made_once(job) -> None:
     # A new judgement that says the same keeps it, one that says something else does not.
     JobEfficiency.objects.update(revision=F("revision") + 1)
     assert publish_due(10) == 1
-    assert bytes(Report.objects.get().pdf) == made
+    assert bytes(StoredPdf.objects.get().content) == made
     JobEfficiency.objects.update(revision=F("revision") + 1, avg_gpu_util=77.0)
     assert publish_due(10) == 1
-    assert Report.objects.get().pdf is None
+    assert not StoredPdf.objects.exists()
 
 
 @pytest.mark.parametrize("path", [JOB, f"{JOB}gpus/", f"{JOB}report.json", f"{JOB}report.pdf"])

@@ -69,7 +69,7 @@ def test_the_browser_tells_its_zone_and_shows_the_chosen_colours(browser, live_s
     page.check("text=Dark")
     page.select_option("#id_time_zone", "Europe/Helsinki")
     page.click("main button")
-    assert page.text_content("[role=status]").strip() == "Saved."
+    page.wait_for_selector("[role=status]:has-text('Saved.')")
     assert page.evaluate(paper) == "rgb(17, 26, 32)" != light
     page.goto("/jobs/")
     assert page.inner_text("tbody time") == "2026-11-20 14:00 EET"

@@ -33,7 +33,7 @@ def test_from_sign_in_to_the_report_and_out_again(browser, live_server, reported
     page.fill("#id_username", "alice")
     page.fill("#id_password", PASSWORD)
     page.click("text=Sign in >> nth=-1")
-    assert page.text_content("h1") == "Dashboard"
+    page.wait_for_selector("h1:text-is('Dashboard')")
     assert page.evaluate(OVERFLOW) == 0
 
     page.click("text=123456")
@@ -50,7 +50,7 @@ def test_from_sign_in_to_the_report_and_out_again(browser, live_server, reported
     assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF-")
 
     page.click("text=Sign out")
-    assert page.text_content("h1") == "Sign in"
+    page.wait_for_selector("h1:text-is('Sign in')")
     assert said == []
     page.close()
 
@@ -75,7 +75,7 @@ def test_staff_edit_a_lesson_with_a_live_preview(browser, live_server, cast, wid
     page.wait_for_selector("#lesson-preview strong")
     assert "<script>alert(1)</script>" in page.text_content("#lesson-preview")
     page.click("#lesson-form button:not([name])")
-    assert "Saved" in page.text_content(".notice")
+    page.wait_for_selector(".notice:has-text('Saved')")
     for path in ("/lessons/overscaling/en/", "/lessons/overscaling/en/history/", "/lessons/", "/learn/?q=gpu"):
         page.goto(live_server.url + path)
         assert page.evaluate(OVERFLOW) == 0
@@ -125,12 +125,12 @@ def test_mail_choices_are_saved_and_ended_without_javascript(browser, live_serve
     page.check("text=At most once a week")
     page.select_option("#id_minimum_class", "WASTED")
     page.click("button:has-text('Save')")
-    assert page.text_content("[role=status]") == "Saved. Your choices hold from now on."
+    page.wait_for_selector("[role=status]:has-text('Saved. Your choices hold from now on.')")
     assert page.is_checked("input[value=weekly]")
 
     page.goto(opt_out_address(alice))
     page.click("button:has-text('Stop all mail')")
-    assert page.text_content("h1") == "No more mail"
+    page.wait_for_selector("h1:text-is('No more mail')")
     page.goto(f"{live_server.url}/settings/")
     assert page.is_checked("input[value=off]")
     context.close()

@@ -6,8 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
@@ -18,16 +17,19 @@ from django.db import connection
 from django.utils import timezone
 
 from analysis.models import JobEfficiency
+from analysis.services import JUDGEMENT
+from jobs.failures.selectors import failure_counts, failures
 from jobs.models import User
 from jobs.services import record_job
 from metrics.services import record_node_summary
 from reports.models import Delivery, Report
+from tests.analysis.poison import runs_with_poison
 from tests.parts import missing
 from tests.payloads import job_record, node_payload
+from tests.processes import children, wait_until
 
 pytestmark = [pytest.mark.celery, pytest.mark.xdist_group("redis"), pytest.mark.django_db(transaction=True)]
 
-PATIENCE_S = 90
 REDIS_URL = os.environ.get("TEST_REDIS_URL", "redis://127.0.0.1:6379/15")
 
 
@@ -69,14 +71,11 @@ def worker(environment: dict[str, str], name: str, *more: str) -> Iterator[subpr
 
 
 def beat(environment: dict[str, str]) -> list[str]:
-    return ["--beat", "--schedule", str(Path(environment["KAIKU_VAR_DIR"]) / "beat")]
+    return ["--beat"]
 
 
-def wait_until(is_done: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not is_done():
-        assert time.monotonic() < deadline, f"not done after {PATIENCE_S} s"
-        time.sleep(0.2)
+def efficiency_class() -> str:
+    return Report.objects.get().content["efficiency"]["efficiency_class"]
 
 
 def arrive(job_id: int) -> None:
@@ -87,21 +86,60 @@ def arrive(job_id: int) -> None:
 def test_a_worker_turns_what_arrived_into_reports(environment: dict[str, str]) -> None:
     arrive(1)
     with worker(environment, "first", *beat(environment)):
-        wait_until(Report.objects.exists)
+        wait_until("a report", Report.objects.exists)
         record_node_summary(node_payload([10.0] * 8, job_id=1, sequence=9))
-        wait_until(lambda: Report.objects.get().content["efficiency"]["efficiency_class"] == "WASTED")
+        wait_until("the next revision", lambda: efficiency_class() == "WASTED")
+
+
+POST = """
+import django; django.setup()
+from django.test import Client
+from metrics.services import create_collector_token
+import json
+from tests.payloads import record, summary
+token = create_collector_token("nodes", "lumi")
+for path, document in (("job-records", record()), ("node-summaries", summary())):
+    answer = Client().post(f"/api/v1/ingest/{path}", json.dumps(document), "application/json",
+                           headers={"Authorization": f"Bearer {token}", "Host": "localhost"})
+    assert answer.status_code == 201, answer.content
+"""
+
+
+def test_what_arrives_is_followed_up_without_the_beat(environment: dict[str, str]) -> None:
+    with worker(environment, "first"):
+        subprocess.run([sys.executable, "-c", POST], env=environment, check=True, timeout=60)
+        wait_until("a report", Report.objects.exists)
 
 
 def test_a_killed_worker_and_an_emptied_redis_lose_nothing(environment: dict[str, str]) -> None:
     for job_id in range(1, 41):
         arrive(job_id)
     with worker(environment, "first", *beat(environment)) as first:
-        wait_until(JobEfficiency.objects.exists)
+        wait_until("a judgement", JobEfficiency.objects.exists)
         first.kill()
         first.wait()
     redis.from_url(REDIS_URL).flushdb()
     with worker(environment, "second", *beat(environment)), worker(environment, "third"):
-        wait_until(lambda: Report.objects.count() == 40)
+        wait_until("forty reports", lambda: Report.objects.count() == 40)
+    assert set(JobEfficiency.objects.values_list("revision", flat=True)) == {1}
+
+
+def test_fifty_of_five_hundred_that_cannot_be_judged_are_set_aside_and_no_process_ends(
+    environment: dict[str, str],
+) -> None:
+    poisoned = runs_with_poison(500, 50)
+
+    def is_settled() -> bool:
+        failures().update(next_at=None)  # hours go by
+        return failure_counts() == {(JUDGEMENT, "set_aside"): 50} and Report.objects.count() == 450
+
+    with worker(environment, "first", *beat(environment)) as process:
+        wait_until("a judgement", JobEfficiency.objects.exists)
+        processes = children(process.pid)
+        wait_until("450 reports and 50 set aside", is_settled, 180)
+        assert children(process.pid) == processes
+    assert sorted(failures().values_list("key", flat=True)) == poisoned
+    assert set(failures().values_list("tries", flat=True)) == {5}
     assert set(JobEfficiency.objects.values_list("revision", flat=True)) == {1}
 
 
@@ -110,6 +148,6 @@ def test_a_worker_writes_the_mail_that_is_due(environment: dict[str, str]) -> No
     record_node_summary(node_payload(job_id=1))
     User.objects.update(email="alice@users.example")
     with worker(environment | {"DELIVER_SECONDS": "1"}, "first", *beat(environment)):
-        wait_until(Delivery.objects.filter(state="sent").exists)
+        wait_until("a message", Delivery.objects.filter(state="sent").exists)
     (letter,) = (Path(environment["KAIKU_VAR_DIR"]) / "outbox").glob("*.eml")
     assert "Subject: Kaiku: job 1, train" in letter.read_text()

@@ -8,14 +8,15 @@ from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection
+from django.db import DataError, connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from jobs.failures.selectors import failures
 from jobs.imports.services import KEPT, import_from
-from jobs.models import DirectoryImport, Project, User
+from jobs.models import DirectoryImport, Project, User, WorkFailure
 from jobs.services import record_job
-from jobs.tasks import import_directory
+from jobs.tasks import IMPORT, import_directory
 from tests.payloads import job_record
 
 pytestmark = pytest.mark.django_db
@@ -80,6 +81,38 @@ def test_an_import_that_changed_nothing_says_why_and_hides_what_is_secret(erin, 
     assert "http://127.0.0.1:1/api is asked every 15 minutes." in said
     assert "hidden" not in said
     assert "The last import failed" in erin.get("/support/").content.decode()
+
+
+def test_a_fault_here_is_on_record_and_asked_again_for_ever(erin, file: Path, settings) -> None:
+    """Whoever joins a project waits for no administrator once the fault has gone."""
+    settings.DIRECTORY_SOURCE = str(file)
+    refusing = True
+
+    def refuse(execute, sql, params, many, context):
+        if refusing and "jobs_listedmembership" in sql:
+            raise DataError("value out of range")
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(refuse):
+        for _ in range(6):
+            import_directory()
+            WorkFailure.objects.update(next_at=None)
+        (row,) = failures(IMPORT)
+        assert (row.tries, row.set_aside_at) == (6, None)
+        assert row.error.startswith("DataError at ")
+        refusing = False
+        assert "a fault here: DataError" in text(erin)
+        import_directory()
+    assert not failures().exists()
+    assert DirectoryImport.objects.filter(error="").count() == 1
+
+
+def test_an_address_that_no_database_keeps_costs_its_row_alone(file: Path, now) -> None:
+    addresses = (f"{'a' * 250}@users.example", "b\x00b@users.example", "carol@users.example")
+    file.write_text(HEADER + "".join(f"person{row},project_1,,,{each}\n" for row, each in enumerate(addresses)))
+    directory, change = import_from(str(file), cluster="lumi", now=now)
+    assert directory.skipped == ("line 2: the e-mail address is none", "line 3: the e-mail address is none")
+    assert change.memberships == 1
 
 
 def test_a_directory_that_shrank_is_on_record(erin, file: Path, tmp_path: Path) -> None:

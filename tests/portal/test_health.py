@@ -41,6 +41,20 @@ def test_what_the_collectors_could_not_do_is_counted_by_reason() -> None:
     assert stood_still in lines
     assert [line for line in lines if "quoted" in line and line.endswith(" 2.0")]
     assert "kaiku_reports_day 0.0" in lines
+    assert 'kaiku_trouble{trouble="database busy"} 0.0' in lines
+
+
+@pytest.mark.django_db
+def test_numbers_that_cannot_be_read_are_left_out_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unreachable(*_: object) -> None:
+        raise OperationalError("connection refused at 10.0.0.1")
+
+    monkeypatch.setattr(connection, "cursor", unreachable)
+    answer = Client().get("/metrics")
+    lines = answer.content.decode().splitlines()
+    assert (answer.status_code, "10.0.0.1" in answer.content.decode()) == (200, False)
+    assert 'kaiku_trouble{trouble="database unreachable"} 1.0' in lines
+    assert [line for line in lines if line.startswith("kaiku_reports_day")] == []
 
 
 @pytest.mark.django_db

@@ -10,8 +10,10 @@ import pytest
 from django.test import Client
 
 from jobs.models import Job
-from metrics.models import CpuSummary, GpuSummary, NodeSummary
+from metrics.models import NodeSummary
+from metrics.packed_node import unpack_figures
 from metrics.services import create_collector_token
+from tests.metrics.stored import stored_gpus, stored_series
 from tests.payloads import gpu, record, summary
 
 pytestmark = pytest.mark.django_db
@@ -83,18 +85,19 @@ def test_a_value_that_cannot_be_true_costs_neither_its_gpu_nor_its_node(post) ->
     cpu = {"cores_allocated": 56, "idle_fraction": 1.5}
     answer = post(SUMMARIES, summary(gpus=[gpu(0) | impossible, gpu(1)], cpu=cpu))
     assert answer.json() == {"accepted": 1, "duplicate": 0, "rejected": []}
-    row = GpuSummary.objects.get(gpu_id=0)
-    assert (row.avg_util, row.peak_mem_gb, row.measured_s, row.histogram_s) == (None, None, None, b"")
-    assert (row.p95_util, row.mem_total_gb) == (90.0, 64.0)
-    assert row.missing == {
+    row, (series,) = stored_gpus()[0], stored_series()
+    assert (row["avg_util"], row["peak_mem_gb"], row["measured_s"], series.histogram_s[0]) == (None, None, None, b"")
+    assert (row["p95_util"], row["mem_total_gb"]) == (90.0, 64.0)
+    assert row["missing"] == {
         "avg_util": "not possible: 250 is above 100",
         "measured_s": "not possible: -1 is below 0",
         "util_histogram_s": "not possible: 101 is no whole percent",
         "peak_mem_gb": "not possible: 99 GB is above the capacity of 64 GB",
     }
-    host = CpuSummary.objects.get()
-    assert (host.cores_allocated, host.idle_fraction) == (56, None)
-    assert host.missing == {"idle_fraction": "not possible: 1.5 is above 1"}
+    host = unpack_figures(NodeSummary.objects.get().figures)
+    numbers = host.host_numbers()
+    assert (numbers["cores_allocated"], numbers["idle_fraction"]) == (56, None)
+    assert host.host_missing == {"idle_fraction": "not possible: 1.5 is above 1"}
 
 
 @pytest.mark.parametrize(
@@ -235,7 +238,7 @@ def test_a_job_of_5000_nodes_is_taken(post) -> None:
     assert post(RECORDS, record(nodes=nodes, node_count=5000, gpus_allocated=40_000)).status_code == 201
     batch = [summary([90.0], node=node, cpu=None) for node in nodes[:400]]
     assert post(SUMMARIES, batch).json()["accepted"] == 400
-    assert GpuSummary.objects.count() == 400
+    assert len(stored_gpus()) == 400
 
 
 def test_a_record_that_changes_hands_is_refused_with_its_path(post) -> None:
@@ -247,3 +250,33 @@ def test_a_record_that_changes_hands_is_refused_with_its_path(post) -> None:
 
 def test_a_get_is_not_a_way_in(client: Client) -> None:
     assert client.get(SUMMARIES).status_code in (401, 405)
+
+
+def test_a_call_of_too_many_records_is_refused_before_it_is_read(post) -> None:
+    answer = post(SUMMARIES, gzip.compress(b"[" + b",".join([b"1"] * 1001) + b"]"), content_encoding="gzip")
+    assert (answer.status_code, answer.json()["detail"]) == (413, "This token sends at most 1,000 records in one call.")
+    assert len(answer.content) < 500
+
+
+def test_the_list_of_errors_of_a_call_is_short_and_each_record_has_its_own(post) -> None:
+    answer = post(SUMMARIES, [{}] * 1000)
+    assert answer.status_code == 422
+    assert len(errors(answer)) == 100
+    assert [each["index"] for each in answer.json()["rejected"]] == list(range(1000))
+
+
+@pytest.mark.parametrize(
+    ("body", "headers", "said"),
+    [
+        (b"{nope", {}, "nodes (lumi): a call of node-summary/1 is refused: 400, not JSON"),
+        (b"x", {"content_encoding": "gzip"}, "nodes (lumi): a call of node-summary/1 is refused: 400, the gzip data"),
+        (b"{}", {"content-type": "text/plain"}, "nodes (lumi): a call of node-summary/1 is refused: 415, "),
+        (b"[1" + b",1" * 1000 + b"]", {}, "nodes (lumi): a call of node-summary/1 is refused: 413, "),
+        # The first eight digits of the SHA-256 of "another".
+        (b"{}", {"Authorization": "Bearer another"}, "token ae448ac8…: a call of node-summary/1 is refused: 401, "),
+        (b"{}", {"Authorization": ""}, "no token: a call of node-summary/1 is refused: 401, "),
+    ],
+)
+def test_the_log_says_which_token_was_turned_away_and_why(post, caplog, body, headers, said) -> None:
+    post(SUMMARIES, body, **headers)
+    assert [line for line in caplog.messages if line.startswith(said)]

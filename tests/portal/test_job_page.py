@@ -149,6 +149,19 @@ def test_runs_that_came_by_the_hooks_and_by_accounting_stand_beside_one_another(
     assert [(each.run.job_id, each.is_this) for each in shown] == [(1, True), (2, False)]
 
 
+def test_the_time_in_the_queue_stands_among_the_jobs_times_by_either_door(cast, reported) -> None:
+    reported(1, **hooks_payload(1, "train_v1"))
+    record_job(by_accounting(2, "train_v2"))
+    reported(3)
+    call_command("analyse_job", "--due", verbosity=0)
+    client = cast("alice")
+    for job_id in (1, 2):
+        assert (
+            "<dt>Waited in the queue</dt><dd>15 min 00 s</dd>" in client.get(f"/jobs/lumi/{job_id}/").content.decode()
+        )
+    assert "Waited in the queue" not in client.get("/jobs/lumi/3/").content.decode()
+
+
 def test_what_another_run_asked_for_differently_is_told_and_what_is_not_known_is_not(cast, reported) -> None:
     reported(1, job_name="train_v1")
     reported(2, job_name="train_v2", gpus_allocated=2, walltime_requested_s=7200, ntasks=None, memory_requested_gb=60)

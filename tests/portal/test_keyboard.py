@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from metrics.services import record_raw_window
+from tests.payloads import raw_payload
 from tests.portal.conftest import PASSWORD
 from tests.portal.test_accessibility import PAGES, paths_for
 
@@ -54,8 +56,10 @@ def assert_usable_by_keys(page, path: str) -> None:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_tab_reaches_everything_and_shows_where_it_is(name: str, page, live_server, cast, reported) -> None:
+def test_tab_reaches_everything_and_shows_where_it_is(name: str, page, live_server, cast, reported, settings) -> None:
+    settings.RAW_ON_PAGE = True
     reported()
+    record_raw_window(raw_payload())
     for path in paths_for(name, page, live_server, cast):
         assert_usable_by_keys(page, path)
 

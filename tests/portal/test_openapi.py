@@ -10,7 +10,8 @@ from django.test import Client
 from openapi_spec_validator import validate
 
 from portal.urls import urlpatterns
-from tests.payloads import gpu, record, summary
+from tests.payloads import gpu, raw_samples, record, summary
+from tests.portal.own_runs import RECORDS, SUMMARIES, own_summary, told
 
 
 @pytest.fixture(scope="module")
@@ -36,11 +37,25 @@ def check(document: dict, name: str, payload: dict) -> None:
 
 def test_what_the_api_takes_fits_it_and_what_it_refuses_does_not(document: dict) -> None:
     check(document, "NodePayload", summary([90.0, 0.0]))
-    check(document, "JobRecord", record())
+    check(document, "JobRecord", record(eligible_at="2026-11-20T09:55:00Z"))
+    check(document, "RawSamplesPayload", raw_samples())
     with pytest.raises(jsonschema.ValidationError, match=r"101\.0 is greater than the maximum"):
         check(document, "NodePayload", summary(gpus=[gpu(0, 101.0)]))
     with pytest.raises(jsonschema.ValidationError, match="does not match"):
         check(document, "NodePayload", summary(node="nid 1; rm"))
+
+
+def test_what_an_owner_tells_of_a_run_is_part_of_a_summary_and_so_is_who_may_send_it(document: dict) -> None:
+    check(document, "NodePayload", own_summary())
+    check(document, "NodePayload", own_summary(dict.fromkeys(told())))
+    with pytest.raises(jsonschema.ValidationError):
+        check(document, "NodePayload", own_summary(told(node_count=-1)))
+    paths = document["paths"]
+    letting_in = {
+        path: [name for each in paths[path]["post"]["security"] for name in each] for path in (SUMMARIES, RECORDS)
+    }
+    assert letting_in == {SUMMARIES: ["collectorToken", "ownRunToken"], RECORDS: ["collectorToken"]}
+    assert "429" in paths[SUMMARIES]["post"]["responses"]
 
 
 def test_people_read_the_same_calls() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 from datetime import timedelta
 from pathlib import Path
@@ -20,7 +21,9 @@ from analysis.models import Feedback
 from education.models import Lesson, LessonVersion
 from jobs.models import ApiToken, Job, JobOpening, Project, ProjectAllocation, User
 from jobs.services import record_opening, share_job
+from metrics.services import record_raw_window
 from reports.models import Delivery
+from tests.payloads import raw_payload
 from tests.portal.test_access import NAMES, TABLE, address
 from tests.roles import set_role
 
@@ -31,10 +34,12 @@ LOADED = re.compile(r'(?:<link[^>]* href|<script[^>]* src|<img[^>]* src)="([^"]+
 MANY = 10
 # The first visit of somebody writes down that it was there; the second costs what every later one does.
 VISITS = 2
+TICKS_S = [float(tick) for tick in range(600)]
 
 
 @pytest.fixture
-def clients(cast, reported) -> dict[str, Client]:
+def clients(cast, reported, settings) -> dict[str, Client]:
+    settings.RAW_ON_PAGE = True
     reported(123456, **hours_ago(1))
     call_command("seed_lessons", verbosity=0)
     grow(reported, range(1))
@@ -44,6 +49,15 @@ def clients(cast, reported) -> dict[str, Client]:
 def hours_ago(hours: float) -> dict[str, str]:
     ended_at = timezone.now() - timedelta(hours=hours)
     return {"started_at": (ended_at - timedelta(hours=2)).isoformat(), "ended_at": ended_at.isoformat()}
+
+
+def full_window() -> list[dict[str, object]]:
+    """Ten minutes of eight GPUs, no two samples alike."""
+    dice = random.Random(1)
+    return [
+        {"gpu_id": gpu, **{name: [round(dice.random() * 60, 2) for _ in TICKS_S] for name in ("util", "mem_gb")}}
+        for gpu in range(8)
+    ]
 
 
 def grow(reported, numbers: range) -> None:
@@ -68,6 +82,7 @@ def grow(reported, numbers: range) -> None:
         ApiToken.objects.create(
             user=alice, name=f"{number}", digest=f"{number}", created_at=now, expires_at=now + timedelta(days=1)
         )
+        record_raw_window(raw_payload(*full_window(), node=f"nid00600{number}", at_s=TICKS_S))
         lesson = Lesson.objects.get(code="timeout")
         newest = lesson.versions.first()
         LessonVersion.objects.create(
@@ -98,7 +113,13 @@ def queries_of_every_page(clients: dict[str, Client]) -> dict[tuple[str, str], i
 
 def test_no_page_costs_more_queries_for_many_rows_than_for_few(clients, reported) -> None:
     few = queries_of_every_page(clients)
-    assert {("dashboard", "owner"), ("project", "pi"), ("settings", "owner"), ("shared-jobs", "staff")} <= few.keys()
+    assert {
+        ("dashboard", "owner"),
+        ("project", "pi"),
+        ("api-raw-samples", "owner"),
+        ("raw-window", "owner"),
+        ("shared-jobs", "staff"),
+    } <= few.keys()
     grow(reported, range(1, MANY))
     many = queries_of_every_page(clients)
     assert {page: (few[page], count) for page, count in many.items() if count != few[page]} == {}
@@ -116,6 +137,7 @@ def test_no_page_weighs_more_than_a_quarter_megabyte_with_all_it_loads(clients, 
                     size_of(client, path) for path in set(LOADED.findall(answer.content.decode()))
                 )
     assert weights["job", "owner"] > 50_000, "its figures count"
+    assert weights["raw-window", "pi"] > 100_000, "its lanes count"
     assert {page: weight for page, weight in weights.items() if weight > PAGE_BYTES_MAX} == {}
 
 

@@ -81,7 +81,7 @@ def test_through_the_provider_and_out_of_it_again(browser, live_server, canaille
     assert "Please sign in to see that page." in page.text_content("main")
     assert page.evaluate(OVERFLOW) == 0
     page.click("text=Sign in with Canaille")
-    assert page.url.startswith(canaille)
+    page.wait_for_url(f"{canaille}/**")
     identify(page, "alice")
     page.wait_for_url(f"{live_server.url}/jobs/?class=WASTED")
     assert page.text_content(".who span") == "alice"
@@ -91,8 +91,8 @@ def test_through_the_provider_and_out_of_it_again(browser, live_server, canaille
     page.wait_for_url(f"{live_server.url}/sign-in/")
     page.goto(f"{live_server.url}/jobs/")
     page.click("text=Sign in with Canaille")
-    assert page.url.startswith(canaille), "the provider asks again who it is"
-    assert page.locator("input[name=login]").count() == 1
+    page.wait_for_url(f"{canaille}/**")
+    page.wait_for_selector("input[name=login]")  # The provider asks again who it is.
     assert said == [], "this portal's own pages keep their own policy"
     page.close()
 

@@ -45,6 +45,8 @@ def opened(browser, live_server, cast) -> Iterator[Callable[..., object]]:
 
 
 def shown(page) -> list[str]:
+    # A click has waited for the next page's first byte, not for its last.
+    page.wait_for_load_state()
     return page.locator(JOB_LINKS).all_text_contents()
 
 
@@ -149,7 +151,7 @@ def test_all_of_it_works_without_scripts(opened, width: int) -> None:
     assert len(shown(page)) == 25
     if width > 1000:
         page.click("th >> text=Run time")
-        assert page.url.endswith("/jobs/?sort=runtime")
+        page.wait_for_url("**/jobs/?sort=runtime")
         assert shown(page)[0] == "27"
 
 

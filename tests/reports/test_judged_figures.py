@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from analysis.selectors import assessment, judged_metrics
+from analysis.selectors import assessment, judged_metrics, measurements_of
 from analysis.services import analyse_due
 from education.seeds import seed_lessons
 from jobs.models import Job
@@ -45,7 +45,9 @@ def test_a_node_that_is_not_the_jobs_and_a_gpu_unlike_its_peers_are_in_no_figure
     assert list(data.labels) == KEPT
     assert use_by_row(data).rows == tuple(KEPT)
     assert np.array_equal(use_over_time(data).low, np.full(120, 90.0))
-    assert not any("nid009999" in told for told in map(bytes.decode, figures(job, _report(job)).values()))
+    assert not any(
+        "nid009999" in told for told in map(bytes.decode, figures(job, _report(job), measurements_of(job)).values())
+    )
 
 
 def test_an_impossible_peak_is_a_gap_in_the_figure_of_memory(job: Job) -> None:
@@ -54,7 +56,7 @@ def test_an_impossible_peak_is_a_gap_in_the_figure_of_memory(job: Job) -> None:
 
 
 def test_the_tables_and_the_words_beside_a_figure_tell_the_same(job: Job) -> None:
-    views = {view.name: view for view in figure_views(job, _report(job))}
+    views = {view.name: view for view in figure_views(job, _report(job), measurements_of(job))}
     assert [row[0] for row in views["gpu_memory"].table.rows] == KEPT
     assert [row[0] for row in views["gpu_heatmap"].table.rows] == KEPT
     assert "Use of each of 7 GPUs" in views["gpu_heatmap"].text
@@ -63,7 +65,10 @@ def test_the_tables_and_the_words_beside_a_figure_tell_the_same(job: Job) -> Non
 
 
 def test_a_picture_by_itself_is_the_one_in_the_report(job: Job) -> None:
-    assert figure(job, "gpu_memory") == figures(job, _report(job))["gpu_memory"]
+    assert (
+        figure(job, "gpu_memory", measurements_of(job))
+        == figures(job, _report(job), measurements_of(job))["gpu_memory"]
+    )
 
 
 def _report(job: Job) -> JobReport:

@@ -74,6 +74,16 @@ def test_what_was_not_measured_is_said_in_words_and_as_data_as_it_came() -> None
         assert "GPU power: not reported for this GPU" in content
 
 
+def test_the_time_in_the_queue_is_told_where_it_is_known() -> None:
+    # Could start at 8:29:30, started at 10:00.
+    value = report(eligible_at="2026-11-20T08:29:30Z")
+    for name, content in in_every_format(value).items():
+        assert re.search(r"Waited in the queue\W+1 h 30 min", re.sub("<[^>]+>", " ", content)), name
+    assert json.loads(report_json(value))["job"]["eligible_at"] == "2026-11-20T08:29:30Z"
+    for unknown in ({}, {"eligible_at": "2026-11-20T10:00:01Z"}):
+        assert "queue" not in report_text(report(**unknown)).partition("The job\n")[2]
+
+
 def test_the_json_is_the_agreed_shape() -> None:
     value = json.loads(report_json(report()))
     assert value["schema"] == "job-report/1"

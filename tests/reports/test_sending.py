@@ -6,14 +6,17 @@ from datetime import timedelta
 from email.message import EmailMessage
 
 import pytest
-from django.db import OperationalError, connection
+from django.db import DataError, OperationalError, connection
 
+from analysis.models import JobEfficiency
+from jobs.failures.selectors import failures
 from jobs.models import User
 from jobs.services import record_job
 from reports.digest import Choices
+from reports.emails import Letter
 from reports.models import Delivery, Report
 from reports.retries import BACK_OFF, LEASE
-from reports.services.planning import plan_due
+from reports.services.planning import PLANNING, plan_due
 from reports.services.preferences import opt_out, save_choices
 from reports.services.sending import claim, deliver_due, send_due
 from tests.mail_server import Post
@@ -221,6 +224,19 @@ def test_a_worker_that_ends_before_handing_over_costs_nothing_but_time(ended, sm
     assert the_row().interruptions == 0
 
 
+def test_a_letter_that_ends_its_worker_each_time_is_given_up_and_the_others_go(ended, smtp: Post) -> None:
+    """Nine times: as often as a letter that a server refuses for now."""
+    ended(1)
+    ended(2, user_id="bob")
+    plan_due(10, DUE_AT)
+    for attempt in range(9):
+        assert claim(DUE_AT + attempt * LEASE).user.username == "alice"
+    assert send_due(10, DUE_AT + 9 * LEASE) == 1
+    assert smtp.recipients == ["bob@users.example"]
+    row = Delivery.objects.get(user__username="alice")
+    assert (row.state, row.reason, row.attempts) == ("failed", "worker_ended", 9)
+
+
 def test_somebody_who_opts_out_while_the_letter_is_written_gets_nothing(ended, smtp: Post) -> None:
     ended()
     plan_due(10, DUE_AT)
@@ -228,7 +244,7 @@ def test_somebody_who_opts_out_while_the_letter_is_written_gets_nothing(ended, s
 
     def opt_out_on_the_way(execute, sql, params, many, context):
         # The figures are read while the letter is written, after the choices were looked up.
-        if "metrics_gpusummary" in sql and the_row().state == "sending":
+        if "metrics_nodesummary" in sql and the_row().state == "sending":
             opt_out(alice, DUE_AT)
         return execute(sql, params, many, context)
 
@@ -279,6 +295,61 @@ def test_a_letter_that_cannot_be_written_is_logged_and_does_not_stop_the_next(en
     assert smtp.recipients == ["bob@users.example"]
     row = Delivery.objects.get(user__username="alice")
     assert (row.state, row.reason) == ("pending", "could not be written: ValidationError")
+
+
+@pytest.mark.parametrize("error", [DataError("value out of range"), OperationalError("statement timeout")])
+def test_a_letter_whose_rows_the_database_refuses_does_not_stop_the_next(ended, smtp: Post, error: Exception) -> None:
+    ended(1)
+    ended(2, user_id="bob")
+    plan_due(10, DUE_AT)
+    refused = iter([error])
+
+    def refuse_once(execute, sql, params, many, context):
+        if "earlier_util" in sql and (told := next(refused, None)):
+            raise told
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(refuse_once):
+        assert send_due(10, DUE_AT) == 1
+    row = Delivery.objects.get(user__username="alice")
+    assert (row.state, row.reason) == ("pending", f"could not be written: {type(error).__name__}")
+
+
+def test_a_fault_on_the_way_to_the_server_ends_no_round(ended, smtp: Post, monkeypatch) -> None:
+    ended(1)
+    ended(2, user_id="bob")
+    message = Letter.message
+
+    def broken(letter: Letter):
+        if letter.to == ["alice@users.example"]:
+            raise KeyError("charset")
+        return message(letter)
+
+    monkeypatch.setattr(Letter, "message", broken)
+    assert deliver_due(10, DUE_AT) == 1
+    assert smtp.recipients == ["bob@users.example"]
+    row = Delivery.objects.get(user__username="alice")
+    assert (row.state, row.reason) == ("pending", "could not be sent: KeyError")
+    deliver_due(10, DUE_AT + BACK_OFF[0])
+    row.refresh_from_db()
+    assert row.state == "failed"
+
+
+def test_a_person_whose_mail_cannot_be_planned_stops_nobody_else(ended, smtp: Post) -> None:
+    ended(1)
+    ended(2, user_id="bob")
+    JobEfficiency.objects.filter(job__job_id=1).update(efficiency_class="SPLENDID")
+    assert deliver_due(10, DUE_AT) == 1
+    assert smtp.recipients == ["bob@users.example"]
+    (row,) = failures(PLANNING)
+    assert (row.key, row.tries) == (User.objects.get(username="alice").pk, 1)
+    assert row.error.startswith("ValueError at reports/selectors.py:")
+    ended(3, user_id="bob")
+    assert deliver_due(10, DUE_AT + timedelta(days=1)) == 1
+    JobEfficiency.objects.filter(job__job_id=1).update(efficiency_class="WASTED")
+    assert deliver_due(10, DUE_AT + timedelta(days=2)) == 1
+    assert smtp.recipients == ["bob@users.example", "bob@users.example", "alice@users.example"]
+    assert not failures().exists()
 
 
 def test_short_and_unmeasured_jobs_alone_send_nothing(ended, smtp: Post) -> None:

@@ -14,15 +14,15 @@ import stat
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
+
+from tests.processes import free_ports, wait_until
 
 PROGRAMS = "munged mariadbd mariadb-install-db slurmdbd slurmctld slurmd sbatch sacct sacctmgr scontrol".split()
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 NODES = [f"nid{number:06d}" for number in range(5001, 5005)]
 GPUS_PER_NODE = 8
 CLUSTER, ACCOUNT, USER = "lumi", "project_465000001", "games"
-START_S_MAX = 60
 
 # A requeued job waits until its first credential is void, by default two minutes, here ten seconds.
 # One host stands for four nodes of 64 cores: config_overrides believes the sizes written here. Slurm kills nothing
@@ -85,23 +85,6 @@ LogFile={top}/slurmdbd.log
 def is_possible() -> bool:
     """Whether this machine has Slurm, and may start its daemons."""
     return os.geteuid() == 0 and all(shutil.which(program, path=PATH) for program in PROGRAMS)
-
-
-def free_ports(count: int) -> list[int]:
-    sockets = [socket.socket() for _ in range(count)]
-    for each in sockets:
-        each.bind(("127.0.0.1", 0))
-    ports = [each.getsockname()[1] for each in sockets]
-    for each in sockets:
-        each.close()
-    return ports
-
-
-def wait_until(what: str, is_so: Callable[[], object], seconds: float = START_S_MAX) -> None:
-    deadline = time.monotonic() + seconds
-    while not is_so():
-        assert time.monotonic() < deadline, f"{what}: not after {seconds} s"
-        time.sleep(0.1)
 
 
 class Cluster:
@@ -172,8 +155,8 @@ class Cluster:
         self.run(*add, "account", ACCOUNT, f"cluster={CLUSTER}")
         self.run(*add, "user", USER, f"cluster={CLUSTER}", f"account={ACCOUNT}")
 
-    def start_node(self, node: str) -> None:
-        self.spawn("slurmd", "-D", "-N", node, name=f"slurmd-{node}")
+    def start_node(self, node: str, *options: str) -> None:
+        self.spawn("slurmd", "-D", "-N", node, *options, name=f"slurmd-{node}")
 
     def spawn(self, *command: str, name: str = "") -> None:
         name = name or command[0]

@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import subprocess
 from pathlib import Path
 
 from tests.collector.answers import Answers, counted
-from tests.slurm.cluster import Cluster
+from tests.collector.hook_node import put_settings
+from tests.slurm.cluster import NODES, Cluster, pids_of
 from tests.slurm.nodes import FakeNodes
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 SYSTEM_PYTHON = "/usr/bin/python3"
 
-COLLECTOR_CONF = """\
-portal_url = http://127.0.0.1:{port}
-token_file = {top}/token
-state_dir = {top}/nodes/{{node}}/state
-sysfs_root = {top}/nodes/{{node}}/sys
-failures_file = {top}/nodes/{{node}}/failures
-pm_counters_root = {top}/nothing
-interval_s = 0.2
-slow_interval_s = 1
-checkpoint_s = 1
-ship_max_s = 60
-"""
+SETTINGS = {
+    "token_file": "{top}/token",
+    "state_dir": "{top}/nodes/{{node}}/state",
+    "sysfs_root": "{top}/nodes/{{node}}/sys",
+    "failures_file": "{top}/nodes/{{node}}/failures",
+    "pm_counters_root": "{top}/nothing",
+    "interval_s": 0.2,
+    "slow_interval_s": 1,
+    "checkpoint_s": 1,
+    "ship_max_s": 60,
+}
 
 
 class WithHooks:
@@ -32,20 +34,29 @@ class WithHooks:
 
     cluster: Cluster
     top: Path
+    port: int
 
     def install_collector(self, port: int) -> None:
         """The one file and both hooks as they are shipped; only their paths are this machine's."""
-        zip_file, config = self.top / "kaiku-collector.pyz", self.top / "collector.conf"
+        self.port = port
+        zip_file, on_node = self.top / "kaiku-collector.pyz", f"{self.top}/nodes/$SLURMD_NODENAME"
         build = [CHECKOUT / "deploy/collector-zip", zip_file]
         subprocess.run(build, env=os.environ | {"NODE_PYTHON": SYSTEM_PYTHON}, check=True)
-        config.write_text(COLLECTOR_CONF.format(top=self.top, port=port))
+        for node in NODES:
+            self.configure(node)
         for hook in ("prolog", "epilog"):
             shipped = (CHECKOUT / "deploy/slurm" / hook).read_text()
             shipped = shipped.replace("/opt/kaiku/kaiku-collector.pyz", str(zip_file))
-            shipped = shipped.replace("/run/kaiku/failures", f"{self.top}/nodes/$SLURMD_NODENAME/failures")
-            (self.top / hook).write_text(shipped.replace("/etc/kaiku/collector.conf", str(config)))
+            shipped = shipped.replace("/run/kaiku/failures", f"{on_node}/failures")
+            (self.top / hook).write_text(shipped.replace("/etc/kaiku/collector.conf", f"{on_node}/collector.conf"))
             (self.top / hook).chmod(0o755)
         self.switch_hooks(is_on=True)
+
+    def configure(self, node: str, **changed: object) -> None:
+        """The settings of a node, with what is otherwise there."""
+        settings = {"portal_url": f"http://127.0.0.1:{self.port}", **SETTINGS, **changed}
+        text = "".join(f"{name} = {value}\n" for name, value in settings.items())
+        put_settings(self.top / f"nodes/{node}/collector.conf", text.format(top=self.top))
 
     def switch_hooks(self, *, is_on: bool) -> None:
         """The shipped hooks, or ones that do nothing: Slurm hands a node on in another way when there are none."""
@@ -59,8 +70,20 @@ class WithHooks:
     def ship(self, node: str) -> None:
         """What the timer does on a node."""
         command = [SYSTEM_PYTHON, "-I", "-S", str(self.top / "kaiku-collector.pyz"), "ship"]
-        command += ["--config", str(self.top / "collector.conf")]
+        command += ["--config", f"{self.top}/nodes/{node}/collector.conf"]
         subprocess.run(command, env=self.cluster.environment | {"SLURMD_NODENAME": node}, timeout=120, check=False)
+
+    def crash(self, node: str) -> None:
+        """What a failure of power does: slurmd, the jobs' processes and the sampling ones are gone at once."""
+        slurmd = self.cluster.daemons[f"slurmd-{node}"]
+        slurmd.kill()
+        slurmd.wait()
+        on_node = pids_of(f"SLURM_CONF={self.top}/slurm.conf", f"SLURMD_NODENAME={node}")
+        # Stopped before any is killed: Slurm's own process above a job's must not tell of its end.
+        for number in (signal.SIGSTOP, signal.SIGKILL):
+            for pid in {*on_node, *map(step_above, on_node), *self.samplers(node)} - {0}:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, number)
 
     def samplers(self, node: str = "") -> list[int]:
         """The sampling processes that run, by their arguments."""
@@ -76,6 +99,15 @@ class WithHooks:
         return found
 
 
+def step_above(pid: int) -> int:
+    """The slurmstepd that started a process, 0 where another one did."""
+    try:
+        parent = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+        return parent if Path(f"/proc/{parent}/comm").read_text() == "slurmstepd\n" else 0
+    except OSError:
+        return 0
+
+
 class Nodes(WithHooks):
     """Slurm and its nodes with a portal that only counts."""
 
@@ -88,7 +120,11 @@ class Nodes(WithHooks):
         (self.top / "token").write_text("secret")
         self.fake = FakeNodes(self.top)
         self.install_collector(self.portal.server.server_port)
+        self.arrange()
         self.cluster.start()
+
+    def arrange(self) -> None:
+        """What a kind of site has otherwise, before its Slurm starts."""
 
     def received(self, kind: str) -> list[dict]:
         """The payloads of one kind that came so far; `check` sends an empty list."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from tests.collector.fake_node import FakeNode
+from tests.collector.fake_node import FakeGpu, FakeNode
 from tests.slurm.cluster import GPUS_PER_NODE, NODES
 
 BEAT_S = 0.1
@@ -31,7 +34,7 @@ class FakeNodes:
     """Every node's files under `top/nodes/<name>/sys`, renewed ten times a second until `stop`."""
 
     def __init__(self, top: Path) -> None:
-        self.nodes = {}
+        self.top, self.nodes = top, {}
         for name in NODES:
             folder = top / "nodes" / name
             (folder / "show").mkdir(parents=True)
@@ -41,13 +44,37 @@ class FakeNodes:
         self.work.write_text(WORK.format(top=top))
         self.work.chmod(0o755)
         self.is_over = threading.Event()
+        self.hung: list[FakeGpu] = []
+        self.writing = threading.Lock()
         self.thread = threading.Thread(target=self._beat)
         self.thread.start()
 
+    @contextmanager
+    def hanging(self, node: str, index: int, name: str) -> Iterator[None]:
+        """A file of a GPU that does not answer who opens it; its other files stay as they are."""
+        gpu = self.nodes[self.top / "nodes" / node / "show"].gpus[index]
+        file = gpu.folder / name
+        with self.writing:
+            self.hung.append(gpu)
+        content = file.read_bytes()
+        file.unlink()
+        os.mkfifo(file)
+        try:
+            yield
+        finally:
+            file.unlink()
+            file.write_bytes(content)
+            self.hung.remove(gpu)
+
     def _beat(self) -> None:
         while not self.is_over.wait(BEAT_S):
-            for shown, node in self.nodes.items():
-                for index, gpu in enumerate(node.gpus):
+            with self.writing:
+                self._show()
+
+    def _show(self) -> None:
+        for shown, node in self.nodes.items():
+            for index, gpu in enumerate(node.gpus):
+                if gpu not in self.hung:
                     percent, used_gb = _pretended(shown / str(index))
                     power_w = BUSY_W if percent else IDLE_W
                     if gpu.is_primary:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -15,8 +13,10 @@ import psycopg
 import redis
 
 from collector import statefile
+from reports.packed_json import unpack_json
 from tests.parts import missing
-from tests.slurm.cluster import CLUSTER, Cluster, end, free_ports, is_open, is_possible, pids_of, wait_until
+from tests.processes import free_ports, wait_until
+from tests.slurm.cluster import CLUSTER, Cluster, end, is_open, is_possible
 from tests.slurm.hooks import CHECKOUT, WithHooks
 from tests.slurm.nodes import FakeNodes
 
@@ -64,9 +64,8 @@ class Site(WithHooks):
         (self.top / "token").write_text(self.manage("create_token", "nodes", "--cluster", CLUSTER))
         (self.top / "token").chmod(0o600)
         bind = f"127.0.0.1:{self.port}"
-        self._spawn("portal", "gunicorn", "--bind", bind, "--threads", "4", "portal.wsgi")
-        beat = ("--beat", "--schedule", str(self.top / "celerybeat"))
-        self._spawn("worker", "celery", "-A", "portal", "worker", "--concurrency", "1", *beat)
+        self._spawn("portal", "python", "manage.py", "serve", "--bind", bind, "--workers", "1")
+        self._spawn("worker", "celery", "-A", "portal", "worker", "--concurrency", "1", "--beat")
         wait_until("portal", lambda: is_open(self.port))
 
     def _administer(self, statement: str) -> None:
@@ -95,17 +94,11 @@ class Site(WithHooks):
         return done.stdout.strip()
 
     def kill_node(self, node: str) -> None:
-        """What a power failure does: slurmd, the job's processes and the sampling process are gone at once.
+        """A node that fails and boots anew.
 
         One kernel stands for all nodes here, so the boot that the collector remembers is made another one.
         """
-        slurmd = self.cluster.daemons[f"slurmd-{node}"]
-        slurmd.kill()
-        slurmd.wait()
-        on_node = pids_of(f"SLURM_CONF={self.top}/slurm.conf", f"SLURMD_NODENAME={node}")
-        for pid in {*on_node, *self.samplers(node)}:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        self.crash(node)
         for path in self.top.glob(f"nodes/{node}/state/jobs/*/job"):
             statefile.save(str(path), statefile.read(str(path)) | {"boot_id": "the one before"})
 
@@ -119,7 +112,7 @@ class Site(WithHooks):
         query = "SELECT run.job_id, attempt, content FROM reports_report r JOIN jobs_job run ON run.id = r.job_id"
         with psycopg.connect(self.address) as connection:
             rows = connection.execute(query).fetchall()
-        return {f"{job}.{attempt}": content for job, attempt, content in rows}
+        return {f"{job}.{attempt}": unpack_json(content) for job, attempt, content in rows}
 
     def roles(self) -> dict[str, str]:
         """Who is what in the one project."""

@@ -12,7 +12,8 @@ import pytest
 
 from tests.parts import missing
 from tests.payloads import decoded
-from tests.slurm.cluster import is_possible, wait_until
+from tests.processes import wait_until
+from tests.slurm.cluster import is_possible
 from tests.slurm.hooks import CHECKOUT, SYSTEM_PYTHON, Nodes
 
 pytestmark = pytest.mark.slurm

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.slurm.cluster import ACCOUNT, USER, wait_until
+from tests.processes import wait_until
+from tests.slurm.cluster import ACCOUNT, USER
 from tests.slurm.site import Site
 
 pytestmark = pytest.mark.slurm

@@ -13,7 +13,8 @@ import pytest
 
 from tests.parts import missing
 from tests.payloads import decoded
-from tests.slurm.cluster import ACCOUNT, CLUSTER, USER, is_possible, wait_until
+from tests.processes import wait_until
+from tests.slurm.cluster import ACCOUNT, CLUSTER, USER, is_possible
 from tests.slurm.hooks import Nodes
 
 pytestmark = pytest.mark.slurm

@@ -10,10 +10,12 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import DataError
 from django.utils import timezone
 
+from jobs.runs.services import RecordConflict
 from jobs.sacct import SACCT_FIELDS, Accounting, LeftOut, SacctFormatError, job_runs
-from jobs.services import RecordConflict, record_job
+from jobs.services import record_job
 from jobs.slurm_client import SlurmClientError, accounting
 
 AGE = re.compile(r"([0-9]{1,5})([mhd])")
@@ -43,6 +45,10 @@ class Command(BaseCommand):
                 is_new = record_job(record)
             except RecordConflict as conflict:
                 left_out.append(LeftOut(line, str(record.job_id), str(conflict)))
+                continue
+            except (DataError, ValueError, TypeError, ArithmeticError, LookupError) as error:
+                # One row that cannot be stored must not keep the others out, with each import again.
+                left_out.append(LeftOut(line, str(record.job_id), f"cannot be stored: {type(error).__name__}"))
                 continue
             new, known = new + is_new, known + (not is_new)
         for row in sorted(left_out, key=lambda row: row.line):

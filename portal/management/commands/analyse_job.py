@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from typing import Any
 
@@ -9,12 +10,16 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from analysis.models import JobEfficiency
 from analysis.selectors import would_change
-from analysis.services import analyse_due, analyse_job
+from analysis.services import analyse_again, analyse_by_hand, analyse_due
+from jobs.failures.selectors import failure_counts
+from jobs.failures.services import WorkFailed
 from jobs.models import Job
 from portal.parts.runs import named_run
-from reports.services.publishing import publish_due
+from reports.services.publishing import publish_by_hand, publish_due
 
 BATCH_SIZE = 500
+
+log = logging.getLogger(__name__)
 
 
 class Command(BaseCommand):
@@ -35,23 +40,33 @@ class Command(BaseCommand):
                 raise CommandError("--dry-run goes with --all")
             self._say_changes()
             return
+        reported = 0
         if options["job"]:
-            judged = int(analyse_job(named_run(options["job"]).pk))
+            judged, reported = analyse_one(named_run(options["job"]))
         elif options["all"]:
             runs = Job.objects.filter(efficiency__isnull=False).values_list("pk", flat=True)
-            judged = sum(analyse_job(pk) for pk in runs.iterator(chunk_size=BATCH_SIZE))
+            judged = sum(analyse_again(pk) for pk in runs.iterator(chunk_size=BATCH_SIZE))
         else:
             judged = analyse_everything_due()
-        self.stdout.write(f"{judged} analysed, {publish_everything_due()} reports made")
+        self.stdout.write(f"{judged} analysed, {reported + publish_everything_due()} reports made")
+        if failed := sum(failure_counts().values()):
+            self.stderr.write(
+                f"pieces of work that failed so far: {failed}; /admin/ lists them, with a button to try again"
+            )
 
     def _say_changes(self) -> None:
         """How many judged runs would get another class, from which to which, and how many other findings."""
         rows = JobEfficiency.objects.select_related("job__user", "job__project").prefetch_related("findings")
         classes: Counter[tuple[str, str]] = Counter()
-        total = other_findings = 0
+        total = other_findings = unjudged = 0
         for row in rows.order_by("pk").iterator(chunk_size=BATCH_SIZE):
-            now, has_other_findings = would_change(row)
             total += 1
+            try:
+                now, has_other_findings = would_change(row)
+            except Exception:
+                log.exception("judgement %s cannot be made again", row.pk)
+                unjudged += 1
+                continue
             other_findings += has_other_findings
             if now != row.efficiency_class:
                 classes[row.efficiency_class, now] += 1
@@ -59,6 +74,16 @@ class Command(BaseCommand):
         for (before, now), count in sorted(classes.items()):
             self.stdout.write(f"  {before} -> {now}: {count}")
         self.stdout.write(f"{other_findings} would have other findings; nothing was stored")
+        if unjudged:
+            self.stderr.write(f"{unjudged} cannot be judged again: the log says why")
+
+
+def analyse_one(run: Job) -> tuple[int, int]:
+    """Judge this run and make its report, however often that failed: how much of each was done, 0 or 1."""
+    try:
+        return analyse_by_hand(run.pk), publish_by_hand(run.pk)
+    except WorkFailed as error:
+        raise CommandError(f"{error}; /admin/ lists it, with a button to try it again") from error
 
 
 def analyse_everything_due() -> int:

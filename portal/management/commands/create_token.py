@@ -1,4 +1,4 @@
-"""`manage.py create_token`: let the collectors of a cluster in."""
+"""`manage.py create_token`: let the collectors of a cluster in, all of them by one token or each node by its own."""
 
 from __future__ import annotations
 
@@ -7,18 +7,56 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import IntegrityError
 
-from metrics.services import create_collector_token
+from jobs.hostlist import HostlistError, node_names, short_name
+from metrics.models import CollectorToken
+from metrics.services import create_collector_token, create_node_tokens
+
+NAME_LENGTH_MAX = CollectorToken._meta.get_field("name").max_length
 
 
 class Command(BaseCommand):
-    help = "Create a collector token and print it; it is stored hashed and cannot be shown again."
+    help = (
+        "Create a collector token and print it; it is stored hashed and cannot be shown again. With --node one token"
+        " for each node, named NAME-NODE and printed as node, tab, token: it speaks for that node alone."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name", help="what the token is for, for example lumi-g-nodes")
         parser.add_argument("--cluster", default="lumi", help="the only cluster the token speaks for")
+        parser.add_argument(
+            "--node", metavar="NODES", help="bind tokens to nodes: nid005001, or a list as Slurm's nid[005001-005003]"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
+        name, cluster = options["name"], options["cluster"]
+        if options["node"] is None:
+            try:
+                self.stdout.write(create_collector_token(name, cluster))
+            except IntegrityError as error:
+                raise CommandError(f"there is a token named {name} already") from error
+            return
+        nodes = _nodes(name, options["node"])
         try:
-            self.stdout.write(create_collector_token(options["name"], options["cluster"]))
+            made = create_node_tokens(name, cluster, nodes)
         except IntegrityError as error:
-            raise CommandError(f"there is a token named {options['name']} already") from error
+            raise CommandError(f"there is a token named {_taken(name, nodes)} already; none was made") from error
+        for node, secret in made:
+            self.stdout.write(f"{node}\t{secret}")
+
+
+def _nodes(name: str, hostlist: str) -> tuple[str, ...]:
+    """The nodes of the list, each once; CommandError where it makes no sense."""
+    try:
+        nodes = node_names(hostlist)
+    except HostlistError as error:
+        raise CommandError(f"--node {hostlist}: {error}") from error
+    if len({short_name(node) for node in nodes}) != len(nodes):
+        raise CommandError(f"--node {hostlist}: names the same node twice")
+    if longest := max((f"{name}-{node}" for node in nodes), key=len)[NAME_LENGTH_MAX:]:
+        raise CommandError(f"{name}-NODE: {len(longest)} characters longer than the {NAME_LENGTH_MAX} of a name")
+    return nodes
+
+
+def _taken(name: str, nodes: tuple[str, ...]) -> str:
+    named = [f"{name}-{node}" for node in nodes]
+    return CollectorToken.objects.filter(name__in=named[:1000]).values_list("name", flat=True).first() or named[0]

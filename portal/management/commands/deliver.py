@@ -13,7 +13,7 @@ from jobs.models import User
 from jobs.records import printable
 from reports.models import Delivery, Report
 from reports.selectors import OPEN_STATES, due_deliveries
-from reports.services.planning import PEOPLE_MAX, plan_due, plans
+from reports.services.planning import PEOPLE_MAX, people_due, plan_due, plans
 from reports.services.sending import send_due
 
 JOBS_SHOWN_MAX = 5
@@ -59,7 +59,7 @@ def plan_everything_due() -> int:
     """Fill the outbox for everyone, so many people at a time; how many messages it got."""
     total = 0
     while True:
-        people = len(plans(timezone.now()))
+        people = len(people_due(timezone.now()))
         total += plan_due(PEOPLE_MAX)
         if people <= PEOPLE_MAX:
             return total
@@ -67,7 +67,7 @@ def plan_everything_due() -> int:
 
 def jobs_named(report_pks: tuple[int, ...]) -> str:
     """The jobs of some reports, the first of many."""
-    rows = Report.objects.filter(pk__in=report_pks).select_related("job").order_by("job__ended_at", "pk")
+    rows = Report.objects.filter(pk__in=report_pks).select_related("job").order_by("job__ended_at", "job__job_id")
     named = ", ".join(str(row.job) for row in rows.defer("content", "pdf")[:JOBS_SHOWN_MAX])
     more = len(report_pks) - JOBS_SHOWN_MAX
     return f"{named} and {more} more" if more > 0 else named

@@ -139,7 +139,7 @@ def serve() -> None:
     worker = subprocess.Popen([sys.executable, "manage.py", "worker"], cwd=settings.BASE_DIR)
     try:
         subprocess.run(
-            [sys.executable, "-m", "gunicorn", "--bind", ADDRESS, "--threads", "4", "portal.wsgi"],
+            [sys.executable, "manage.py", "serve", "--bind", ADDRESS],
             cwd=settings.BASE_DIR,
             env=os.environ | {"DJANGO_SETTINGS_MODULE": "portal.settings"},
             check=False,

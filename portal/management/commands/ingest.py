@@ -13,7 +13,7 @@ from portal.ingest.services import KINDS, Outcome, ingest
 
 
 class Command(BaseCommand):
-    help = "Store node-summary/1 and job-record/1 payloads from JSON or JSON Lines files."
+    help = "Store node-summary/1, job-record/1 and raw-samples/1 payloads from JSON or JSON Lines files."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(

@@ -7,28 +7,34 @@ import math
 import signal
 import threading
 import time
+from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
-from django.db import OperationalError, close_old_connections
+from django.db import DatabaseError, close_old_connections
 from django.utils import timezone
 
-from analysis.services import analyse_due
-from analysis.tasks import LOOK_BACK
+from analysis.selectors import last_change
 from education.services.links import check_asked_links
-from reports.services.publishing import publish_due
+from portal import expiry
+from portal.troubles import trouble
+from reports.services.publishing import follow_up
 from reports.services.sending import deliver_due
 
 BATCH_SIZE = 100
 MAIL_BATCH_SIZE = 20
-FULL_SWEEP_SECONDS = 3600
+LOOK_SECONDS = 1.0
+EXPIRE_SECONDS, EXPIRE_AGAIN_SECONDS = 86_400, 60
+EXPIRE_SECONDS_A_KIND = 5.0
+"""Judgements and mail wait meanwhile."""
 
 log = logging.getLogger(__name__)
 
 
 class Command(BaseCommand):
-    help = "Analyse, report and mail what is due, and check links when asked, until it is told to stop."
+    help = "Analyse, report, mail and remove what is due, and check links when asked, until it is told to stop."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--seconds", type=float, default=settings.SWEEP_SECONDS, help="rest between sweeps")
@@ -37,47 +43,66 @@ class Command(BaseCommand):
         stop = threading.Event()
         for name in (signal.SIGTERM, signal.SIGINT):
             signal.signal(name, lambda *_: stop.set())
-        swept_all_at = delivered_at = -math.inf
+        delivered_at = expire_at = -math.inf
         while not stop.is_set():
             if time.monotonic() - delivered_at >= settings.DELIVER_SECONDS:
                 delivered_at = time.monotonic()
                 deliver()
                 check_links()
-            is_full = time.monotonic() - swept_all_at >= FULL_SWEEP_SECONDS
-            if not sweep(is_full):
-                swept_all_at = time.monotonic() if is_full else swept_all_at
-                stop.wait(options["seconds"])
+            if time.monotonic() >= expire_at:
+                is_all = done("expiry", expire)
+                expire_at = time.monotonic() + (EXPIRE_SECONDS if is_all else EXPIRE_AGAIN_SECONDS)
+            seen = changed_at()
+            if not sweep():
+                wait(stop, options["seconds"], seen)
 
 
-def sweep(is_full: bool) -> int:
-    """One round of what is due, of all there is or of what changed lately; how much was done.
+def wait(stop: threading.Event, seconds: float, seen: datetime | None) -> None:
+    """Rest for so long, or until something changed."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until and not stop.wait(min(LOOK_SECONDS, seconds)):
+        if changed_at() != seen:
+            return
 
-    A database that is away is tried again with the next round.
-    """
+
+def changed_at() -> datetime | None:
+    """When something changed last; None while the database does not say."""
     close_old_connections()
-    since = None if is_full else timezone.now() - LOOK_BACK
     try:
-        return analyse_due(BATCH_SIZE, since=since) + publish_due(BATCH_SIZE)
-    except OperationalError:
-        log.exception("the database is away; the next sweep tries again")
-        return 0
+        return last_change()
+    except DatabaseError:
+        return None
+
+
+def sweep() -> int:
+    """One round of what is due; how much was done."""
+    return done("analysis", lambda: follow_up(BATCH_SIZE)) or 0
 
 
 def deliver() -> int:
-    """One round of the mail that is due; how many messages were sent. A database that is away is tried again later."""
-    close_old_connections()
-    try:
-        return deliver_due(MAIL_BATCH_SIZE)
-    except OperationalError:
-        log.exception("the database is away; the next round of mail tries again")
-        return 0
+    """One round of the mail that is due; how many messages were sent."""
+    return done("mail", lambda: deliver_due(MAIL_BATCH_SIZE)) or 0
 
 
 def check_links() -> bool:
     """The check of links that staff asked for, if any."""
+    return bool(done("the check of links", lambda: check_asked_links(timezone.now())))
+
+
+def expire() -> bool:
+    """Remove what has been kept for its time; whether that was all of it."""
+    return expiry.told(expiry.expire(timezone.now(), EXPIRE_SECONDS_A_KIND))
+
+
+def done(name: str, step: Callable[[], int]) -> int | None:
+    """What came of one step; None where it failed: the next round goes on. What this server cannot do is one line."""
     close_old_connections()
     try:
-        return check_asked_links(timezone.now())
-    except OperationalError:
-        log.exception("the database is away; the check of links waits")
-        return False
+        return step()
+    except Exception as error:
+        found = trouble(error)
+        if found is None:
+            log.exception("%s failed; the next round tries again", name)
+        else:
+            log.error("%s", found.postpones(name))
+        return None

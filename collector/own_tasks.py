@@ -1,0 +1,64 @@
+"""The tasks of a step on one node that run a command under `run`: who is the last of them, and how each one ended.
+
+Every task holds a shared lock on one file for as long as its command runs; the kernel lets go of it however the task
+ends. Whoever gets the lock alone is the last one.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+TRIES, PAUSE_S = 5, 0.005
+"""The sampling process looks at each tick whether anybody is left, which takes a moment."""
+
+
+class OwnTasks:
+    """This process among the tasks of its step; raises OSError where the file is not this user's own."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        while True:
+            self.fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            if os.fstat(self.fd).st_uid != os.getuid():
+                raise PermissionError(f"{path} is another user's")
+            fcntl.flock(self.fd, fcntl.LOCK_SH)
+            if self._is_named():
+                return
+            # Whoever had it alone removed it since it was opened.
+            os.close(self.fd)
+
+    def _is_named(self) -> bool:
+        try:
+            return os.path.samestat(os.stat(self.path), os.fstat(self.fd))
+        except FileNotFoundError:
+            return False
+
+    def end(self, status: int, usage: Any) -> list[tuple[int, float, float]] | None:
+        """Note how this task's command ended; of the last one: each task's wait status, user and system seconds."""
+        os.write(self.fd, f"{status} {usage.ru_utime:.3f} {usage.ru_stime:.3f}\n".encode())
+        fcntl.flock(self.fd, fcntl.LOCK_UN)
+        for _ in range(TRIES):
+            if alone(self.fd):
+                os.unlink(self.path)
+                return self._ended()
+            time.sleep(PAUSE_S)
+        return None
+
+    def _ended(self) -> list[tuple[int, float, float]]:
+        rows = [line.split() for line in os.pread(self.fd, 1 << 20, 0).decode("ascii", "replace").splitlines()]
+        return [(int(status), float(user_s), float(system_s)) for status, user_s, system_s in rows]
+
+
+def alone(fd: int) -> bool:
+    """Take the lock alone, where nobody else holds it."""
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -1,0 +1,63 @@
+"""Removing measurements that were kept for their time, some rows at a time.
+
+Each batch is a transaction of its own and is chosen anew: whoever is stopped half-way leaves nothing to clean up. Every
+generator yields how much it removed after each batch, so that a caller can stop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+
+from django.db.models import Q, QuerySet
+
+from metrics.models import NodeSummary, RawWindow
+from metrics.selectors import Key
+
+BATCH_ROWS = 500
+"""As many rows as one statement removes: it ends soon, and nothing that arrives meanwhile waits for it."""
+
+
+def remove_raw_windows(before: datetime) -> Iterator[int]:
+    """Delete the raw windows that arrived before then."""
+    old = RawWindow.objects.filter(received_at__lt=before)
+    while keys := list(old.order_by("received_at").values_list("pk", flat=True)[:BATCH_ROWS]):
+        yield old.filter(pk__in=keys).delete()[0]
+
+
+def empty_series(after: datetime | None, before: datetime) -> Iterator[tuple[int, datetime]]:
+    """Empty what summaries last changed in this time show over time, and leave their figures; the oldest first.
+
+    Yields the number of summaries and up to when all are done, which is where the next call may begin.
+    """
+    old = NodeSummary.objects.filter(changed_at__lt=before)
+    for batch in _in_order(old if after is None else old.filter(changed_at__gte=after)):
+        pks = [pk for pk, *_ in batch]
+        NodeSummary.objects.filter(pk__in=pks).update(series=b"")
+        yield len(pks), batch[-1][1]
+
+
+def measured_runs(before: datetime) -> Iterator[set[Key]]:
+    """The runs of summaries that last changed before then, some at a time, the oldest first."""
+    for batch in _in_order(NodeSummary.objects.filter(changed_at__lt=before)):
+        yield {tuple(key) for _, _, *key in batch}
+
+
+def forget_runs(keys: Iterable[Key]) -> None:
+    """Delete everything that was measured of these runs, within a transaction of the caller."""
+    for cluster, job_id, attempt in keys:
+        run = {"cluster": cluster, "job_id": job_id, "attempt": attempt}
+        RawWindow.objects.filter(**run).delete()
+        nodes = NodeSummary.objects.filter(**run)
+        while pks := list(nodes.values_list("pk", flat=True)[:BATCH_ROWS]):
+            nodes.filter(pk__in=pks).delete()
+
+
+def _in_order(rows: QuerySet[NodeSummary]) -> Iterator[list[tuple]]:
+    """(Key of the row, time of its last change, cluster, job id, attempt) in the order of those times."""
+    columns, left = ("pk", "changed_at", "cluster", "job_id", "attempt"), rows
+    while batch := list(left.order_by("changed_at", "pk").values_list(*columns)[:BATCH_ROWS]):
+        yield batch
+        pk, changed_at, *_ = batch[-1]
+        # The first condition says no more than the second; by it an index is entered at the right place.
+        left = rows.filter(Q(changed_at__gt=changed_at) | Q(pk__gt=pk), changed_at__gte=changed_at)

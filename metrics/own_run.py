@@ -1,0 +1,40 @@
+"""What the owner of a run tells of it in a `node-summary/1`, where the site's job record may never come.
+
+The words are Slurm's, in which `jobs` keeps them; this package reads them and hands them on.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+Slug = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9_][A-Za-z0-9._@+-]{0,63}\Z")]
+NodeName = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9][A-Za-z0-9.-]{0,63}\Z")]
+Word = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9_:+.,-]{0,64}\Z")]
+JobId = Annotated[int, Meta(ge=1, le=2**53)]
+Count = Annotated[int, Meta(ge=0, le=10**7)]
+Seconds = Annotated[float, Meta(ge=0, le=10**9)]
+
+
+class OwnRun(msgspec.Struct, frozen=True, kw_only=True):
+    """A run as its owner knows it, each member null or absent where they do not; `nodes` are all nodes of the run.
+
+    Read only with a personal token that sends own runs. A run of no project is kept in the sender's own.
+    """
+
+    user_id: Slug | None = None
+    project_id: Slug | None = None
+    job_name: str | None = None
+    partition: Word | None = None
+    state: Word | None = None
+    exit_code: Word | None = None
+    node_count: Count | None = None
+    nodes: Annotated[tuple[NodeName, ...], Meta(max_length=20_000)] | None = None
+    gpus_allocated: Count | None = None
+    ntasks: Count | None = None
+    cpus_allocated: Count | None = None
+    walltime_requested_s: Seconds | None = None
+    array_job_id: JobId | None = None
+    array_task_id: Count | None = None

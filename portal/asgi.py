@@ -1,0 +1,129 @@
+"""The ASGI entry point: the ingest in the event loop, everything else in some threads; neither waits for the other.
+
+`ingest_application` leaves out everything else, for a process that does nothing but take payloads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import json
+import os
+import signal
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Any
+
+from django.core.wsgi import get_wsgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "portal.settings")
+pages = get_wsgi_application()
+
+from a2wsgi import WSGIMiddleware  # noqa: E402
+from django.conf import settings  # noqa: E402
+from django.db.backends.signals import connection_created  # noqa: E402
+
+from portal.asgi_bodies import Bodies, Body, BodyPastLimit, Gone, NoRoom, TooSlow  # noqa: E402
+from portal.ingest.asgi import Ingest  # noqa: E402
+from portal.ingest.door import SCHEMAS  # noqa: E402
+from portal.ingest.readiness import Readiness  # noqa: E402
+
+PAGE_BODY_BYTES_MAX = 4 * 2**20
+"""More than Django itself takes (`DATA_UPLOAD_MAX_MEMORY_SIZE`), so that it says so in its own page."""
+
+LIMITS = "SET lock_timeout = '2s'; SET statement_timeout = '30s'"
+"""A page that needs a table which another holds says so soon, instead of holding its thread until it is free."""
+
+REFUSED = {
+    TooSlow: HTTPStatus.REQUEST_TIMEOUT,
+    BodyPastLimit: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    NoRoom: HTTPStatus.SERVICE_UNAVAILABLE,
+}
+
+PR_SET_PDEATHSIG = 1  # linux/prctl.h
+END_WITHIN_S = 20.0
+
+PLAIN, JSON = b"text/plain", b"application/json"
+ELSEWHERE = {"/metrics": "These numbers are told by the server of the pages, under the same path."}
+"""What whoever looks for something at a server of the ingest alone is told."""
+
+Scope = dict[str, Any]
+Channel = Callable[..., Any]
+
+ingest, bodies = Ingest(), Bodies()
+readiness = Readiness(ingest.writer)
+in_threads = WSGIMiddleware(pages, workers=settings.PAGE_THREADS)
+
+
+def limit(connection: Any, **_: object) -> None:
+    """Bound what a page waits for in PostgreSQL; the ingest sets its own limits in each transaction."""
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute(LIMITS)
+
+
+connection_created.connect(limit)
+
+
+async def application(scope: Scope, receive: Channel, send: Channel) -> None:
+    """Serve one request, or begin and end with the server."""
+    if scope["type"] == "lifespan":
+        await _live(receive, send)
+    elif scope["path"] in SCHEMAS:
+        await ingest(scope, receive, send)
+    else:
+        await _page(scope, receive, send)
+
+
+async def ingest_application(scope: Scope, receive: Channel, send: Channel) -> None:
+    """Serve one call of the ingest; nothing else is here, but whether this process answers and can do its work."""
+    if scope["type"] == "lifespan" or scope["path"] in SCHEMAS:
+        await application(scope, receive, send)
+    elif scope["path"] == "/healthz":
+        await _say(HTTPStatus.OK, send)
+    elif scope["path"] == "/readyz":
+        found = await readiness.trouble()
+        said = json.dumps({"status": found.status if found else "ok"})
+        await _say(HTTPStatus.SERVICE_UNAVAILABLE if found else HTTPStatus.OK, send, said, JSON)
+    else:
+        await _say(HTTPStatus.NOT_FOUND, send, ELSEWHERE.get(scope["path"], ""))
+
+
+async def _live(receive: Channel, send: Channel) -> None:
+    """Store what waits before the end; and end with the process that started this one, whatever killed it."""
+    await receive()
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+    await send({"type": "lifespan.startup.complete"})
+    await receive()
+    await asyncio.to_thread(ingest.writer.end, END_WITHIN_S)
+    await send({"type": "lifespan.shutdown.complete"})
+
+
+async def _page(scope: Scope, receive: Channel, send: Channel) -> None:
+    """A page of the portal: no thread waits for a body that is still on its way."""
+    with bodies.one() as body:
+        try:
+            await _whole_page(body, scope, receive, send)
+        except Gone:
+            return
+        except tuple(REFUSED) as error:
+            await _say(REFUSED[type(error)], send)
+
+
+async def _whole_page(body: Body, scope: Scope, receive: Channel, send: Channel) -> None:
+    arrived_bytes = await body.whole(receive, PAGE_BODY_BYTES_MAX)
+    arrived = [{"type": "http.request", "body": arrived_bytes, "more_body": False}]
+
+    async def given() -> dict[str, Any]:
+        return arrived.pop() if arrived else await receive()
+
+    await in_threads(scope, given, send)
+
+
+async def _say(status: HTTPStatus, send: Channel, said: str = "", kind: bytes = PLAIN) -> None:
+    body = f"{said or status.phrase}\n".encode()
+    headers = [(b"content-type", kind), (b"content-length", str(len(body)).encode())]
+    if status != HTTPStatus.OK:
+        headers.append((b"connection", b"close"))
+    await send({"type": "http.response.start", "status": int(status), "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,138 @@
+"""What is kept how long: each kind of data, its setting in days (0 is for ever), and how it is removed in batches."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.contrib.admin.models import LogEntry
+from django.db import close_old_connections, transaction
+
+from analysis.expiry.services import thin_measurements
+from analysis.models import JobEfficiency
+from analysis.services import JUDGEMENT
+from jobs.expiry.services import forget_runs, forget_work, locked_old_runs, remove_logs, remove_rows
+from jobs.models import Job, User
+from metrics.expiry import services as measurements
+from portal.troubles import Trouble, trouble
+from reports.numbers import counted
+from reports.services.expiry import remove_deliveries, remove_letters, remove_pdfs
+from reports.services.publishing import REPORT
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of data; `remove` yields how much it removed of what is from before an instant, batch by batch."""
+
+    name: str
+    unit: str
+    setting: str
+    remove: Callable[[datetime], Iterator[int]]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one kind: how much went, whether that was all, and the type of what stopped it.
+
+    `trouble` is what this server cannot do now, where that is what stopped it.
+    """
+
+    kind: Kind
+    removed: int
+    is_all: bool
+    error: str = ""
+    trouble: Trouble | None = None
+
+    def __str__(self) -> str:
+        days = getattr(settings, self.kind.setting)
+        kept = f"kept for {counted(days, 'day')}" if days else "kept for ever"
+        more = f"; stopped by {self.error}" if self.error else "" if self.is_all else "; more is left for the next time"
+        return f"{self.kind.name}: {counted(self.removed, self.kind.unit)} removed, {kept}{more}"
+
+
+def expire(now: datetime, seconds_a_kind: float = float("inf")) -> list[Outcome]:
+    """Remove what was kept for its time, no longer than so many seconds of each kind. What fails stops no other."""
+    outcomes = [_expire(kind, now, seconds_a_kind) for kind in KINDS]
+    # The same of every kind, as a rule: one line for all.
+    for found in {outcome.trouble: None for outcome in outcomes if outcome.trouble}:
+        log.error("%s", found.postpones("expiry"))
+    return outcomes
+
+
+def told(outcomes: Sequence[Outcome]) -> bool:
+    """Write in the log what came of each kind that was not kept from its work; whether all is removed."""
+    for outcome in outcomes:
+        if outcome.trouble is None:
+            log.info("%s", outcome)
+    return all(outcome.is_all for outcome in outcomes)
+
+
+def _expire(kind: Kind, now: datetime, seconds: float) -> Outcome:
+    days, until_s, removed = getattr(settings, kind.setting), time.monotonic() + seconds, 0
+    try:
+        for count in kind.remove(now - timedelta(days=days)) if days else ():
+            removed += count
+            if time.monotonic() >= until_s:
+                return Outcome(kind, removed, is_all=False)
+    except Exception as error:
+        found = trouble(error)
+        if found is None:
+            log.exception("%s could not be removed", kind.name)
+        # A connection that broke would fail every other kind too.
+        close_old_connections()
+        return Outcome(kind, removed, is_all=False, error=type(error).__name__, trouble=found)
+    return Outcome(kind, removed, is_all=True)
+
+
+def remove_runs(before: datetime) -> Iterator[int]:
+    """Delete the runs that ended before then with all that was made and measured of them; each as a whole."""
+    for user_pk in User.objects.order_by("pk").values_list("pk", flat=True):
+        while runs := _forget_some(user_pk, before):
+            yield runs
+    yield from _forget_unknown(before)
+    # Whose reports went with their runs; nobody counts them as runs.
+    yield from (0 for _ in remove_deliveries(before))
+
+
+def _forget_some(user_pk: int, before: datetime) -> int:
+    """Some runs of one person, in one transaction: none is left without its measurements, to be judged anew."""
+    with transaction.atomic():
+        runs = locked_old_runs(user_pk, before)
+        judged = JobEfficiency.objects.filter(job__in=runs)
+        forget_work(REPORT, list(judged.values_list("pk", flat=True)))
+        forget_work(JUDGEMENT, [run.pk for run in runs])
+        measurements.forget_runs([(run.cluster, run.job_id, run.attempt) for run in runs])
+        forget_runs(runs)
+    return len(runs)
+
+
+def _forget_unknown(before: datetime) -> Iterator[int]:
+    """Delete what was measured of runs whose record never came."""
+    for keys in measurements.measured_runs(before):
+        job_ids = [job_id for _, job_id, _ in keys]
+        known = set(Job.objects.filter(job_id__in=job_ids).values_list("cluster", "job_id", "attempt"))
+        with transaction.atomic():
+            measurements.forget_runs(keys - known)
+        yield len(keys - known)
+
+
+def remove_audit_logs(before: datetime) -> Iterator[int]:
+    """Delete who opened and shared what, what directories said, and what administrators did."""
+    yield from remove_logs(before)
+    yield from remove_rows(LogEntry.objects.filter(action_time__lt=before))
+
+
+KINDS = (
+    Kind("raw samples", "window", "RAW_DAYS", measurements.remove_raw_windows),
+    Kind("use over time", "node", "SERIES_DAYS", thin_measurements),
+    Kind("PDFs", "PDF", "PDF_DAYS", remove_pdfs),
+    Kind("text of mail", "message", "MAIL_DAYS", remove_letters),
+    Kind("runs", "run", "RUN_DAYS", remove_runs),
+    Kind("openings and logs", "record", "LOG_DAYS", remove_audit_logs),
+)

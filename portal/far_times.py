@@ -1,0 +1,34 @@
+"""Times that PostgreSQL holds and Python does not: read as the ends of the calendar, so that one row stops no list.
+
+No payload brings them in; a restored or edited table may.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.postgresql.psycopg_any import BaseTzLoader
+from psycopg import DataError
+
+EARLIEST = datetime.min.replace(tzinfo=UTC) + timedelta(days=366)
+LATEST = datetime.max.replace(tzinfo=UTC, microsecond=0) - timedelta(days=366)
+"""A year from the very ends: a page may still show them in the time zone of its reader."""
+
+
+def read_far_times(sender: Any, connection: BaseDatabaseWrapper, **_: Any) -> None:
+    """On a new connection, read times beyond the calendar as its ends; on other databases there are none."""
+    if connection.vendor == "postgresql":
+
+        class FarTimeLoader(BaseTzLoader):
+            timezone = connection.timezone
+
+            def load(self, data: Any) -> datetime:
+                try:
+                    return super().load(data)
+                except DataError:
+                    text = bytes(data)
+                    return EARLIEST if text.startswith(b"-") or text.endswith(b"BC") else LATEST
+
+        connection.connection.adapters.register_loader("timestamptz", FarTimeLoader)

@@ -1,0 +1,46 @@
+"""Telling the workers that something arrived: at most one word a second, and never in the way of what arrives."""
+
+from __future__ import annotations
+
+import logging
+import time
+
+from django.conf import settings
+from kombu.exceptions import OperationalError
+
+from portal.tasks import follow_up
+
+GATHER_S = 1.0
+"""What arrives within it is followed up together."""
+
+EXPIRES_S = 30
+SILENT_S = 60.0
+"""How long a broker that was away is left alone; the beat's sweeps do the work meanwhile."""
+
+log = logging.getLogger(__name__)
+
+
+class Nudges:
+    """One for each process: when the next word may go."""
+
+    def __init__(self) -> None:
+        self.next_at_s = 0.0
+
+    @property
+    def is_due(self) -> bool:
+        """Whether a word would go now. Without a broker the local worker looks by itself."""
+        return bool(settings.REDIS_URL) and time.monotonic() >= self.next_at_s
+
+    def arrived(self) -> None:
+        """Something was committed."""
+        if not self.is_due:
+            return
+        self.next_at_s = time.monotonic() + GATHER_S
+        try:
+            follow_up.apply_async(countdown=GATHER_S, expires=EXPIRES_S, retry=False)
+        except (OperationalError, OSError):
+            self.next_at_s = time.monotonic() + SILENT_S
+            log.warning("the broker is away: workers find what arrives by themselves")
+
+
+nudges = Nudges()

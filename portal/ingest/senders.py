@@ -1,0 +1,98 @@
+"""Who brings payloads, by the token that they show: what they may bring, and whom they speak for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from http import HTTPStatus
+from typing import Any
+
+from django.conf import settings
+
+from collector.wire import NODE_SUMMARY
+from metrics.models import CollectorToken
+from metrics.selectors import collector_token, token_digest
+from portal.api_tokens import SENDING_PREFIX, token_and_holder
+from portal.ingest.explain import Problem
+from portal.ingest.own_runs import own_run_kinds
+from portal.ingest.services import KINDS, Kind
+from portal.ingest.token_reach import beyond_token
+
+BEARER = {"WWW-Authenticate": "Bearer"}
+NOBODY = "Authentication credentials were not provided."
+UNKNOWN = "This token is not known, or it was revoked."
+ENDED = "This token is not known, it expired, or it was revoked."
+OWN_RUNS_OFF = "Sending own runs is switched off on this portal."
+OWN_SUMMARIES_ONLY = "This token sends node summaries of your own runs, and nothing else."
+
+RECORDS_MAX = 1000
+"""In one call, of whoever sends for the site: as much as is stored within some seconds."""
+
+OWN_SUMMARIES_MAX = 16
+"""A node sends the one of its run, or some that it kept while the portal was away."""
+
+
+class TurnedAway(Exception):
+    """A call that is not taken: its status, why, and what to add to the answer's head."""
+
+    def __init__(self, status: HTTPStatus, why: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(why)
+        self.status, self.why, self.headers = status, why, headers or {}
+
+
+@dataclass(frozen=True)
+class Sender:
+    """Somebody who may bring payloads, so many in one call; `user_pk` is that of a person, who sends own runs alone."""
+
+    name: str
+    kinds: Mapping[str, Kind]
+    beyond: Callable[[Any], list[Problem]] | None = field(default=None, compare=False)
+    user_pk: int | None = None
+    records_max: int = RECORDS_MAX
+
+
+def bearer(authorization: str) -> str | None:
+    """The secret of an `Authorization: Bearer` header; None without one."""
+    scheme, _, secret = authorization.partition(" ")
+    return secret.strip() if scheme.lower() == "bearer" else None
+
+
+def unknown_name(secret: str | None) -> str:
+    """What names a token that opens nothing: the first digits of what the portal would keep of it."""
+    return f"token {token_digest(secret)[:8]}…" if secret is not None else "no token"
+
+
+def sender_of(secret: str | None, now: datetime) -> Sender:
+    """Who shows this secret. Raises TurnedAway."""
+    if secret is None:
+        raise TurnedAway(HTTPStatus.UNAUTHORIZED, NOBODY, BEARER)
+    if secret.startswith(SENDING_PREFIX):
+        return _person(secret, now)
+    token = collector_token(secret)
+    if token is None:
+        raise TurnedAway(HTTPStatus.UNAUTHORIZED, UNKNOWN, BEARER)
+    return _collector(token)
+
+
+def kinds_for(sender: Sender, schema: str) -> Mapping[str, Kind]:
+    """The one kind of this schema, if the sender may bring it. Raises TurnedAway."""
+    if schema not in sender.kinds:
+        raise TurnedAway(HTTPStatus.FORBIDDEN, OWN_SUMMARIES_ONLY)
+    return {schema: sender.kinds[schema]}
+
+
+def _collector(token: CollectorToken) -> Sender:
+    return Sender(str(token), KINDS, partial(beyond_token, token))
+
+
+def _person(secret: str, now: datetime) -> Sender:
+    found = token_and_holder(secret, now)
+    if found is None:
+        raise TurnedAway(HTTPStatus.UNAUTHORIZED, ENDED, BEARER)
+    if not settings.OWN_RUNS:
+        raise TurnedAway(HTTPStatus.FORBIDDEN, OWN_RUNS_OFF)
+    token, holder = found
+    kinds = {NODE_SUMMARY: own_run_kinds(holder)[NODE_SUMMARY]}
+    return Sender(f"personal token {token.pk}", kinds, user_pk=holder.pk, records_max=OWN_SUMMARIES_MAX)

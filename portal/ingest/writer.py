@@ -1,0 +1,155 @@
+"""Group commit: one thread stores together what waits, and tells each sender once it is committed."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+
+from django.conf import settings
+from django.db import close_old_connections, connection
+
+from portal.asgi_bodies import NoRoom
+from portal.ingest.services import Item, Result, store
+from portal.troubles import trouble
+
+log = logging.getLogger(__name__)
+
+GROUP_RECORDS = 100
+"""As many records as one transaction holds: it takes some tens of milliseconds, and those behind it wait as long."""
+
+GROUP_SHARE = 0.4
+"""Where one takes longer than this part of what the ingest waits, the next ones hold fewer: each ends well in time."""
+
+WAITING_RECORDS_MAX = 20_000
+"""As many may wait: all nodes of LUMI-G at once, several times."""
+
+Came = list[Result] | Exception
+"""Of each record what came of it; or that the database could not be reached, or a fault of ours."""
+
+
+@dataclass(frozen=True, eq=False)
+class Waiting:
+    """Records that came in one call, and what came of the first of them so far."""
+
+    items: Sequence[Item]
+    results: list[Result] = field(default_factory=list)
+
+    def next_items(self, number: int) -> Sequence[Item]:
+        return self.items[len(self.results) : len(self.results) + number]
+
+
+class Writer:
+    """The only one of its process that stores payloads, over a connection of its own.
+
+    `tell` is called in its thread with what came of all that was stored together.
+    """
+
+    def __init__(self, tell: Callable[[list[tuple[Waiting, Came]]], None]) -> None:
+        self._tell = tell
+        self._queue: deque[Waiting] = deque()
+        self._there = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._is_ending = False
+        self._records = 0
+        self._times_dropped = 0
+        self._together = GROUP_RECORDS
+        self._busy_since_s: float | None = None
+
+    @property
+    def fill(self) -> float:
+        """How much of the room is taken, from 0 to 1."""
+        return self._records / WAITING_RECORDS_MAX
+
+    @property
+    def busy_s(self) -> float:
+        """For how long it has been at the same transaction."""
+        since_s = self._busy_since_s
+        return 0.0 if since_s is None else time.monotonic() - since_s
+
+    def put(self, waiting: Waiting) -> None:
+        """Take records to store. Raises NoRoom."""
+        with self._there:
+            if self.fill >= 1:
+                raise NoRoom
+            self._records += len(waiting.items)
+            self._queue.append(waiting)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="ingest-writer", daemon=True)
+                self._thread.start()
+            self._there.notify()
+
+    def drop_waiting(self) -> None:
+        """Forget what waits and has not begun; what is under way ends as it ends."""
+        with self._there:
+            self._queue.clear()
+            self._records = 0
+            self._times_dropped += 1
+
+    def end(self, within_s: float) -> None:
+        """Store what waits, then stop."""
+        with self._there:
+            self._is_ending = True
+            self._there.notify()
+        if self._thread is not None:
+            self._thread.join(within_s)
+
+    def _run(self) -> None:
+        while group := self._next_group():
+            times_dropped = self._times_dropped
+            told = self._stored(group)
+            self._follow_pace(time.monotonic() - (self._busy_since_s or 0.0))
+            self._tell([(waiting, came) for waiting, came in told if came is not None])
+            with self._there:
+                # The rest of a long call waits behind the others, unless all have been told to come again.
+                if times_dropped == self._times_dropped:
+                    self._queue.extend(waiting for waiting, came in told if came is None)
+                self._busy_since_s = None
+        connection.close()
+
+    def _next_group(self) -> list[Waiting]:
+        """What waits, as much as one transaction holds; nothing once it is to end."""
+        with self._there:
+            while not self._queue and not self._is_ending:
+                self._there.wait()
+            group: list[Waiting] = []
+            records = 0
+            while self._queue and (not group or records + self._size(self._queue[0]) <= self._together):
+                group.append(self._queue.popleft())
+                records += self._size(group[-1])
+            self._records -= records
+            self._busy_since_s = time.monotonic() if group else None
+            return group
+
+    def _size(self, waiting: Waiting) -> int:
+        return len(waiting.next_items(self._together))
+
+    def _follow_pace(self, took_s: float) -> None:
+        goal_s = settings.INGEST_PATIENCE_S * GROUP_SHARE
+        if took_s > goal_s:
+            self._together = max(1, self._together // 2)
+        elif took_s < goal_s / 2:
+            self._together = min(GROUP_RECORDS, self._together * 2)
+
+    def _stored(self, group: list[Waiting]) -> list[tuple[Waiting, Came | None]]:
+        """To each what came of its own records, None while some wait; a fault that nobody foresaw is one call's."""
+        parts = [waiting.next_items(self._together) for waiting in group]
+        try:
+            results = iter(store([item for part in parts for item in part], settings.INGEST_PATIENCE_S))
+        except Exception as error:
+            if trouble(error) is not None:
+                return [(waiting, error) for waiting in group]
+            log.exception("%d calls could not be stored", len(group))
+            if len(group) == 1:
+                return [(group[0], error)]
+            return [came for waiting in group for came in self._stored([waiting])]
+        finally:
+            # As at the end of a request: what broke or is old is not used again.
+            close_old_connections()
+        for waiting, part in zip(group, parts, strict=True):
+            waiting.results.extend(islice(results, len(part)))
+        return [(each, each.results if len(each.results) == len(each.items) else None) for each in group]

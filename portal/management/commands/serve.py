@@ -1,0 +1,55 @@
+"""`manage.py serve`: the server of pages and ingest, or with --ingest-only of the ingest alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from granian import Granian
+from granian.constants import HTTPModes, Interfaces
+from granian.http import HTTP1Settings
+
+HEAD_MS = 10_000
+"""Within it the head of a request has to arrive."""
+
+CONNECTIONS_MAX = 8192
+"""At once, for each process: all nodes of LUMI-G at the same moment, and people."""
+
+PAGES, INGEST_ONLY = "portal.asgi:application", "portal.asgi:ingest_application"
+
+
+class Command(BaseCommand):
+    help = "Serve the portal and the ingest; --ingest-only for a process that does nothing but take payloads."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--bind", default="127.0.0.1:8000", help="address and port (default %(default)s)")
+        parser.add_argument("--ingest-only", action="store_true", help="take payloads, show no pages")
+        # An embedded database has one writer at a time; a second process would only wait for the first.
+        parser.add_argument("--workers", type=int, help="processes (default 2; 1 of the ingest alone or with SQLite)")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        host, _, port = options["bind"].rpartition(":")
+        if not port.isdigit():
+            raise CommandError(f"--bind: {options['bind']!r} is not HOST:PORT")
+        alone = settings.IS_EMBEDDED or options["ingest_only"]
+        server(
+            INGEST_ONLY if options["ingest_only"] else PAGES, host, int(port), options["workers"] or 2 - alone
+        ).serve()
+
+
+def server(target: str, host: str, port: int, workers: int) -> Granian:
+    """The server of an ASGI application, with a deadline for heads."""
+    return Granian(
+        target,
+        address=host.strip("[]") or "127.0.0.1",
+        port=port,
+        interface=Interfaces.ASGI,
+        workers=workers,
+        http=HTTPModes.http1,
+        http1_settings=HTTP1Settings(header_read_timeout=HEAD_MS),
+        websockets=False,
+        backlog=4096,
+        backpressure=CONNECTIONS_MAX,
+        respawn_failed_workers=True,
+    )

@@ -1,0 +1,35 @@
+"""JSON as it is stored: compressed against typical reports, for what reports say repeats itself.
+
+A report of 3.3 kB takes 0.4 kB so; compressed by itself it would take 1.6 kB.
+"""
+
+from __future__ import annotations
+
+import zlib
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+TYPICAL = (Path(__file__).parent / "typical_reports.jsonl").read_bytes()
+"""Reports of four sample jobs. Not a byte of them may ever change: what is stored is read with them. Should reports
+read quite differently one day, others get a file of their own: a packed value holds the checksum of its own."""
+
+LEVEL = 6
+"""Levels above it save less than a hundredth."""
+
+
+def pack_json(value: Any) -> bytes:
+    """The stored form of a JSON value; the same value in the same order gives the same bytes.
+
+    >>> unpack_json(pack_json({"a": [1, None, "ä"]}))
+    {'a': [1, None, 'ä']}
+    """
+    packer = zlib.compressobj(LEVEL, zdict=TYPICAL)
+    return packer.compress(msgspec.json.encode(value)) + packer.flush()
+
+
+def unpack_json(stored: bytes | memoryview) -> Any:
+    """The value of a stored form. Raises zlib.error where it was packed with something else, or is damaged."""
+    unpacker = zlib.decompressobj(zdict=TYPICAL)
+    return msgspec.json.decode(unpacker.decompress(stored) + unpacker.flush())

@@ -1,0 +1,33 @@
+"""Removing PDFs, the text of mail and old rows of the outbox that were kept for their time, some at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+
+from django.conf import settings
+
+from jobs.expiry.services import remove_rows
+from reports.models import Delivery, StoredPdf
+
+
+def remove_pdfs(before: datetime) -> Iterator[int]:
+    """Delete the PDFs that nobody asked for since then."""
+    yield from remove_rows(StoredPdf.objects.filter(asked_at__lt=before))
+
+
+def remove_letters(before: datetime) -> Iterator[int]:
+    """Delete the messages that were written as files before then. No other text of mail is kept anywhere."""
+    for file in Path(settings.EMAIL_FILE_PATH).glob("*.eml"):
+        # Somebody else may remove it at this moment.
+        with suppress(FileNotFoundError):
+            if file.stat().st_mtime < before.timestamp():
+                file.unlink()
+                yield 1
+
+
+def remove_deliveries(before: datetime) -> Iterator[int]:
+    """Delete rows of the outbox from before then whose reports are gone: with a report nobody is told of it again."""
+    yield from remove_rows(Delivery.objects.filter(created_at__lt=before, reports__isnull=True))

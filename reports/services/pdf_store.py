@@ -1,0 +1,46 @@
+"""Keeping PDFs: one is made once, and stays for PDF_DAYS after somebody last asked for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+
+from django.db import DatabaseError, transaction
+
+from jobs.failures.services import stores_nothing
+from reports.models import Report, StoredPdf
+
+SAME_ASKING = timedelta(days=1)
+"""The last asking is remembered to the day, so that a row is written once a day at most."""
+
+
+def stored_pdf(row: Report, now: datetime) -> bytes | None:
+    """The PDF of a report, which is asked for now; None where none is kept."""
+    stored = StoredPdf.objects.filter(report=row).first()
+    if stored is None:
+        return None
+    if stored.asked_at < now - SAME_ASKING:
+        with where_it_can_be_stored():
+            StoredPdf.objects.filter(report=row).update(asked_at=now)
+    return bytes(stored.content)
+
+
+def store_pdf(row: Report, content: bytes, now: datetime) -> None:
+    """Keep the PDF that was made of this report, unless the report says something else by now."""
+    with where_it_can_be_stored():
+        # Whoever publishes the report anew writes its row first and removes its PDF after that.
+        same = Report.objects.select_for_update().filter(pk=row.pk, efficiency_revision=row.efficiency_revision)
+        if same.exists():
+            StoredPdf.objects.update_or_create(report=row, defaults={"content": content, "asked_at": now})
+
+
+@contextmanager
+def where_it_can_be_stored() -> Iterator[None]:
+    """Store in one transaction; nothing is while the database is read-only or full, and nobody goes without a PDF."""
+    try:
+        with transaction.atomic():
+            yield
+    except DatabaseError as error:
+        if not stores_nothing(error):
+            raise

@@ -1,0 +1,217 @@
+"""What is kept how long: each kind to its day, for ever with 0, in batches, and whatever fails or is killed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from django.apps import apps
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.core.management import CommandError, call_command
+from django.db import OperationalError
+
+from analysis.services import analyse_job
+from jobs.failures.services import Work, attempt_each
+from jobs.models import DirectoryImport, Job, JobOpening, JobShare, User, WorkFailure
+from jobs.services import record_job, record_opening, share_job
+from metrics.models import NodeSummary, RawWindow
+from metrics.selectors import run_metrics
+from metrics.services import record_node_summary, record_raw_window
+from portal import expiry
+from portal.celery import application
+from portal.management.commands.worker import expire as worker_expire
+from reports.models import Delivery, Report, StoredPdf
+from reports.selectors import due_efficiencies
+from reports.services.publishing import publish
+from tests.payloads import job_record, node_payload, raw_payload
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+SETTINGS = ("RAW_DAYS", "SERIES_DAYS", "PDF_DAYS", "MAIL_DAYS", "RUN_DAYS", "LOG_DAYS")
+SECOND = timedelta(seconds=1)
+
+
+def make_run(job_id: int, ended_at: datetime, **record: object) -> Job:
+    """A run of two hours that was measured, judged and reported in the minute of its end."""
+    times = {"started_at": (ended_at - timedelta(hours=2)).isoformat(), "ended_at": ended_at.isoformat()}
+    record_job(job_record(job_id=job_id, **times, **record), ended_at)
+    record_node_summary(node_payload([80.0, 80.0, *[0.0] * 6], job_id=job_id, **times), ended_at)
+    job = Job.objects.get(job_id=job_id)
+    analyse_job(job.pk, ended_at)
+    for pk in due_efficiencies().values_list("pk", flat=True):
+        publish(pk, ended_at)
+    return job
+
+
+def removed(now: datetime) -> dict[str, int]:
+    return {outcome.kind.setting: outcome.removed for outcome in expiry.expire(now)}
+
+
+def job_ids() -> list[int]:
+    return sorted(Job.objects.values_list("job_id", flat=True))
+
+
+def test_the_days_are_those_that_the_site_was_promised(settings) -> None:
+    assert [getattr(settings, name) for name in SETTINGS] == [7, 400, 30, 90, 1100, 400]
+    assert settings.RAW_ON_PAGE is False
+
+
+def test_runs_go_1100_days_after_their_end_and_not_on_that_day(now: datetime) -> None:
+    # 1,100 days before the 20th of November 2026, 12:30 (2024 has a 29th of February).
+    boundary = datetime(2023, 11, 16, 12, 30, tzinfo=UTC)
+    assert now == datetime(2026, 11, 20, 12, 30, tzinfo=UTC)
+    make_run(1, boundary - SECOND)
+    make_run(2, boundary)
+    make_run(3, now - timedelta(hours=1))
+    assert removed(now)["RUN_DAYS"] == 1
+    assert job_ids() == [2, 3]
+    assert set(NodeSummary.objects.values_list("job_id", flat=True)) == {2, 3}
+
+
+def test_with_a_run_goes_everything_that_was_made_of_it(now: datetime, settings) -> None:
+    settings.RAW_DAYS = settings.SERIES_DAYS = settings.LOG_DAYS = settings.PDF_DAYS = 0
+    old, young = make_run(1, now - timedelta(days=1101)), make_run(2, now - timedelta(days=1))
+    reader = User.objects.create(username="carol")
+    for job in (old, young):
+        record_opening(job, reader, JobOpening.Role.PI, now)
+        share_job(job, days=7, note="", now=now)
+        record_raw_window(raw_payload(job_id=job.job_id), now)
+        StoredPdf.objects.create(report=job.report, content=b"%PDF", asked_at=now)
+        delivery = Delivery.objects.create(user=job.user, created_at=job.ended_at, due_at=job.ended_at)
+        Report.objects.filter(job=job).update(delivery=delivery)
+        attempt_each(Work("judgement", lambda key: 1 // 0), [[job.pk]], now)
+    rows = {model.__name__: model.objects.count() for model in models_of_runs()}
+    assert removed(now)["RUN_DAYS"] == 1
+    assert {model.__name__: model.objects.count() for model in models_of_runs()} == {
+        name: count // 2 for name, count in rows.items()
+    }
+    assert (rows["NodeSummary"], rows["Delivery"], rows["WorkFailure"], rows["FindingRow"] > 0) == (2, 2, 2, True)
+    assert User.objects.filter(username="alice").exists()
+
+
+def models_of_runs() -> list[type]:
+    """The tables that have as many rows for each run."""
+    packages = ("jobs", "metrics", "analysis", "reports")
+    models = [model for model in apps.get_models() if model._meta.app_label in packages and model.objects.exists()]
+    return [model for model in models if model.__name__ not in ("User", "Project", "Membership", "SweepMark")]
+
+
+def test_what_nobody_knows_the_run_of_goes_with_the_time_of_its_measurements(now: datetime) -> None:
+    for job_id, age in ((1, timedelta(days=1100, seconds=1)), (2, timedelta(days=1100))):
+        record_node_summary(node_payload(job_id=job_id), now - age)
+    assert removed(now)["RUN_DAYS"] == 1
+    assert NodeSummary.objects.get().job_id == 2
+
+
+def test_a_run_that_never_ended_goes_with_its_last_change(now: datetime) -> None:
+    for job_id, age in ((1, timedelta(days=1100, seconds=1)), (2, timedelta(days=1099))):
+        record_job(job_record(job_id=job_id, state="RUNNING", ended_at=None, walltime_used_s=None), now - age)
+    assert removed(now)["RUN_DAYS"] == 1
+    assert job_ids() == [2]
+
+
+def test_the_other_kinds_go_after_their_days_and_not_on_the_last(now: datetime, settings, tmp_path: Path) -> None:
+    settings.EMAIL_FILE_PATH = tmp_path
+    job, reader = make_run(1, now - timedelta(hours=1)), User.objects.create(username="carol")
+    for late in (SECOND, timedelta(0)):
+        record_raw_window(raw_payload(job_id=2 if late else 3), now - timedelta(days=7) - late)
+        at = now - timedelta(days=400) - late
+        role = JobOpening.Role.PI if late else JobOpening.Role.SUPPORT
+        JobOpening.objects.create(job=job, user=reader, role=role, first_at=at, last_at=at)
+        JobShare.objects.create(job=job, shared_at=at, expires_at=at)
+        DirectoryImport.objects.create(asked="slurm", began_at=at)
+        entry = LogEntry.objects.create(user=reader, object_repr="x", action_flag=CHANGE)
+        LogEntry.objects.filter(pk=entry.pk).update(action_time=at)
+        letter = tmp_path / f"{late.seconds}.eml"
+        letter.write_text("Subject: a job")
+        os.utime(letter, times=((now - timedelta(days=90) - late).timestamp(),) * 2)
+    StoredPdf.objects.create(report=job.report, content=b"%PDF", asked_at=now - timedelta(days=30))
+    assert removed(now) == {
+        **{"RAW_DAYS": 1, "SERIES_DAYS": 0, "PDF_DAYS": 0, "MAIL_DAYS": 1, "RUN_DAYS": 0},
+        "LOG_DAYS": 4,
+    }
+    assert (RawWindow.objects.get().job_id, [file.name for file in tmp_path.iterdir()]) == (3, ["0.eml"])
+    for model in (JobOpening, JobShare, DirectoryImport, LogEntry):
+        assert model.objects.count() == 1, model
+    assert removed(now + SECOND)["PDF_DAYS"] == 1
+
+
+def test_zero_days_are_for_ever(now: datetime, settings, tmp_path: Path) -> None:
+    settings.EMAIL_FILE_PATH = tmp_path
+    (tmp_path / "1.eml").write_text("Subject: a job")
+    for name in SETTINGS:
+        setattr(settings, name, 0)
+    job = make_run(1, now)
+    record_raw_window(raw_payload(), now)
+    record_opening(job, User.objects.create(username="carol"), JobOpening.Role.PI, now)
+    before = {model: model.objects.count() for model in models_of_runs()}
+    outcomes = expiry.expire(now + timedelta(days=20_000))
+    assert [(outcome.removed, outcome.is_all) for outcome in outcomes] == [(0, True)] * 6
+    assert str(outcomes[0]) == "raw samples: 0 windows removed, kept for ever"
+    assert {model: model.objects.count() for model in models_of_runs()} == before
+    assert run_metrics(("lumi", 1, 0)).series.length > 0
+    assert [*tmp_path.iterdir()] != []
+
+
+def test_what_is_left_when_the_time_is_over_goes_the_next_time(now: datetime, monkeypatch) -> None:
+    monkeypatch.setattr("jobs.expiry.services.RUNS_TOGETHER", 2)
+    for job_id in range(1, 6):
+        make_run(job_id, now - timedelta(days=1200))
+    seen = []
+    for _ in range(4):
+        outcome = {outcome.kind.setting: outcome for outcome in expiry.expire(now, 0)}["RUN_DAYS"]
+        seen.append((outcome.removed, outcome.is_all))
+    assert seen == [(2, False), (2, False), (1, False), (0, True)]
+
+
+@pytest.fixture
+def broken_runs(monkeypatch) -> None:
+    """Runs that cannot be removed, between two kinds that can."""
+
+    def fail(before: datetime) -> Iterator[int]:
+        yield 3
+        raise OperationalError("somebody@users.example is away")
+
+    kinds = [
+        expiry.Kind(kind.name, kind.unit, kind.setting, fail if kind.setting == "RUN_DAYS" else kind.remove)
+        for kind in expiry.KINDS
+    ]
+    monkeypatch.setattr(expiry, "KINDS", kinds)
+
+
+def test_a_kind_that_fails_stops_no_other(broken_runs, now: datetime, capsys, settings) -> None:
+    record_raw_window(raw_payload(), now - timedelta(days=300))
+    DirectoryImport.objects.create(asked="slurm", began_at=now - timedelta(days=2000))
+    with pytest.raises(CommandError, match="the next time tries again"):
+        call_command("expire")
+    assert capsys.readouterr().out.splitlines() == [
+        "raw samples: 1 window removed, kept for 7 days",
+        "use over time: 0 nodes removed, kept for 400 days",
+        "PDFs: 0 PDFs removed, kept for 30 days",
+        "text of mail: 0 messages removed, kept for 90 days",
+        "runs: 3 runs removed, kept for 1,100 days; stopped by OperationalError",
+        "openings and logs: 1 record removed, kept for 400 days",
+    ]
+    assert not worker_expire()
+
+
+def test_the_beat_removes_once_a_day(settings) -> None:
+    record_raw_window(raw_payload(), datetime.now(UTC) - timedelta(days=8))
+    entry = settings.CELERY_BEAT_SCHEDULE["expire"]
+    application.loader.import_default_modules()
+    application.tasks[entry["task"]]()
+    assert not RawWindow.objects.exists()
+    assert (entry["schedule"].hour, entry["schedule"].minute) == ({3}, {17})
+
+
+def test_a_crash_in_the_middle_of_a_run_leaves_it_whole(now: datetime, monkeypatch) -> None:
+    make_run(1, now - timedelta(days=1200))
+    monkeypatch.setattr(expiry, "forget_runs", lambda runs: 1 // 0)
+    assert [outcome.error for outcome in expiry.expire(now)][4] == "ZeroDivisionError"
+    assert (job_ids(), NodeSummary.objects.count()) == ([1], 1)
+    monkeypatch.undo()
+    assert removed(now)["RUN_DAYS"] == 1
+    assert not WorkFailure.objects.exists()

@@ -1,0 +1,79 @@
+"""The word to the workers that something arrived: seldom, and never in the way."""
+
+from __future__ import annotations
+
+import pytest
+from kombu.exceptions import OperationalError
+
+from portal import tasks
+from portal.ingest import nudges
+from portal.ingest.nudges import Nudges
+
+
+class Broker:
+    """Takes words, or is away."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.error, self.words = error, 0
+
+    def apply_async(self, **options: object) -> None:
+        self.words += 1
+        if self.error:
+            raise self.error
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch, settings) -> list[float]:
+    settings.REDIS_URL = "redis://127.0.0.1:1/0"
+    now = [1000.0]
+    monkeypatch.setattr(nudges.time, "monotonic", lambda: now[0])
+    return now
+
+
+def test_one_word_a_second_however_much_arrives(clock: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
+    broker, told = Broker(), Nudges()
+    monkeypatch.setattr(nudges, "follow_up", broker)
+    for step in range(40):
+        clock[0] = 1000.0 + step / 20
+        told.arrived()
+    assert broker.words == 2
+
+
+@pytest.mark.parametrize("error", [OperationalError("away"), ConnectionRefusedError()])
+def test_a_broker_that_is_away_is_left_alone_for_a_minute(
+    clock: list[float], monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    broker, told = Broker(error), Nudges()
+    monkeypatch.setattr(nudges, "follow_up", broker)
+    for second in (0, 5, 59, 61):
+        clock[0] = 1000.0 + second
+        told.arrived()
+    assert broker.words == 2
+
+
+def test_without_a_broker_nobody_is_told(monkeypatch: pytest.MonkeyPatch, settings) -> None:
+    settings.REDIS_URL = ""
+    broker = Broker()
+    monkeypatch.setattr(nudges, "follow_up", broker)
+    Nudges().arrived()
+    assert broker.words == 0
+
+
+@pytest.mark.parametrize(("done", "rounds", "words"), [(19, 1, 0), (20, 2, 1)])
+def test_where_more_is_due_than_one_worker_takes_at_a_time_another_is_called(
+    monkeypatch: pytest.MonkeyPatch, done: int, rounds: int, words: int
+) -> None:
+    asked: list[int] = []
+    broker = Broker()
+    monkeypatch.setattr(tasks, "judge_and_report", lambda limit: asked.append(limit) or done)
+    monkeypatch.setattr(tasks.follow_up, "apply_async", broker.apply_async)
+    tasks.follow_up()
+    assert (len(asked), broker.words) == (rounds, words)
+
+
+def test_a_worker_goes_on_while_the_broker_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(tasks, "judge_and_report", lambda limit: asked.append(limit) or 20)
+    monkeypatch.setattr(tasks.follow_up, "apply_async", Broker(OperationalError("away")).apply_async)
+    tasks.follow_up()
+    assert asked == [20, 200]
