@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
 
 import pytest
 import redis
@@ -12,6 +13,7 @@ from django.contrib.auth import get_user_model
 from django.core.cache import cache
 from django.core.management import call_command
 from django.test import Client
+from django.utils import timezone
 
 from jobs.models import Grant, Membership, Project
 from jobs.services import record_job, replace_grants
@@ -67,6 +69,12 @@ def cast(db: None) -> Callable[[str], Client]:
         return client
 
     return client_of
+
+
+def an_hour_ago_today() -> datetime:
+    """An hour ago, but no earlier than the day that has begun: charts end with today, also just after midnight."""
+    now = timezone.now()
+    return max(now - timedelta(hours=1), now.replace(hour=0, minute=0, second=0, microsecond=0))
 
 
 @pytest.fixture

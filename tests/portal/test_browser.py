@@ -8,12 +8,11 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from django.utils import timezone
 
 from education.services.seeding import store_seeds
 from jobs.models import User
 from reports.services.links import opt_out_address
-from tests.portal.conftest import PASSWORD, carry_session
+from tests.portal.conftest import PASSWORD, an_hour_ago_today, carry_session
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -197,7 +196,7 @@ def test_a_mark_lies_where_the_picture_draws_what_is_read(figures) -> None:
 def test_a_chart_of_the_history_is_read_step_by_step_and_without_scripts_by_its_titles(
     figures, browser, reported
 ) -> None:
-    ended = timezone.now() - timedelta(hours=1)
+    ended = an_hour_ago_today()
     reported(2, ended_at=ended.isoformat(), started_at=(ended - timedelta(hours=2)).isoformat())
     figures.goto("/history/?days=365")
     figures.wait_for_load_state("networkidle")

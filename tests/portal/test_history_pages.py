@@ -13,14 +13,15 @@ from django.utils import timezone
 from analysis.models import FindingRow, JobEfficiency, RecommendationRow
 from analysis.thresholds import RULES_VERSION
 from jobs.models import Project, ProjectAllocation
+from tests.portal.conftest import an_hour_ago_today
 
 PAGES = ("/", "/history/", "/projects/project_465000001/")
 
 
 @pytest.fixture
 def recent(reported) -> None:
-    """Two jobs of alice's that ended an hour ago."""
-    ended = timezone.now() - timedelta(hours=1)
+    """Two jobs of alice's that ended an hour ago, or as this day began."""
+    ended = an_hour_ago_today()
     reported(1, 2, ended_at=ended.isoformat(), started_at=(ended - timedelta(hours=2)).isoformat())
 
 
@@ -49,7 +50,7 @@ def test_the_dashboard_adds_up_this_month_and_names_the_best_advice(cast, recent
 
 
 def test_the_dashboard_names_the_cause_to_mend_where_the_request_fits(cast, reported) -> None:
-    ended = timezone.now() - timedelta(hours=1)
+    ended = an_hour_ago_today()
     reported(1, ended_at=ended.isoformat(), started_at=(ended - timedelta(hours=2)).isoformat(), request={})
     RecommendationRow.objects.all().delete()
     JobEfficiency.objects.update(savings=None, saved_gpu_hours=None)
