@@ -9,7 +9,7 @@ import logging
 import os
 from typing import Any
 
-from celery import Celery, Task, bootsteps
+from celery import Celery, bootsteps
 from celery.beat import EmbeddedService
 from celery.platforms import set_pdeathsig
 from celery.signals import beat_embedded_init
@@ -18,27 +18,11 @@ from kombu.transport import virtual
 from kombu.transport.redis import Channel, QoS
 from redis.exceptions import RedisError
 
-from portal.troubles import trouble
-
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "portal.settings")
 
 BEAT_LOOK_S = 5.0
 
 log = logging.getLogger(__name__)
-
-
-class Work(Task):
-    """A task that says in one line why this server cannot do it now; the beat asks for it again."""
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        try:
-            return self.run(*args, **kwargs)
-        except Exception as error:
-            found = trouble(error)
-            if found is None:
-                raise
-            log.error("%s", found.postpones(self.name))
-            return None
 
 
 class Nudges(QoS):
@@ -91,7 +75,8 @@ def end_with_the_worker(**_: Any) -> None:
     set_pdeathsig("SIGKILL")
 
 
-application = Celery("kaiku", task_cls=Work)
+# By its name: it needs Django, which is not set up yet where this module is read.
+application = Celery("kaiku", task_cls="portal.rounds:Work")
 application.config_from_object("django.conf:settings", namespace="CELERY")
 application.autodiscover_tasks()
 application.steps["worker"].add(KeepBeat)
