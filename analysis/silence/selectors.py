@@ -23,13 +23,13 @@ def jobs_missing_summaries(now: datetime) -> Counter[tuple[str, str]]:
     """
     limits = [now, *(now - age for age in AGES.values())]
     sums = {
-        f"{nodes} {age}": Count("pk", filter=Q(ended_at__lte=until, ended_at__gt=since) & is_so)
+        f"{nodes}_{age}": Count("pk", filter=Q(ended_at__lte=until, ended_at__gt=since) & is_so)
         for age, until, since in zip(AGES, limits, limits[1:], strict=False)
         for nodes, is_so in (("all", Q(metrics_revision=0)), ("some", ~Q(metrics_revision=0)))
     }
     rows = JobEfficiency.objects.filter(missing_nodes__gt=0, ended_at__gt=limits[-1], is_told_by_owner=False)
     counted = rows.aggregate(**sums)
-    return Counter({tuple(key.split()): count for key, count in counted.items()})
+    return Counter({tuple(key.split("_")): count for key, count in counted.items()})
 
 
 def silent_nodes(now: datetime) -> QuerySet[SilentNode]:

@@ -7,7 +7,7 @@ import logging
 from collections import Counter
 from datetime import datetime, timedelta
 
-from django.db import DatabaseError, InterfaceError, connection, transaction
+from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
 from django.utils import timezone
 
 from jobs.tallies.kinds import Counts, Times
@@ -37,7 +37,10 @@ def add(*counts: Counts) -> None:
     try:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(statement, [value for row in rows for value in (*row, at, at)])
-    except (DatabaseError, InterfaceError) as error:
+    except (OperationalError, InterfaceError) as error:
+        # The database is away, full or read-only, which the work itself reports.
+        log.debug("%d numbers are not counted: %s", len(rows), type(error).__name__)
+    except DatabaseError as error:
         log.warning("%d numbers could not be counted: %s", len(rows), type(error).__name__)
 
 

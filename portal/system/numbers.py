@@ -26,7 +26,7 @@ from jobs.imports.selectors import last_imports
 from jobs.processes.selectors import processes_there
 from jobs.tallies.kinds import COLLECTOR_FAILURES, KINDS, Count, Times, running_total
 from jobs.tallies.selectors import tallies
-from portal.system.readiness import UNKNOWN, UNUSED, parts
+from portal.system.readiness import UNKNOWN, UNUSED, Part, parts, trouble_of
 from portal.system.state import DUE_MAX, IMPORTS_LOOKED_AT, data_directory, database_bytes, due_work
 from portal.troubles import Trouble, trouble
 
@@ -41,12 +41,14 @@ class Numbers(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Whatever can be read now, and what keeps the rest from being read: after one wait no other is begun."""
-        began_s, now, found = time.perf_counter(), timezone.now(), None
+        began_s, now = time.perf_counter(), timezone.now()
+        states = parts(now)
+        found = trouble_of(states)
         yield _info()
-        yield from _parts(now)
+        yield _parts(states)
         yield from _data_directory()
         try:
-            yield from _rows(now)
+            yield from () if found else _rows(now)
         except (DatabaseError, InterfaceError) as error:
             found = trouble(error)
             if found is None:
@@ -128,10 +130,10 @@ def _info() -> Metric:
     return _gauge("kaiku_info", "Versions of what runs here", (*said,), {(*said.values(),): 1})
 
 
-def _parts(now: datetime) -> Iterator[Metric]:
-    known = [part for part in parts(now) if part.state not in (UNKNOWN, UNUSED)]
+def _parts(found: Sequence[Part]) -> Metric:
+    known = [part for part in found if part.state not in (UNKNOWN, UNUSED)]
     what = "1 for a part that works, 0 for one that does not"
-    yield _gauge("kaiku_part_up", what, ("part",), {(part.name,): not part.is_wrong for part in known})
+    return _gauge("kaiku_part_up", what, ("part",), {(part.name,): not part.is_wrong for part in known})
 
 
 def _data_directory() -> Iterator[Metric]:

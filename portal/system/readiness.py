@@ -19,6 +19,7 @@ from jobs.models import Process
 from jobs.processes.selectors import THERE, last_seen_at
 from portal.beat import LEASE
 from portal.troubles import FREE_BYTES_MIN, Trouble, present_trouble
+from reports.numbers import counted
 
 OK, UNKNOWN, UNUSED = "ok", "unknown", "not used"
 
@@ -45,6 +46,12 @@ def parts(now: datetime) -> list[Part]:
     return [*_of_the_database(now), *_of_the_broker(), Part("data directory", _data_directory())]
 
 
+def trouble_of(found: list[Part]) -> Trouble | None:
+    """Why nothing can be read from the database now; None while it answers."""
+    state = next(part.state for part in found if part.name == "database")
+    return next((each for each in Trouble if each.status == state), None)
+
+
 def status_of(found: list[Part]) -> str:
     """`ok`, or what keeps this process from its work."""
     wrong = (part for part in found if part.is_wrong and part.name in MATTERING)
@@ -59,17 +66,17 @@ def _of_the_database(now: datetime) -> Iterator[Part]:
         return
     yield Part("database")
     yield Part("storing", found.status if found else OK)
-    try:
-        yield Part("migrations", _migrations())
-        yield Part("worker", _worker(now))
-    except (DatabaseError, InterfaceError):
-        # Tables of a release that is not migrated to yet.
-        yield Part("worker", UNKNOWN)
+    for name, question in (("migrations", _migrations), ("worker", _worker)):
+        try:
+            yield Part(name, question(now))
+        except (DatabaseError, InterfaceError):
+            # Such as a table of a release that is not migrated to yet.
+            yield Part(name, UNKNOWN)
 
 
-def _migrations() -> str:
+def _migrations(_: datetime) -> str:
     missing = len(_migrations_here() - set(MigrationRecorder(connection).applied_migrations()))
-    return f"{missing} migrations not applied" if missing else OK
+    return f"{counted(missing, 'migration')} not applied" if missing else OK
 
 
 @cache
