@@ -99,7 +99,7 @@ def judge(job_pk: int, now: datetime, is_done: Callable[[Job, int], bool]) -> Ju
             JobEfficiency.objects.filter(job=job).update(job_revision=job.revision, metrics_revision=revision)
             return None
         missing = absent_nodes(assessment.facts.record, assessment.facts.nodes)
-        note_nodes(job, assessment.facts.nodes, missing, now)
+        note_nodes(job, missing, now)
         return Judged(_save(job, assessment, len(missing), revision, now), assessment)
 
 

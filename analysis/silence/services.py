@@ -5,10 +5,11 @@ Only the nodes of runs that are judged are looked at, so a node that runs no job
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
-from django.db.models import F
+from django.db.models import DateTimeField, F, Value
+from django.db.models.functions import Greatest, Least
 
 from analysis.models import SilentNode
 from analysis.silence.selectors import FORGOTTEN_AFTER
@@ -20,10 +21,11 @@ FRESH = timedelta(days=1)
 """What ended before says nothing of whether a node is silent now: it may be history that somebody brought in."""
 
 
-def note_nodes(job: Job, heard: Collection[str], missing: Sequence[str], now: datetime) -> None:
-    """Keep which nodes of a run that was just judged sent a summary, and which did not."""
+def note_nodes(job: Job, missing: Sequence[str], now: datetime) -> None:
+    """Keep which nodes of a run that is being judged sent a summary, and which, as Slurm names them, did not."""
     if job.ended_at is None:
         return
+    heard = set(job.nodes) - set(missing)
     if heard:
         SilentNode.objects.filter(cluster=job.cluster, node__in=heard, last_at__lte=job.ended_at).delete()
     if missing and now - FRESH < job.ended_at <= now:
@@ -37,15 +39,11 @@ def forget_silent_nodes(now: datetime) -> Iterator[int]:
     yield from remove_rows(SilentNode.objects.filter(last_at__lt=now - FORGOTTEN_AFTER))
 
 
-def _note_missing(job: Job, nodes: list[str]) -> None:
+def _note_missing(job: Job, nodes: Sequence[str]) -> None:
     known = SilentNode.objects.filter(cluster=job.cluster, node__in=nodes)
-    again = known.filter(last_at__lt=job.ended_at)
-    again.update(last_at=job.ended_at, runs=F("runs") + 1)
-    fresh = set(nodes) - set(known.values_list("node", flat=True))
-    SilentNode.objects.bulk_create(
-        (
-            SilentNode(cluster=job.cluster, node=node, since=job.ended_at, last_at=job.ended_at)
-            for node in sorted(fresh)
-        ),
-        ignore_conflicts=True,
-    )
+    fresh = sorted(set(nodes) - set(known.values_list("node", flat=True)))
+    if not hasattr(job, "efficiency"):
+        ended_at = Value(job.ended_at, DateTimeField())
+        known.update(since=Least("since", ended_at), last_at=Greatest("last_at", ended_at), runs=F("runs") + 1)
+    began = {"cluster": job.cluster, "since": job.ended_at, "last_at": job.ended_at}
+    SilentNode.objects.bulk_create((SilentNode(node=node, **began) for node in fresh), ignore_conflicts=True)

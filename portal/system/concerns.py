@@ -18,6 +18,7 @@ from reports.numbers import counted, duration
 LATE_S = {"judgement": 1800, "report": 900, "mail": 3600}
 """For how long work of each kind may wait: a judgement also for its nodes, and mail for a server that is restarted."""
 
+NOUNS = {"judgement": "judgement", "report": "report", "mail": "message"}
 IMPORTS_MISSED = 4
 DISK_FREE_MIN = 0.1
 
@@ -66,7 +67,7 @@ def _late(state: SystemState) -> Iterator[Concern]:
     for due in state.due:
         if due.oldest_s(state.now) > LATE_S[due.kind]:
             waits = duration(due.oldest_s(state.now))
-            yield Concern(f"{counted(due.waiting, due.kind)} due, the first for {waits}", WORK_ADVICE, due.since)
+            yield Concern(f"{counted(due.waiting, NOUNS[due.kind])} due, the first for {waits}", WORK_ADVICE, due.since)
 
 
 def _failed(state: SystemState) -> Iterator[Concern]:
