@@ -81,6 +81,13 @@ def judge(job_pk: int, now: datetime, is_done: Callable[[Job, int], bool]) -> Ju
 
     A run whose use over time is no longer kept stays judged as it is, whatever changed and whoever asks.
     """
+    judged = _judge(job_pk, now, is_done)
+    if judged is not None and judged.row.revision == 1:
+        _count_first(judged)
+    return judged
+
+
+def _judge(job_pk: int, now: datetime, is_done: Callable[[Job, int], bool]) -> Judged | None:
     with transaction.atomic():
         job = (
             Job.objects.select_for_update(skip_locked=True, of=("self",))
@@ -101,6 +108,13 @@ def judge(job_pk: int, now: datetime, is_done: Callable[[Job, int], bool]) -> Ju
         missing = absent_nodes(assessment.facts.record, assessment.facts.nodes)
         note_nodes(job, missing, now)
         return Judged(_save(job, assessment, len(missing), revision, now), assessment)
+
+
+def _count_first(judged: Judged) -> None:
+    """Count that a run was judged, how long after its end, and of how many of its nodes a summary was there."""
+    row, facts = judged.row, judged.assessment.facts
+    nodes = "none" if not facts.nodes else "some" if row.missing_nodes else "all"
+    add(JUDGEMENTS.of(nodes), since_end(END_TO_JUDGEMENT, row.ended_at))
 
 
 def analyse_due(limit: int, now: datetime | None = None) -> int:
@@ -140,19 +154,10 @@ def _judging(now: datetime, then: Callable[[Judged], None]) -> Work:
     def step(job_pk: int) -> bool:
         judged = judge(job_pk, now, is_judged_by_these_rules)
         if judged:
-            _count(judged)
             then(judged)
         return judged is not None
 
     return Work(JUDGEMENT, step, still_due=partial(still_due, now=now), name=run_name)
-
-
-def _count(judged: Judged) -> None:
-    """Count the first judgement of a run: how long it took, and of how many of its nodes a summary was there."""
-    row, facts = judged.row, judged.assessment.facts
-    if row.revision == 1:
-        nodes = "none" if not facts.nodes else "some" if row.missing_nodes else "all"
-        add(JUDGEMENTS.of(nodes), since_end(END_TO_JUDGEMENT, row.ended_at))
 
 
 def _judge_again(judging: Work, now: datetime) -> int:

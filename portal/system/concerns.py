@@ -1,6 +1,6 @@
 """What an administrator should look at, since when, and what to do; the same limits as the alerts.
 
-`tests/portal/test_system.py` compares the limits with the rules in `deploy/monitoring`.
+`tests/deploy/test_monitoring.py` compares the limits with the rules in deploy/monitoring.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ DISK_FREE_MIN = 0.1
 PART_ADVICE = {
     "database": "Check that PostgreSQL runs and that DATABASE_URL reaches it.",
     "storing": "Free space on the database's disk, or end its read-only mode. Collectors keep what they have.",
-    "migrations": "Run `manage.py migrate`; it may run while the portal serves.",
+    "migrations": "Run manage.py migrate; it may run while the portal serves.",
     "worker": "Start a worker, or see its log. Nothing is lost: what is due waits.",
     "broker": "Check that Redis runs and that REDIS_URL reaches it. Nothing is lost meanwhile.",
-    "beat": "Start a worker with a beat (`make worker`).",
+    "beat": "Start a worker with a beat; make worker has one.",
     "data directory": "Free space in KAIKU_VAR_DIR.",
 }
 WORK_ADVICE = "See whether enough workers run, and what their log states."
@@ -60,7 +60,7 @@ def concerns(state: SystemState) -> list[Concern]:
 def _parts(state: SystemState) -> Iterator[Concern]:
     for part in state.parts:
         if part.is_wrong:
-            yield Concern(f"{part.name.capitalize()}: {part.state}", PART_ADVICE[part.name])
+            yield Concern(f"{part.name.capitalize()}: {part.state}", PART_ADVICE[part.name], part.since)
 
 
 def _late(state: SystemState) -> Iterator[Concern]:
@@ -73,15 +73,15 @@ def _late(state: SystemState) -> Iterator[Concern]:
 def _failed(state: SystemState) -> Iterator[Concern]:
     for failed in state.failed:
         if failed.is_aside:
-            title = f"{counted(failed.count, failed.kind)} failed again and again, and set aside"
+            title = f"{counted(failed.count, failed.kind)} set aside after repeated failures"
             url = reverse("admin:jobs_workfailure_changelist")
             yield Concern(title, "Fix the cause, then try them again.", failed.since, url)
-    for (sweep,), tally in state.rounds_failed:
-        yield Concern(f"Background work {sweep} ended with an error", "See the log of the workers.", tally.last_at)
+    for (sweep,), _ in state.rounds_failed:
+        yield Concern(f"Background work ended with an error within a day: {sweep}", "See the log of the workers.")
     if ("failed",) in state.messages:
         advice = "See which messages, and what the mail server answered."
         url = f"{reverse('outbox')}?state=failed"
-        yield Concern("Messages failed for good", advice, state.messages["failed",].last_at, url)
+        yield Concern("Messages failed for good within a day", advice, url=url)
 
 
 def _directory(state: SystemState) -> Iterator[Concern]:
@@ -97,7 +97,7 @@ def _directory(state: SystemState) -> Iterator[Concern]:
 def _nodes(state: SystemState) -> Iterator[Concern]:
     if state.silent_count:
         title = f"{counted(state.silent_count, 'node')} silent: their latest jobs came without a summary"
-        advice = "Run `kaiku-collector.pyz check` there, and see what the hooks state in the system's log."
+        advice = "Run kaiku-collector.pyz check there, and see what the hooks state in the system's log."
         yield Concern(title, advice, state.silent[0].since, "#silent")
 
 

@@ -19,7 +19,7 @@ from jobs.models import Process
 from jobs.processes.selectors import THERE, last_seen_at
 from portal.beat import LEASE
 from portal.troubles import FREE_BYTES_MIN, Trouble, present_trouble
-from reports.numbers import counted
+from reports.numbers import counted, duration
 
 OK, UNKNOWN, UNUSED = "ok", "unknown", "not used"
 
@@ -31,10 +31,11 @@ MATTERING = ("database", "storing", "migrations")
 
 @dataclass(frozen=True)
 class Part:
-    """One part and its state: `ok`, `not used`, `unknown`, or in a few words what is wrong."""
+    """One part and its state: `ok`, `not used`, `unknown`, or in a few words what is wrong, and if known since when."""
 
     name: str
     state: str = OK
+    since: datetime | None = None
 
     @property
     def is_wrong(self) -> bool:
@@ -68,15 +69,15 @@ def _of_the_database(now: datetime) -> Iterator[Part]:
     yield Part("storing", found.status if found else OK)
     for name, question in (("migrations", _migrations), ("worker", _worker)):
         try:
-            yield Part(name, question(now))
+            yield question(now)
         except (DatabaseError, InterfaceError):
             # Such as a table of a release that is not migrated to yet.
             yield Part(name, UNKNOWN)
 
 
-def _migrations(_: datetime) -> str:
+def _migrations(_: datetime) -> Part:
     missing = len(_migrations_here() - set(MigrationRecorder(connection).applied_migrations()))
-    return f"{counted(missing, 'migration')} not applied" if missing else OK
+    return Part("migrations", f"{counted(missing, 'migration')} not applied" if missing else OK)
 
 
 @cache
@@ -85,12 +86,13 @@ def _migrations_here() -> frozenset[tuple[str, str]]:
     return frozenset(MigrationLoader(None, ignore_no_migrations=True).disk_migrations)
 
 
-def _worker(now: datetime) -> str:
+def _worker(now: datetime) -> Part:
     at = last_seen_at(Process.Kind.WORKER)
     if at is None:
-        return "never seen, or not for a day"
-    silent_s = (now - at).total_seconds()
-    return OK if silent_s <= THERE.total_seconds() else f"not seen for {silent_s:.0f} s"
+        return Part("worker", "never seen, or not for a day")
+    if now - at <= THERE:
+        return Part("worker")
+    return Part("worker", f"not seen for {duration((now - at).total_seconds())}", at)
 
 
 def _of_the_broker() -> Iterator[Part]:

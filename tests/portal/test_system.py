@@ -65,14 +65,17 @@ def test_what_failed_is_counted_by_kind_with_its_first_time(cast, worker: Proces
         WorkFailure.objects.create(
             kind="report", key=key, tries=5, first_at=aside or now, last_at=now, set_aside_at=aside
         )
-    assert titles(cast) == ["2 reports failed again and again, and set aside"]
+    assert titles(cast) == ["2 reports set aside after repeated failures"]
     (concern,) = cast("grace").get("/system/").context["concerns"]
     assert (concern.since, concern.url) == (first, "/admin/jobs/workfailure/")
 
 
 def test_failures_of_the_last_day_are_named(cast, worker: Process) -> None:
     add(MESSAGES.of("failed"), SWEEP_FAILURES.of("deliver"), COLLECTOR_FAILURES.of("lumi", "<b>no GPU</b>", times=3))
-    assert titles(cast) == ["Background work deliver ended with an error", "Messages failed for good"]
+    assert titles(cast) == [
+        "Background work ended with an error within a day: deliver",
+        "Messages failed for good within a day",
+    ]
     assert "&lt;b&gt;no GPU&lt;/b&gt; lumi" in page(cast)
 
 
