@@ -49,12 +49,12 @@ TABLES = {
     "jobs_job": (
         "id cluster job_id attempt array_job_id array_task_id user_id project_id job_name partition qos state exit_code"
         " nodes node_count gpus_allocated walltime_requested_s walltime_used_s submitted_at started_at ended_at request"
-        " work_key revision changed_at"
+        " script_key work_key revision changed_at"
     ),
     "analysis_jobefficiency": (
         "id job_id efficiency_class avg_gpu_util coverage_fraction is_partial allocated_gpus measured_gpus gpu_hours"
         " wasted_gpu_hours savings not_measured user_id project_id started_at ended_at saved_gpu_hours finding_codes"
-        " uncounted_reason rules_version revision job_revision metrics_revision analysed_at"
+        " uncounted_reason missing_nodes rules_version revision job_revision metrics_revision analysed_at"
     ),
     "analysis_findingrow": "efficiency_id position code confidence evidence",
     "analysis_recommendationrow": (
@@ -197,7 +197,7 @@ def _rows(work: Work, place: int, dice: np.random.Generator) -> tuple[list[Any],
     state = "FAILED" if luck[5] < FAILED_SHARE else "COMPLETED"
     job = (
         *(pk, "lumi", FIRST_ID + place, 0, *of_array, owner, project, f"train_{key % 97}", partition, "normal", state),
-        *("0:0", '["nid005123"]', 1, GPUS, 86_400.0, run_s, started, started, ended, "{}", f"key{key}", 1, ended),
+        *("0:0", '["nid005123"]', 1, GPUS, 86_400.0, run_s, started, started, ended, "{}", "", f"key{key}", 1, ended),
     )
     codes = CODES_BY_CLASS[verdict][int(luck[1] * 97) % len(CODES_BY_CLASS[verdict])]
     advice = [ADVISED[code] for code in codes if code in ADVISED]
@@ -208,8 +208,8 @@ def _rows(work: Work, place: int, dice: np.random.Generator) -> tuple[list[Any],
     measured = 0 if util is None else GPUS
     judgement = (
         *(pk, pk, verdict, util, 1.0 if measured else 0.0, False, GPUS, measured, hours, wasted, savings, "[]"),
-        *(owner, project, started, ended, saved, code_list(codes), "short" if run_s < 300 else "", "bench"),
-        *(1, 1, 1, ended),
+        *(owner, project, started, ended, saved, code_list(codes), "short" if run_s < 300 else ""),
+        *(int(not measured), "bench", 1, 1, int(bool(measured)), ended),
     )
     found = [(pk, position, code, 0.8, EVIDENCE) for position, code in enumerate(codes)]
     advised = [(pk, 0, "gpus", basis, 2, "{}", "{}", "[]", "[]") for basis in advice[:1]]

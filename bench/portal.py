@@ -3,7 +3,7 @@
 `python -m bench.portal` loads 200,000 jobs, `--jobs 2000000` ten times as many; `--keep` leaves them for the next time.
 DATABASE_URL names the server, on which a test database is made and removed. Each page is asked for by a person, by a PI
 of 4,000 jobs and by one of 100,000, whom `bench.many_jobs` describes. The bare SELECT reads the rows that a page of
-Jobs shows.
+Jobs shows. Last come the numbers of whoever runs the portal.
 """
 
 from __future__ import annotations
@@ -28,9 +28,14 @@ from django.test import Client  # noqa: E402
 from django.test.utils import setup_databases, teardown_databases  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
+from analysis.models import SilentNode, SweepMark  # noqa: E402
+from analysis.selectors import CHANGES  # noqa: E402
 from bench.many_jobs import load  # noqa: E402
 from jobs.models import Job, Membership, User  # noqa: E402
 from jobs.selectors import visible_jobs  # noqa: E402
+from jobs.tallies.kinds import COLLECTOR_FAILURES, KINDS, Times  # noqa: E402
+from jobs.tallies.services import add  # noqa: E402
+from reports.selectors import REPORTED  # noqa: E402
 
 TARGET_MS, HEAVY_TARGET_MS = 150, 500
 REPEATS = 20
@@ -42,6 +47,8 @@ PAGES = (
     *("/projects/", "/projects/{project}/?days=90", "/projects/{project}/?days=365"),
     *("/jobs.csv?partition=dev-g", "/api/v1/jobs/", "/learn/", "/about/"),
 )
+OPERATING = {"/metrics": 50, "/readyz": 50, "/system/": TARGET_MS}
+REASONS, SILENT = 200, 300
 DEEP_PAGES = 20
 BARE = "SELECT * FROM jobs_job WHERE user_id = %s ORDER BY ended_at DESC LIMIT 25"
 
@@ -74,6 +81,7 @@ def main() -> None:
             print(f"loaded in {time.perf_counter() - start:.0f} s")
         for name, target_ms in PEOPLE.items():
             show_person(User.objects.get(username=name), target_ms, asked.only)
+        show_operating(asked.only)
     finally:
         teardown_databases(databases, verbosity=0, keepdb=asked.keep)
 
@@ -94,6 +102,24 @@ def show_person(user: User, target_ms: float, only: str) -> None:
         if only in page:
             path = page.format(project=membership.project.name, job=f"/jobs/{run.cluster}/{run.job_id}/")
             show(client, path if page != "deep" else deep(client), target_ms)
+
+
+def show_operating(only: str) -> None:
+    """What a scraper, a probe and an administrator get while as much is counted as can be."""
+    now = timezone.now()
+    for name in (CHANGES, REPORTED):
+        SweepMark.objects.update_or_create(name=name, defaults={"at": now})
+    add(*(COLLECTOR_FAILURES.of("lumi", f"reason {number}") for number in range(REASONS)))
+    add(*(kind.of(60.0, *("a" for _ in kind.labels)) for kind in KINDS if isinstance(kind, Times)))
+    silent = (SilentNode(cluster="lumi", node=f"nid{number:06}", since=now, last_at=now) for number in range(SILENT))
+    SilentNode.objects.bulk_create(silent, ignore_conflicts=True)
+    administrator, _ = User.objects.get_or_create(username="administrator", is_superuser=True)
+    client = Client()
+    client.force_login(administrator)
+    print(f"\nwhoever runs a portal of {Job.objects.count():,} jobs")
+    for path, target_ms in OPERATING.items():
+        if only in path:
+            show(client, path, target_ms)
 
 
 def bare(user: User) -> None:
