@@ -18,7 +18,6 @@ class UnknownIdentities(ReadOnly):
 
     list_display = fields = ("short", "times", "first_at", "last_at")
     search_fields = ("digest",)
-    search_help_text = "The whole identifier that the person's page shows, upper and lower case as there."
     ordering = ("-last_at",)
 
     @display(description="digest")

@@ -27,4 +27,6 @@ def jti_digest(issuer: str, jti: str) -> str:
 
 
 def _digest(kind: str, *parts: str) -> str:
-    return salted_hmac(f"portal.oidc.{kind}", "\0".join(parts), algorithm="sha256").hexdigest()
+    # Half of a pair of surrogates is text in JSON, and a name like any other.
+    said = "\0".join(parts).encode(errors="surrogatepass")
+    return salted_hmac(f"portal.oidc.{kind}", said, algorithm="sha256").hexdigest()

@@ -44,7 +44,7 @@ def id_token_claims(token: object, jwks: Mapping[str, Any], *, issuer: str, clie
     if (party is not None and party != client_id) or (party is None and len(audiences) > 1):
         raise IdentityRefused("the token was made for another service")
     said = claims.get("nonce")
-    if not nonce or not isinstance(said, str) or not hmac.compare_digest(said.encode(), nonce.encode()):
+    if not nonce or not isinstance(said, str) or not hmac.compare_digest(said.encode(errors="replace"), nonce.encode()):
         raise IdentityRefused("the token belongs to another sign-in")
     return claims
 

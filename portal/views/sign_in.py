@@ -8,10 +8,12 @@ from django.contrib.auth.views import LoginView
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme, urlencode
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from jobs.sign_in.services import sweep_sessions
 from portal import throttle
 
 UNLINKED = "unlinked_subject"
@@ -58,6 +60,7 @@ class LocalSignIn(LoginView):
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
         throttle.give_back(self._taken)
+        sweep_sessions(timezone.now())
         return super().form_valid(form)
 
 

@@ -25,7 +25,7 @@ from mozilla_django_oidc.utils import generate_code_challenge
 
 from jobs.models import User
 from jobs.sign_in.selectors import differs_in_case_only, has_account
-from jobs.sign_in.services import record_unknown_identity, remember_provider_session
+from jobs.sign_in.services import record_unknown_identity, remember_provider_session, sweep_sessions
 from portal.oidc.backend import NotLinked, ProviderBackend
 from portal.oidc.identities import subject_digest
 from portal.oidc.kept_answers import ProviderFault
@@ -122,6 +122,7 @@ def _finished(request: HttpRequest, begun: Pending) -> HttpResponse:
 
 
 def _let_in(request: HttpRequest, user: User, backend: ProviderBackend) -> None:
+    sweep_sessions(timezone.now())
     # Who is in already goes on: forms in other tabs stay good.
     if request.user != user:
         login(request, user, backend=BACKEND)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import jwt
 import pytest
 from django.contrib.sessions.models import Session
-from django.db import connection
+from django.db import connection, connections
 from django.http import HttpResponse
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -91,6 +93,12 @@ def test_the_session_of_the_last_sign_in_counts_and_is_kept_as_a_digest(idp: Fak
     assert is_in(client)
     told(idp.logout_token(sid="two"))
     assert not is_in(client)
+
+
+def test_a_session_may_have_any_name(idp: FakeProvider) -> None:
+    one = browser(idp, "\ud800")
+    assert told(idp.logout_token(sid="\ud800", jti="\udfff", sub=None)).status_code == 200
+    assert not is_in(one)
 
 
 def test_sessions_that_are_over_are_forgotten(idp: FakeProvider, settings) -> None:
@@ -245,3 +253,23 @@ def test_other_ways_to_come_here_are_refused(idp: FakeProvider) -> None:
         answer = Client().post(ADDRESS, body, content_type=kind)
         assert (answer.status_code, answer["Cache-Control"]) == (400, "no-store")
     assert not Session.objects.exists()
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+def test_a_token_that_comes_many_times_at_once_counts_once(idp: FakeProvider) -> None:
+    if connection.vendor != "postgresql":
+        pytest.skip("threads do not share the tests' SQLite, which is in memory")
+    token, before = idp.logout_token(), User.objects.get().session_epoch
+    together = threading.Barrier(12)
+
+    def send(_: int) -> int:
+        try:
+            together.wait()
+            return told(token).status_code
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(12) as threads:
+        assert sorted(threads.map(send, range(12))) == [200] + [400] * 11
+    assert User.objects.get().session_epoch == before + 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 
+from django.contrib.sessions.models import Session
 from django.test import Client
 from django.utils import timezone
 
@@ -102,6 +103,13 @@ def test_attempts_are_forgotten_after_their_window_and_their_rows_go(cast) -> No
     assert Client().post("/sign-in/", {"username": "bob", "password": "wrong"}).status_code == 200
     assert AttemptCount.objects.count() == 2, "alice's is gone, the address has a new window"
     assert Client().post("/sign-in/", wrong).status_code == 200
+
+
+def test_sessions_that_are_over_go_when_somebody_signs_in(cast) -> None:
+    cast("alice"), cast("bob")
+    Session.objects.filter(pk=Session.objects.first().pk).update(expire_date=timezone.now() - timedelta(seconds=1))
+    Client().post("/sign-in/", {"username": "carol", "password": PASSWORD})
+    assert Session.objects.count() == 2, "one went and one came"
 
 
 def test_no_name_and_no_address_is_in_the_counts(cast) -> None:

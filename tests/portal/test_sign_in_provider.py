@@ -135,6 +135,8 @@ REFUSED = {
     "another person than the userinfo's": {"sub": "bob@myaccessid.org"},
     "another sign-in's": {"nonce": "x" * 32},
     "of no sign-in": {"nonce": None},
+    "of what is no text": {"nonce": "\ud800"},
+    "without end": {"exp": float("inf")},
 }
 
 
