@@ -1,7 +1,7 @@
 """The provider says that somebody signed out there: OpenID Connect Back-Channel Logout 1.0.
 
-Anybody may send something here. What no key of the provider signed costs no row, and each process fetches keys for it at
-most twice a minute.
+Anybody may send something here. What no key of the provider signed costs no row, and each process fetches keys for it
+at most twice a minute.
 """
 
 from __future__ import annotations
