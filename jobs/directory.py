@@ -1,8 +1,8 @@
 """Who belongs to which project, read from what a directory says; pure, and one bad row rejects itself only.
 
 No claim of a sign-in carries the LUMI account or the projects, so they come from a directory: Waldur (Puhuri), LUMI's
-project files, Slurm's associations, or a CSV. Identities are Community User Identifiers, compared without regard to
-case (MyAccessID, "Attributes available to Relying Parties").
+project files, Slurm's associations, or a CSV. Identities are subjects of an OpenID provider, compared as they
+stand unless the site chose to fold their case.
 """
 
 from __future__ import annotations
@@ -21,7 +21,12 @@ from jobs.allocations import AllocatedHours, AllocationFormatError, of_csv_cells
 
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._@+-]{0,63}")
 EMAIL = re.compile(r"[^\x00-\x20\x7f]{1,254}")
+# OpenID Connect Core 1.0, section 2: `sub` has at most 255 ASCII characters and is case sensitive.
 SUBJECT = re.compile(r"[\x21-\x7e]{1,255}")
+# MyAccessID alone compares its Community User Identifiers without regard to case ("Attributes available to Relying
+# Parties"); for such a provider a site stores and compares them in lower case.
+EXACT, LOWER = "exact", "lower"
+SUBJECT_CASES = (EXACT, LOWER)
 PROJECT_ROLES = ("member", "manager", "pi")  # the later outranks the earlier
 PORTAL_ROLES = ("support", "policy", "administrator")
 CSV_OF_PEOPLE = ("username", "project", "role", "subject", "email")
@@ -58,14 +63,17 @@ class Directory:
     skipped: tuple[str, ...] = ()
 
 
-def subject_of(text: object) -> str | None:
-    """An identifier as it is stored and compared, or None when it is none.
+def subject_of(text: object, case: str = EXACT) -> str | None:
+    """An identifier as it is stored and compared, or None when it is none; `case` is one of SUBJECT_CASES.
 
-    >>> subject_of(" ABC@MyAccessID.org ")
-    'abc@myaccessid.org'
+    White space and anything that is not ASCII make it none; nothing is cut off or replaced first.
+
+    >>> subject_of("ABC@MyAccessID.org"), subject_of("ABC@MyAccessID.org", LOWER), subject_of(" ABC@MyAccessID.org")
+    ('ABC@MyAccessID.org', 'abc@myaccessid.org', None)
     """
-    cleaned = text.strip().lower() if isinstance(text, str) else ""
-    return cleaned if SUBJECT.fullmatch(cleaned) else None
+    if not isinstance(text, str) or not SUBJECT.fullmatch(text):
+        return None
+    return text.lower() if case == LOWER else text
 
 
 def outranking(*roles: str) -> str:
@@ -77,8 +85,10 @@ def outranking(*roles: str) -> str:
     return max(roles, key=PROJECT_ROLES.index)
 
 
-def from_csv(text: str) -> Directory:
+def from_csv(text: str, case: str = EXACT) -> Directory:
     """Columns `username,project,role,subject,email`, the last three optional; the file is the whole list.
+
+    `case` is how identifiers are compared, one of SUBJECT_CASES.
 
     A row without a project gives a portal role (support, policy, administrator) or only links an identity. A row
     without a username gives a project its hours: `gpu_hours`, and if known `used_gpu_hours,begins_on,ends_on`.
@@ -87,9 +97,11 @@ def from_csv(text: str) -> Directory:
     columns = set(reader.fieldnames or ())
     if not {"username", "project"} <= columns:
         raise DirectoryFormatError("the first line must name the columns: username,project,role,subject,email")
-    found = _CsvRows()
+    found = _CsvRows(case)
     for row in reader:
         cells = {name: (row.get(name) or "").strip() for name in (*CSV_OF_PEOPLE, *CSV_OF_HOURS)}
+        # Of an identifier nothing is cut off: it is refused with a blank in it.
+        cells["subject"] = (row.get("subject") or "") if cells["subject"] else ""
         problem = _csv_problem(cells) or found.take(cells)
         if problem:
             found.skipped.append(f"line {reader.line_num}: {problem}")
@@ -112,6 +124,7 @@ def from_csv(text: str) -> Directory:
 class _CsvRows:
     """What the rows of a CSV add up to."""
 
+    case: str
     roles: dict[str, dict[str, str]] = field(default_factory=dict)
     links: list[tuple[str, str]] = field(default_factory=list)
     emails: dict[str, str] = field(default_factory=dict)
@@ -132,8 +145,8 @@ class _CsvRows:
             _add(self.roles, project, user, role or "member")
         elif role:
             self.grants.add((user, role))
-        if cells["subject"]:
-            self.links.append((user, cells["subject"].lower()))
+        if subject := subject_of(cells["subject"], self.case):
+            self.links.append((user, subject))
         if cells["email"]:
             self.emails[user] = cells["email"]
         return ""
@@ -151,7 +164,7 @@ def _csv_problem(cells: Mapping[str, str]) -> str:
     if cells["role"] and cells["role"].lower() not in allowed:
         return f"role {cells['role']!r} is none of {', '.join(allowed)}"
     if cells["subject"] and subject_of(cells["subject"]) is None:
-        return f"{cells['subject']!r} is no identifier"
+        return f"{cells['subject']!r} is no identifier: at most 255 ASCII characters without white space"
     if cells["email"] and not EMAIL.fullmatch(cells["email"]):
         return "the e-mail address is none"
     return ""
@@ -251,13 +264,15 @@ def from_waldur(
     resources: Mapping[str, Mapping[str, Any]] | None = None,
     *,
     now: datetime,
+    case: str = EXACT,
 ) -> Directory:
     """Waldur's offering users, and for each project its `list_users` and its resource; a role that expired is none.
 
     Of an offering user `user_username` is the identifier and `username` the account on LUMI; it counts while its
-    state is OK and it is not restricted. A member without an account there yet is left out until it has one.
+    state is OK and it is not restricted. A member without an account there yet is left out until it has one. `case` is
+    how identifiers are compared, one of SUBJECT_CASES.
     """
-    subjects, skipped = _offering_accounts(offering_users)
+    subjects, skipped = _offering_accounts(offering_users, case)
     account_of = {subject: user for user, subject in subjects.items()}
     roles: dict[str, dict[str, str]] = {}
     allocations: dict[str, AllocatedHours] = {}
@@ -267,7 +282,7 @@ def from_waldur(
             continue
         roles.setdefault(project, {})
         for row in team:
-            member = account_of.get(subject_of(row.get("user_username")) or "")
+            member = account_of.get(subject_of(row.get("user_username"), case) or "")
             role = WALDUR_ROLES.get(str(row.get("role_name")))
             if member and role and not _has_passed(row.get("expiration_time"), now):
                 _add(roles, project, member, role)
@@ -283,11 +298,11 @@ def from_waldur(
     )
 
 
-def _offering_accounts(rows: Iterable[Mapping[str, Any]]) -> tuple[dict[str, str], list[str]]:
+def _offering_accounts(rows: Iterable[Mapping[str, Any]], case: str) -> tuple[dict[str, str], list[str]]:
     """The identifier of each account of an offering, and what was left out."""
     links, skipped = [], []
     for row in rows:
-        subject, user = subject_of(row.get("user_username")), row.get("username") or ""
+        subject, user = subject_of(row.get("user_username"), case), row.get("username") or ""
         if not user or row.get("is_restricted") or row.get("state", "OK") != "OK":
             continue
         if subject is None or not isinstance(user, str) or not NAME.fullmatch(user):

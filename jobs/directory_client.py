@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import time
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -11,12 +11,26 @@ from urllib.parse import urlsplit
 
 import requests
 
-from jobs.directory import Directory, DirectoryFormatError, from_csv, from_project_files, from_slurm, from_waldur
+from jobs.directory import (
+    EXACT,
+    Directory,
+    DirectoryFormatError,
+    from_csv,
+    from_project_files,
+    from_slurm,
+    from_waldur,
+)
+from jobs.http_client import Answer, CallFailed, HttpClient
 from jobs.slurm_client import SlurmClientError, command_output
 
-TIMEOUT_S = 30.0
+CALL_S = 30.0
+"""One call of Waldur, from the connection to the last byte."""
+WHOLE_S = 1500.0
+"""All calls of one import together: less than the soft limit of its task."""
 PAGE_SIZE = 200  # the most that Waldur gives at once
 PAGES_MAX = 2000
+# Two hundred rows are some hundred kilobytes; a resource may carry attributes of its own.
+PAGE_BYTES_MAX = 16 * 2**20
 # Hundreds of thousands of associations print within seconds; a hanging database must not hold the import for ever.
 SACCTMGR_TIMEOUT_S = 120.0
 
@@ -25,19 +39,22 @@ class DirectoryError(RuntimeError):
     """The directory cannot be reached or read; the message says which and why, and nothing was changed."""
 
 
-def read_source(source: str, *, token: str, offering: str, cluster: str, now: datetime) -> Directory:
-    """What `slurm`, an http(s) address of Waldur, or a path names says now. Raises DirectoryError."""
+def read_source(source: str, *, token: str, offering: str, cluster: str, now: datetime, case: str = EXACT) -> Directory:
+    """What `slurm`, an http(s) address of Waldur, or a path names says now. Raises DirectoryError.
+
+    `case` is how identifiers are compared, one of `jobs.directory.SUBJECT_CASES`.
+    """
     try:
         if source == "slurm":
             return slurm(cluster)
         if source.startswith(("https://", "http://")):
-            return waldur(source, token=token, offering=offering, now=now)
-        return files(Path(source))
+            return waldur(source, token=token, offering=offering, now=now, case=case)
+        return files(Path(source), case)
     except DirectoryFormatError as error:
         raise DirectoryError(f"{source}: {error}") from error
 
 
-def files(path: Path) -> Directory:
+def files(path: Path, case: str = EXACT) -> Directory:
     """A CSV, one of LUMI's project files, or the folder that has `project_N/project_N.json` of all of them."""
     try:
         if path.is_dir():
@@ -47,7 +64,7 @@ def files(path: Path) -> Directory:
             return from_project_files({file.stem: _text(file) for file in found}, is_complete=True)
         if path.suffix == ".json":
             return from_project_files({path.stem: _text(path)}, is_complete=False)
-        return from_csv(_text(path))
+        return from_csv(_text(path), case)
     except OSError as error:
         raise DirectoryError(f"{path}: {error.strerror}") from error
 
@@ -69,16 +86,22 @@ def slurm(cluster: str, sacctmgr: str = "sacctmgr") -> Directory:
     return from_slurm(associations, accounts, cluster=cluster)
 
 
-def waldur(url: str, *, token: str, offering: str, now: datetime, timeout_s: float = TIMEOUT_S) -> Directory:
-    """The users and project teams of one Waldur offering (LUMI in Puhuri); a resource's `backend_id` is the project."""
+def waldur(
+    url: str, *, token: str, offering: str, now: datetime, call_s: float = CALL_S, case: str = EXACT
+) -> Directory:
+    """The users and project teams of one Waldur offering (LUMI in Puhuri); a resource's `backend_id` is the project.
+
+    Each call may take `call_s`. Raises DirectoryError.
+    """
     if not token or not offering:
         raise DirectoryError("Waldur needs WALDUR_TOKEN (or WALDUR_TOKEN_FILE) and WALDUR_OFFERING")
-    with requests.Session() as session:
-        session.headers["Authorization"] = f"Token {token}"
+    until_s = time.monotonic() + WHOLE_S
+    headers = {"Authorization": f"Token {token}"}
+    with HttpClient(seconds=call_s, bytes_max=PAGE_BYTES_MAX, headers=headers) as client:
         base = url.rstrip("/").removesuffix("/api") + "/api/"
 
         def rows(path: str, **query: str) -> list[dict[str, Any]]:
-            return list(_pages(session, base + path, query, timeout_s))
+            return list(_pages(client, base + path, query, until_s))
 
         users = rows("marketplace-offering-users/", offering_uuid=offering)
         resources = {
@@ -89,34 +112,35 @@ def waldur(url: str, *, token: str, offering: str, now: datetime, timeout_s: flo
         teams = {
             project: rows(f"projects/{resource['project_uuid']}/list_users/") for project, resource in resources.items()
         }
-    return from_waldur(users, teams, resources, now=now)
+    return from_waldur(users, teams, resources, now=now, case=case)
 
 
-def _pages(session: requests.Session, url: str, query: dict[str, str], timeout_s: float) -> Iterator[dict[str, Any]]:
+def _pages(client: HttpClient, url: str, query: dict[str, str], until_s: float) -> Iterator[dict[str, Any]]:
     """Every row of a list, page after page as the Link header says; the token is never sent elsewhere."""
     parameters: dict[str, Any] | None = query | {"page_size": PAGE_SIZE}
     origin = urlsplit(url)[:2]
     for _ in range(PAGES_MAX):
+        if time.monotonic() > until_s:
+            raise DirectoryError(f"{url}: all calls together took more than {WHOLE_S:g} s")
         try:
-            answer = session.get(url, params=parameters, timeout=timeout_s, allow_redirects=False)
-        except requests.RequestException as error:
-            raise DirectoryError(f"{url}: no answer ({type(error).__name__})") from error
-        if answer.status_code != requests.codes.ok:
-            raise DirectoryError(f"{url}: answered with status {answer.status_code}")
+            answer = client.answer(requests.Request("GET", url, params=parameters))
+        except CallFailed as error:
+            raise DirectoryError(f"{url}: {error}") from error
+        if answer.status != requests.codes.ok:
+            raise DirectoryError(f"{url}: answered with status {answer.status}")
         yield from _rows(answer)
-        following = answer.links.get("next", {}).get("url")
-        if not following:
+        if not answer.following:
             return
-        if urlsplit(following)[:2] != origin:
+        if urlsplit(answer.following)[:2] != origin:
             raise DirectoryError(f"{url}: its next page is on another host")
-        url, parameters = following, None
+        url, parameters = answer.following, None
     raise DirectoryError(f"{url}: more than {PAGES_MAX} pages")
 
 
-def _rows(answer: requests.Response) -> list[dict[str, Any]]:
+def _rows(answer: Answer) -> list[dict[str, Any]]:
     try:
         rows = answer.json()
-    except (json.JSONDecodeError, RecursionError, requests.RequestException) as error:
+    except (ValueError, RecursionError) as error:
         raise DirectoryError(f"{answer.url}: no JSON") from error
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise DirectoryError(f"{answer.url}: no list of rows")

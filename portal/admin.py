@@ -7,6 +7,7 @@ from functools import update_wrapper
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.contrib.admin import AdminSite, ModelAdmin, action, display
 from django.contrib.admin.models import LogEntry
 from django.contrib.admin.views.main import ChangeList
@@ -17,6 +18,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 
 from jobs.accounts.services import ADMINISTRATION, change_account, give_role, revoke_api_token, take_role
+from jobs.directory import subject_of
 from jobs.failures.selectors import failures
 from jobs.failures.services import try_again
 from jobs.models import ApiToken, Grant, Membership, Project, User, WorkFailure
@@ -80,17 +82,27 @@ class ReadOnly(ModelAdmin):
 class AccountForm(forms.ModelForm):
     """Whether an account is open, and whose identity signs in as it."""
 
+    oidc_subject = forms.CharField(
+        label="Identity",
+        required=False,
+        strip=False,
+        help_text="The identifier of this person at the provider. A directory's link is changed there.",
+    )
+
     class Meta:
         model = User
         fields = ("is_active", "oidc_subject")
-        labels = {"is_active": "Open", "oidc_subject": "Identity"}
+        labels = {"is_active": "Open"}
         help_texts = {
             "is_active": "Closed, nobody signs in as this account and its tokens read and send nothing.",
-            "oidc_subject": "The identifier of this person at the provider. A directory's link is changed there.",
         }
 
     def clean_oidc_subject(self) -> str | None:
-        return (self.cleaned_data["oidc_subject"] or "").strip().lower() or None
+        said = self.cleaned_data["oidc_subject"]
+        subject = subject_of(said, settings.OIDC_SUBJECT_CASE)
+        if said and subject is None:
+            raise forms.ValidationError("An identifier has at most 255 ASCII characters and no white space.")
+        return subject
 
 
 class Accounts(ReadOnly):

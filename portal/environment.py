@@ -73,6 +73,18 @@ def mail_address(name: str, default: str) -> str:
     return address
 
 
+def allowed_hosts(is_embedded: bool) -> list[str]:
+    """ALLOWED_HOSTS, the names the portal answers to; this machine's own on one machine with SQLite.
+
+    Without any a server would start and refuse each request.
+    """
+    hosts = words("ALLOWED_HOSTS", "127.0.0.1,localhost" if is_embedded else "")
+    if not hosts:
+        with_what = "must name a host" if is_embedded else "is required with DATABASE_URL"
+        raise ImproperlyConfigured(f"ALLOWED_HOSTS {with_what}, such as kaiku.example")
+    return hosts
+
+
 def secret_key(path: Path, is_embedded: bool) -> str:
     """SECRET_KEY; on one machine with SQLite a random one, made once and readable by its owner only."""
     key = text("SECRET_KEY")

@@ -126,7 +126,7 @@ def _forget_unknown(before: datetime) -> Iterator[int]:
 
 
 def remove_audit_logs(before: datetime) -> Iterator[int]:
-    """Delete who opened and shared what, what directories said, and what administrators did."""
+    """Delete who opened and shared what, what directories said, who could not come in, and what administrators did."""
     yield from remove_logs(before)
     yield from remove_rows(LogEntry.objects.filter(action_time__lt=before))
 

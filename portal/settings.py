@@ -13,7 +13,8 @@ import dj_database_url
 from celery.schedules import crontab
 from csp.constants import NONE, SELF
 
-from portal.environment import choice, flag, mail_address, number, secret_key, site_url, text, words
+from jobs.directory import EXACT, SUBJECT_CASES
+from portal.environment import allowed_hosts, choice, flag, mail_address, number, secret_key, site_url, text, words
 from portal.oidc.provider import form_targets, provider_from_environment
 from portal.version import VERSION as VERSION
 
@@ -28,7 +29,7 @@ SECRET_KEY = secret_key(VAR_DIR / "secret_key", IS_EMBEDDED)
 # Keys the names of work. With another secret new runs no longer meet older ones of their work until
 # `manage.py backfill_work_keys` has gone over all of them; so too with another SECRET_KEY where this is not set.
 WORK_KEY_SECRET = text("WORK_KEY_SECRET") or f"work-key:{SECRET_KEY}"
-ALLOWED_HOSTS = words("ALLOWED_HOSTS", "127.0.0.1,localhost" if IS_EMBEDDED else "")
+ALLOWED_HOSTS = allowed_hosts(IS_EMBEDDED)
 CSRF_TRUSTED_ORIGINS = words("CSRF_TRUSTED_ORIGINS", "")
 IS_HTTPS = flag("HTTPS", not IS_EMBEDDED)
 
@@ -110,7 +111,7 @@ DATABASES = {
 }
 if not IS_EMBEDDED:
     DATABASES["default"]["OPTIONS"] = POSTGRESQL_OPTIONS | DATABASES["default"].get("OPTIONS", {})
-# Counts sign-in attempts and calls over all processes; nothing is lost with it.
+# Counts calls over all processes; nothing is lost with it.
 CACHES = {
     "default": {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
@@ -129,6 +130,8 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTH_USER_MODEL = "jobs.User"
 # With a provider nobody signs in otherwise: no backend takes a password, and sessions of one that did end.
 OIDC_PROVIDER = provider_from_environment()
+# Whether identities are compared as they are or in lower case, wherever they come from.
+OIDC_SUBJECT_CASE = choice("OIDC_SUBJECT_CASE", EXACT, SUBJECT_CASES)
 AUTHENTICATION_BACKENDS = [
     "portal.oidc.backend.ProviderBackend" if OIDC_PROVIDER else "django.contrib.auth.backends.ModelBackend"
 ]
@@ -190,7 +193,7 @@ if IS_BEHIND_PROXY:
 METRICS_TOKEN = text("METRICS_TOKEN")
 
 # Where people reach the portal: mail cannot take it from a request.
-SITE_URL = site_url(f"https://{(ALLOWED_HOSTS or ['localhost'])[0]}" if IS_HTTPS else "http://127.0.0.1:8000")
+SITE_URL = site_url(f"https://{ALLOWED_HOSTS[0]}" if IS_HTTPS else "http://127.0.0.1:8000")
 SMTP_HOST = text("SMTP_HOST")
 EMAIL_BACKEND = "reports.emails.SmtpBackend" if SMTP_HOST else "reports.services.mail_files.FileBackend"
 EMAIL_FILE_PATH = VAR_DIR / "outbox"

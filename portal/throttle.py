@@ -1,42 +1,53 @@
-"""How often an address or a name may try to sign in; counted in the cache that all portal processes share."""
+"""How often an address or a name may try a password; counted in the database, which lets no two take the same attempt.
+
+An attempt is taken before the password is looked at and given back when it was right: whoever sends many at once gets
+no more of them looked at. The cache would not do: the one in files reads and writes a count in two steps, and one in
+Redis may be away. A person signing in needs the database anyway.
+
+Sign-in through a provider is not counted at all. Any count by address would let sixty people of one institute, or one
+of them on purpose, lock out the rest, and there is nothing to guess: a code is good once, for a state of this browser.
+What it costs is bounded instead; see `portal.oidc.pending` and `portal.oidc.provider`.
+"""
 
 from __future__ import annotations
 
 import hashlib
-import logging
+import unicodedata
+from datetime import timedelta
 
 from django.conf import settings
-from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from redis.exceptions import RedisError
+from django.utils import timezone
 
-WINDOW_S = 300
+from jobs.sign_in.services import give_back_attempt, take_attempt
+
+WINDOW = timedelta(minutes=5)
 PER_NAME_MAX = 8  # wrong passwords for one name from one address
-PER_ADDRESS_MAX = 60  # attempts from one address: a whole institute may share one
-
-log = logging.getLogger(__name__)
+PER_ADDRESS_MAX = 60  # wrong passwords from one address: a whole institute may share one
 
 
-def is_exhausted(request: HttpRequest, name: str = "") -> bool:
-    """Has this address, or this name from it, used up its attempts of the last minutes."""
-    return any(_count(key) >= most for key, most in _limits(request, name))
+def take(request: HttpRequest, name: str) -> list[str]:
+    """Take one attempt of this name from this address, and one of the address; their keys, none where none is left."""
+    taken: list[str] = []
+    for key, most in _limits(request, name):
+        if not take_attempt(key, most=most, window=WINDOW, now=timezone.now()):
+            give_back(taken)
+            return []
+        taken.append(key)
+    return taken
 
 
-def count_attempt(request: HttpRequest, name: str = "") -> None:
-    """One more attempt. A cache that is away counts nothing: signing in must not depend on it."""
-    for key, _ in _limits(request, name):
-        try:
-            cache.add(key, 0, WINDOW_S)
-            cache.incr(key)
-        except (RedisError, OSError, ValueError):
-            log.warning("the cache is away: sign-in attempts are not counted")
+def give_back(taken: list[str]) -> None:
+    """These attempts do not count: they were not wrong."""
+    for key in taken:
+        give_back_attempt(key)
 
 
 def too_many(request: HttpRequest) -> HttpResponse:
     """The page that says so, with the time to wait."""
-    answer = render(request, "portal/sign_in_paused.html", {"minutes": WINDOW_S // 60}, status=429)
-    answer["Retry-After"] = str(WINDOW_S)
+    answer = render(request, "portal/sign_in_paused.html", {"minutes": WINDOW.seconds // 60}, status=429)
+    answer["Retry-After"] = str(WINDOW.seconds)
     return answer
 
 
@@ -48,16 +59,11 @@ def client_address(request: HttpRequest) -> str:
 
 def _limits(request: HttpRequest, name: str) -> list[tuple[str, int]]:
     address = client_address(request)
-    limits = [(_key(address), PER_ADDRESS_MAX)]
-    return [*limits, (_key(address, name.lower()), PER_NAME_MAX)] if name else limits
+    # Every way to write a name that the form takes for the same account.
+    folded = unicodedata.normalize("NFKC", name).strip().casefold()
+    by_address = [(_key(address), PER_ADDRESS_MAX)]
+    return [(_key(address, folded), PER_NAME_MAX), *by_address] if folded else by_address
 
 
 def _key(*parts: str) -> str:
-    return "sign-in:" + hashlib.sha256("\0".join(parts).encode(errors="replace")).hexdigest()
-
-
-def _count(key: str) -> int:
-    try:
-        return cache.get(key, 0)
-    except (RedisError, OSError):
-        return 0
+    return hashlib.sha256("\0".join(parts).encode(errors="replace")).hexdigest()

@@ -4,7 +4,10 @@ from django.urls import path, re_path
 
 from collector.wire import NODE_SUMMARY, RAW_SAMPLES
 from jobs.records import SCHEMA as JOB_RECORD
-from portal import health
+from portal import (
+    health,
+    sign_in_attempts_admin,  # noqa: F401  (registers its table)
+)
 from portal.admin import administration
 from portal.api import docs, education, ingest, jobs, raw_samples
 from portal.api import projects as project_api
@@ -34,8 +37,9 @@ from portal.views.raw_window import raw_window_page
 from portal.views.share_job import end_share, share
 from portal.views.shared_jobs import shared_jobs_page
 from portal.views.sign_in import no_account, sign_in
-from portal.views.sign_in_provider import FinishSignIn, StartSignIn
+from portal.views.sign_in_provider import finish_sign_in, start_sign_in
 from portal.views.sign_out import sign_out
+from portal.views.sign_out_back_channel import back_channel_sign_out
 from portal.views.support import support
 from portal.views.system import system
 
@@ -48,8 +52,9 @@ handler500 = "portal.outages.server_error"
 urlpatterns = [
     path("", dashboard, name="dashboard"),
     path("sign-in/", sign_in, name="sign-in"),
-    path("sign-in/start/", StartSignIn.as_view(), name="sign-in-start"),
-    path("sign-in/callback/", FinishSignIn.as_view(), name="sign-in-callback"),
+    path("sign-in/start/", start_sign_in, name="sign-in-start"),
+    path("sign-in/callback/", finish_sign_in, name="sign-in-callback"),
+    path("sign-in/back-channel/", back_channel_sign_out, name="back-channel-sign-out"),
     path("sign-in/no-account/", no_account, name="no-account"),
     path("sign-out/", sign_out, name="sign-out"),
     path("jobs/", my_jobs, name="my-jobs"),

@@ -27,7 +27,7 @@ MAY_IMPORT = {
 PURE_LIBRARIES = {"numpy", "matplotlib", "msgspec", "markdown_it", "nh3"}
 EDGE_NAMES = set(
     "models selectors services tasks views urls forms admin apps emails serializers slurm_client directory_client"
-    " management migrations templatetags".split()
+    " http_client management migrations templatetags".split()
 )
 CLOCK_CALLS = {"datetime.now", "datetime.utcnow", "datetime.today", "date.today", "time.time", "time.monotonic"}
 VAGUE_NAMES = {"utils", "util", "common", "helpers", "core", "manager", "misc"}

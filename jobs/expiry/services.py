@@ -10,7 +10,7 @@ from datetime import datetime
 
 from django.db.models import Model, QuerySet
 
-from jobs.models import DirectoryImport, Job, JobOpening, JobShare, WorkFailure
+from jobs.models import DirectoryImport, Job, JobOpening, JobShare, UnknownIdentity, WorkFailure
 
 BATCH_ROWS = 500
 """As many rows as one statement removes: it ends soon, and nothing that arrives meanwhile waits for it."""
@@ -28,10 +28,13 @@ def remove_rows(rows: QuerySet[Model]) -> Iterator[int]:
 
 
 def remove_logs(before: datetime) -> Iterator[int]:
-    """Delete who opened a run for the last time before then, shares that ended before, and imports of directories."""
+    """Delete who opened a run for the last time before then, shares that ended before, imports of directories, and
+    unknown identities that tried to sign in for the last time before.
+    """
     yield from remove_rows(JobOpening.objects.filter(last_at__lt=before))
     yield from remove_rows(JobShare.objects.filter(expires_at__lt=before))
     yield from remove_rows(DirectoryImport.objects.filter(began_at__lt=before))
+    yield from remove_rows(UnknownIdentity.objects.filter(last_at__lt=before))
 
 
 def locked_old_runs(user_pk: int, before: datetime) -> list[Job]:

@@ -24,7 +24,7 @@ def import_from(
     record = DirectoryImport(asked=without_secrets(source, source)[:255], began_at=now)
     access = {"token": settings.WALDUR_TOKEN, "offering": settings.WALDUR_OFFERING}
     try:
-        directory = read_source(source, cluster=cluster, now=now, **access)
+        directory = read_source(source, cluster=cluster, now=now, case=settings.OIDC_SUBJECT_CASE, **access)
         change = record_directory(directory, is_forced=is_forced)
     except Exception as error:
         is_theirs = isinstance(error, DirectoryError | DirectoryShrunk)

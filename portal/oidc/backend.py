@@ -17,34 +17,35 @@ from mozilla_django_oidc.utils import import_from_settings
 from jobs.models import User
 from jobs.selectors import linked_user
 from jobs.services import record_sign_in
-from portal.oidc.provider import Provider, ProviderFault, as_object
+from portal.oidc.identities import sid_digest
+from portal.oidc.kept_answers import ProviderFault
+from portal.oidc.provider import Provider, as_object
 from portal.oidc.tokens import id_token_claims, same_person, signed_userinfo
 
 EMAIL_LENGTH_MAX = 254
 
 
 class NotLinked(RuntimeError):
-    """A good identity that no directory has linked to a LUMI account; the message is the identifier."""
+    """A good identity that no directory has linked to an open LUMI account; the message is the identifier."""
 
 
 def library_setting(name: str, *default: Any) -> Any:
     """A setting of mozilla-django-oidc, answered from the one provider of this portal."""
     provider: Provider = settings.OIDC_PROVIDER
-    if name == "OIDC_OP_AUTHORIZATION_ENDPOINT":
-        return provider.endpoint("authorization_endpoint")
     answers = {
         "OIDC_RP_CLIENT_ID": provider.client_id,
-        "OIDC_RP_SCOPES": provider.scopes,
-        "OIDC_USE_PKCE": True,
-        "OIDC_USE_NONCE": True,
-        "OIDC_STORE_ID_TOKEN": True,
         "OIDC_AUTHENTICATION_CALLBACK_URL": "sign-in-callback",
     }
     return answers[name] if name in answers else import_from_settings(name, *default)
 
 
 class ProviderBackend(OIDCAuthenticationBackend):
-    """Raises ProviderFault, IdentityRefused and NotLinked from `authenticate`; the callback page tells them apart."""
+    """Raises ProviderFault, IdentityRefused and NotLinked from `authenticate`; the callback page tells them apart.
+
+    `id_token` and `sid`, the digest of the provider's session, are those of the sign-in that `authenticate` looked at.
+    """
+
+    id_token = sid = ""
 
     def __init__(self) -> None:
         # The library's own would ask for all endpoints here, and a backend is made for every request of a session.
@@ -81,7 +82,12 @@ class ProviderBackend(OIDCAuthenticationBackend):
     def verify_token(self, token: object, **kwargs: Any) -> dict[str, Any]:
         provider = self.provider
         nonce = kwargs.get("nonce") or ""
-        return id_token_claims(token, self._jwks(), issuer=provider.issuer, client_id=provider.client_id, nonce=nonce)
+        return id_token_claims(
+            token, provider.keys(), issuer=provider.issuer, client_id=provider.client_id, nonce=nonce
+        )
+
+    def store_tokens(self, access_token: object, id_token: object) -> None:
+        """Nothing goes into a session before it is known whose it is."""
 
     def get_userinfo(self, access_token: object, id_token: object, payload: dict[str, Any]) -> dict[str, Any]:
         """What the provider says of the person, as JSON or as a signed token."""
@@ -92,13 +98,14 @@ class ProviderBackend(OIDCAuthenticationBackend):
         answer = self.provider.answer(requests.Request("GET", url, headers=bearer))
         if answer.headers.get("content-type", "").lower().startswith("application/jwt"):
             who = {"issuer": self.provider.issuer, "client_id": self.provider.client_id}
-            return signed_userinfo(answer.text, self._jwks(), **who)
+            return signed_userinfo(answer.content.decode(errors="replace"), self.provider.keys(), **who)
         return as_object(answer)
 
     def get_or_create_user(self, access_token: object, id_token: object, payload: dict[str, Any]) -> User:
         """The account that the identity is linked to; none is ever made here."""
         userinfo = self.get_userinfo(access_token, id_token, payload)
-        subject = same_person(payload, userinfo)
+        subject = same_person(payload, userinfo, settings.OIDC_SUBJECT_CASE)
+        self.id_token, self.sid = str(id_token), sid_digest(self.provider.issuer, payload.get("sid"))
         user = linked_user(subject)
         if user is None:
             raise NotLinked(subject)
@@ -109,9 +116,6 @@ class ProviderBackend(OIDCAuthenticationBackend):
     def get_user(self, user_id: object) -> User | None:
         user = super().get_user(user_id)
         return user if user is not None and user.is_active and user.oidc_subject else None
-
-    def _jwks(self) -> dict[str, Any]:
-        return self.provider.json(requests.Request("GET", self.provider.endpoint("jwks_uri")))
 
     def _roles(self, userinfo: dict[str, Any]) -> list[str] | None:
         """The portal roles of the person's groups; None where no claim is configured to carry them."""
@@ -126,4 +130,5 @@ class ProviderBackend(OIDCAuthenticationBackend):
 def _email(userinfo: dict[str, Any]) -> str:
     said = userinfo.get("email")
     is_usable = isinstance(said, str) and "@" in said and said.isprintable() and len(said) <= EMAIL_LENGTH_MAX
-    return said if is_usable and userinfo.get("email_verified") is not False else ""
+    # A provider that says nothing of it vouches for its addresses; whatever else than a plain yes is none.
+    return said if is_usable and userinfo.get("email_verified", True) is True else ""

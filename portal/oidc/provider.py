@@ -5,7 +5,6 @@ Nothing here is asked before somebody signs in, so the portal starts and serves 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,19 +13,20 @@ from urllib.parse import urlsplit
 import requests
 from django.core.exceptions import ImproperlyConfigured
 
+from jobs.http_client import Answer, CallFailed, HttpClient
 from portal.environment import number, text, words
+from portal.oidc.kept_answers import KeptAnswers, ProviderFault
 
 # OpenID Connect Discovery 1.0, section 3; the last is RP-Initiated Logout 1.0, section 2.1.
 ENDPOINTS = ("authorization_endpoint", "token_endpoint", "userinfo_endpoint", "jwks_uri", "end_session_endpoint")
 NEEDED = ENDPOINTS[:4]
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-DISCOVERY_KEPT_S = 3600.0
+ANSWER_BYTES_MAX = 2**20
+"""After unpacking; what a provider says of itself, of its keys or of a person is some kilobytes."""
 
-_discovered: dict[str, tuple[float, Mapping[str, Any]]] = {}
-
-
-class ProviderFault(RuntimeError):
-    """The provider is away, slow, or answers what no provider should; trying later may help."""
+_discovered = KeptAnswers(kept_s=3600.0, pause_s=5.0)
+# Only for tokens that anybody may send here: keys of a new name are asked for, but not again for each made-up name.
+_keys = KeptAnswers(kept_s=600.0, pause_s=30.0)
 
 
 @dataclass(frozen=True)
@@ -64,33 +64,46 @@ class Provider:
         return isinstance(methods, list) and "client_secret_basic" not in methods and "client_secret_post" in methods
 
     def metadata(self) -> Mapping[str, Any]:
-        """The discovery document, asked for at most once an hour. Raises ProviderFault."""
-        known = _discovered.get(self.issuer)
-        if known and time.monotonic() - known[0] < DISCOVERY_KEPT_S:
-            return known[1]
+        """The discovery document, asked for once an hour. Raises ProviderFault."""
+        return _discovered.get(self.issuer, self._discovery)
+
+    def _discovery(self) -> dict[str, Any]:
         found = self.json(requests.Request("GET", f"{self.issuer.rstrip('/')}/.well-known/openid-configuration"))
         if found.get("issuer") != self.issuer:
             raise ProviderFault("the discovery document is another issuer's")
-        _discovered[self.issuer] = (time.monotonic(), found)
         return found
+
+    def keys(self) -> dict[str, Any]:
+        """The keys that the provider signs with, as it shows them now. Raises ProviderFault."""
+        return self.json(requests.Request("GET", self.endpoint("jwks_uri")))
+
+    def kept_keys(self, kid: object) -> Mapping[str, Any]:
+        """The same, asked for at most twice a minute, and only when the key of this name is not known already."""
+        return _keys.get(self.issuer, self.keys, lambda jwks: kid is None or kid in _key_names(jwks))
 
     def json(self, request: requests.Request) -> dict[str, Any]:
         """The JSON object that answers a request. Raises ProviderFault."""
         return as_object(self.answer(request))
 
-    def answer(self, request: requests.Request) -> requests.Response:
-        """The answer with status 200 to a request within `timeout_s`. Raises ProviderFault."""
+    def answer(self, request: requests.Request) -> Answer:
+        """The answer with status 200 to a request, the whole of it within `timeout_s`. Raises ProviderFault."""
         try:
-            with requests.Session() as session:
-                answer = session.send(session.prepare_request(request), timeout=self.timeout_s, allow_redirects=False)
-        except requests.RequestException as error:
-            raise ProviderFault(f"{request.url}: no answer ({type(error).__name__})") from error
-        if answer.status_code != requests.codes.ok:
-            raise ProviderFault(f"{request.url}: answered with status {answer.status_code}")
+            with HttpClient(seconds=self.timeout_s, bytes_max=ANSWER_BYTES_MAX) as client:
+                answer = client.answer(request)
+        except CallFailed as error:
+            raise ProviderFault(f"{request.url}: {error}") from error
+        if answer.status != requests.codes.ok:
+            raise ProviderFault(f"{request.url}: answered with status {answer.status}")
         return answer
 
 
-def as_object(answer: requests.Response) -> dict[str, Any]:
+def _key_names(jwks: Mapping[str, Any]) -> set[object]:
+    keys = jwks.get("keys")
+    named = (key.get("kid") for key in (keys if isinstance(keys, list) else []) if isinstance(key, dict))
+    return {name for name in named if isinstance(name, str)}
+
+
+def as_object(answer: Answer) -> dict[str, Any]:
     """The JSON object of an answer. Raises ProviderFault."""
     try:
         found = answer.json()

@@ -1,22 +1,33 @@
 """Whether what a provider signed may be believed: signature, issuer, audience, times, nonce, and one person only.
 
-OpenID Connect Core 1.0, sections 3.1.3.7 (ID token) and 5.3 (userinfo). No network here.
+OpenID Connect Core 1.0, sections 3.1.3.7 (ID token) and 5.3 (userinfo); Back-Channel Logout 1.0, section 2.6 (logout
+token). No network here.
 """
 
 from __future__ import annotations
 
 import hmac
+import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import jwt
 
-from jobs.directory import subject_of
+from jobs.directory import EXACT, LOWER, subject_of
 
 ALGORITHMS = {"RS256": "RSA", "ES256": "EC"}  # and the kind of key each takes
 CLOCK_SKEW_S = 60
 # MyAccessID's own test identity, which no service may let in.
 REFUSED_SUBJECTS = frozenset({"test@myaccessid.org"})
+LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout"
+LOGOUT_TOKEN_KINDS = ("logout+jwt", "application/logout+jwt", "jwt")
+"""The `typ` that a logout token may have, if it has one (Back-Channel Logout 1.0, section 2.4)."""
+LOGOUT_TOKEN_BYTES_MAX = 16 * 2**10
+LOGOUT_TOKEN_S = 600
+"""How old a logout token may be. Providers send it at once, and it is remembered for as long."""
+NAME_LENGTH_MAX = 1024
+"""Of the names of tokens and sessions, for which nobody sets one."""
 
 
 class IdentityRefused(RuntimeError):
@@ -33,7 +44,7 @@ def id_token_claims(token: object, jwks: Mapping[str, Any], *, issuer: str, clie
     if (party is not None and party != client_id) or (party is None and len(audiences) > 1):
         raise IdentityRefused("the token was made for another service")
     said = claims.get("nonce")
-    if not nonce or not isinstance(said, str) or not hmac.compare_digest(said.encode(), nonce.encode()):
+    if not nonce or not isinstance(said, str) or not hmac.compare_digest(said.encode(errors="replace"), nonce.encode()):
         raise IdentityRefused("the token belongs to another sign-in")
     return claims
 
@@ -43,12 +54,67 @@ def signed_userinfo(token: object, jwks: Mapping[str, Any], *, issuer: str, clie
     return _decoded(token, jwks, issuer=issuer, audience=client_id, options={"require": ["iss", "aud", "sub"]})
 
 
-def same_person(claims: Mapping[str, Any], userinfo: Mapping[str, Any]) -> str:
+@dataclass(frozen=True)
+class Logout:
+    """What a logout token ends: the person's identifier as it is stored, the provider's session, or both."""
+
+    subject: str | None
+    sid: str | None
+    jti: str
+
+
+def logout_of(token: object, jwks: Mapping[str, Any], *, issuer: str, client_id: str, case: str = EXACT) -> Logout:
+    """What a logout token of this issuer ends, and its own name. Raises IdentityRefused."""
+    claims = _decoded(
+        token, jwks, issuer=issuer, audience=client_id, options={"require": ["exp", "iat", "iss", "aud", "jti"]}
+    )
+    events, jti, subject, sid = claims.get("events"), claims["jti"], claims.get("sub"), claims.get("sid")
+    if not isinstance(events, dict) or not isinstance(events.get(LOGOUT_EVENT), dict):
+        raise IdentityRefused("the token tells of no sign-out")
+    if "nonce" in claims:
+        raise IdentityRefused("the token is of a sign-in")
+    if int(claims["iat"]) < time.time() - LOGOUT_TOKEN_S:
+        raise IdentityRefused("the token is too old")
+    stored = subject_of(subject, case)
+    is_readable = (subject is None or stored) and (sid is None or _is_name(sid)) and _is_name(jti)
+    if not is_readable or (subject is None and sid is None):
+        raise IdentityRefused("the token names nobody, or not as it should")
+    return Logout(stored, sid, jti)
+
+
+def _is_name(said: object) -> bool:
+    return isinstance(said, str) and 0 < len(said) <= NAME_LENGTH_MAX
+
+
+def kid_of_logout(token: str, *, issuer: str, client_id: str) -> str | None:
+    """The name of the key that would have signed this logout token, before anything is asked for to check it.
+
+    Nothing of the token is believed yet; what is plainly no logout token for this portal costs no more than reading it.
+    Raises IdentityRefused.
+    """
+    try:
+        header = jwt.get_unverified_header(token)
+        claims = jwt.decode(token, options={"verify_signature": False})
+    except (jwt.PyJWTError, ValueError, TypeError, RecursionError) as error:
+        raise IdentityRefused("no signed token") from error
+    audiences = claims.get("aud")
+    is_ours = client_id in audiences if isinstance(audiences, list) else audiences == client_id
+    if str(header.get("alg")) not in ALGORITHMS or claims.get("iss") != issuer or not is_ours:
+        raise IdentityRefused("the token is not this provider's for this portal")
+    if str(header.get("typ", "JWT")).lower() not in LOGOUT_TOKEN_KINDS:
+        raise IdentityRefused("the token is of another kind")
+    kid = header.get("kid")
+    return kid if isinstance(kid, str) else None
+
+
+def same_person(claims: Mapping[str, Any], userinfo: Mapping[str, Any], case: str = EXACT) -> str:
     """The identifier that ID token and userinfo agree on, as it is stored. Raises IdentityRefused."""
-    subject = subject_of(claims.get("sub"))
-    if subject is None or claims.get("sub") != userinfo.get("sub"):
+    subject = subject_of(claims.get("sub"), case)
+    if subject is None:
+        raise IdentityRefused("the provider's identifier is not one of 1 to 255 ASCII characters without white space")
+    if claims.get("sub") != userinfo.get("sub"):
         raise IdentityRefused("the provider named two different people")
-    if subject in REFUSED_SUBJECTS:
+    if subject_of(subject, LOWER) in REFUSED_SUBJECTS:
         raise IdentityRefused("the provider's test identity has no place here")
     return subject
 
@@ -60,7 +126,7 @@ def _decoded(token: object, jwks: Mapping[str, Any], **how: Any) -> dict:
         header = jwt.get_unverified_header(token)
         key = _signing_key(header, jwks)
         return jwt.decode(token, key, algorithms=[header["alg"]], leeway=CLOCK_SKEW_S, **how)
-    except (jwt.PyJWTError, ValueError, TypeError) as error:
+    except (jwt.PyJWTError, ValueError, TypeError, OverflowError, RecursionError) as error:
         raise IdentityRefused(f"the token cannot be believed: {error}") from error
 
 

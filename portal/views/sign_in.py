@@ -8,11 +8,13 @@ from django.contrib.auth.views import LoginView
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme, urlencode
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from portal.throttle import count_attempt, is_exhausted, too_many
+from jobs.sign_in.services import sweep_sessions
+from portal import throttle
 
 UNLINKED = "unlinked_subject"
 
@@ -53,12 +55,13 @@ class LocalSignIn(LoginView):
     template_name = "portal/sign_in.html"
 
     def post(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
-        name = request.POST.get("username", "")
-        return too_many(request) if is_exhausted(request, name) else super().post(request, *args, **kwargs)
+        self._taken = throttle.take(request, request.POST.get("username", ""))
+        return super().post(request, *args, **kwargs) if self._taken else throttle.too_many(request)
 
-    def form_invalid(self, form: AuthenticationForm) -> HttpResponse:
-        count_attempt(self.request, self.request.POST.get("username", ""))
-        return super().form_invalid(form)
+    def form_valid(self, form: AuthenticationForm) -> HttpResponse:
+        throttle.give_back(self._taken)
+        sweep_sessions(timezone.now())
+        return super().form_valid(form)
 
 
 local_page = LocalSignIn.as_view()

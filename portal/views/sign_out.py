@@ -14,7 +14,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
 from jobs.services import end_sessions
-from portal.oidc.provider import ProviderFault, form_targets, origin
+from portal.oidc.kept_answers import ProviderFault
+from portal.oidc.provider import form_targets, origin
 from portal.views.sign_in_provider import ID_TOKEN
 
 log = logging.getLogger(__name__)

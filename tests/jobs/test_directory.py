@@ -8,7 +8,15 @@ from pathlib import Path
 import pytest
 
 from jobs.allocations import AllocatedHours
-from jobs.directory import DirectoryFormatError, from_csv, from_project_files, from_slurm, from_waldur
+from jobs.directory import (
+    LOWER,
+    SUBJECT_CASES,
+    DirectoryFormatError,
+    from_csv,
+    from_project_files,
+    from_slurm,
+    from_waldur,
+)
 
 SAMPLES = Path(__file__).parents[1] / "samples" / "slurm"
 NOW = datetime(2026, 11, 20, 12, 30, tzinfo=UTC)
@@ -22,7 +30,7 @@ def test_a_csv_gives_projects_roles_identities_and_portal_roles() -> None:
         "erin,,support,,\n"
     )
     assert found.roles == {"project_465000001": {"carol": "pi", "alice": "member"}}
-    assert found.subjects == {"carol": "abc@myaccessid.org"}
+    assert found.subjects == {"carol": "ABC@MyAccessID.org"}
     assert found.emails == {"carol": "carol@example.org"}
     assert found.grants == {("erin", "support")}
     assert (found.is_complete, found.links_identities, found.grants_roles, found.skipped) == (True, True, True, ())
@@ -43,14 +51,35 @@ def test_a_bad_row_of_a_csv_is_left_out_by_line() -> None:
         "line 3: 'p 1' is no project name",
         "line 4: role 'king' is none of member, manager, pi",
         "line 5: role 'pi' is none of support, policy, administrator",
-        "line 6: 'a b' is no identifier",
+        "line 6: 'a b' is no identifier: at most 255 ASCII characters without white space",
     )
 
 
 def test_an_identity_that_two_accounts_claim_links_neither() -> None:
-    found = from_csv("username,project,subject\nalice,p1,x@idp\nbob,p1,X@idp\ncarol,p1,c@idp\ncarol,p2,d@idp\n")
+    found = from_csv("username,project,subject\nalice,p1,x@idp\nbob,p1,x@idp\ncarol,p1,c@idp\ncarol,p2,d@idp\n")
     assert found.subjects == {}
     assert found.skipped == tuple(f"{name}: linked to more than one" for name in ("alice", "bob", "carol"))
+
+
+def test_identifiers_are_different_people_by_case_unless_the_site_folds_it() -> None:
+    rows = "username,project,subject\nalice,p1,x@idp\nbob,p1,X@idp\n"
+    assert from_csv(rows).subjects == {"alice": "x@idp", "bob": "X@idp"}
+    assert from_csv(rows, LOWER).subjects == {}
+    assert from_csv("username,project,subject\nbob,p1,X@idp\n", LOWER).subjects == {"bob": "x@idp"}
+
+
+@pytest.mark.parametrize(
+    "subject", ["x@idp ", "x@idp\u00a0", "x\t@idp", "x@id\u03c1", "\u212a@idp", "x" * 256, "x\x00"]
+)
+@pytest.mark.parametrize("case", SUBJECT_CASES)
+def test_an_identifier_with_blanks_or_beyond_ascii_leaves_its_row_out(subject: str, case: str) -> None:
+    found = from_csv(f"username,project,subject\nalice,p1,{subject}\nbob,p1, b@idp\ncarol,p1, \n", case)
+    assert (found.subjects, list(found.roles["p1"])) == ({"bob": "b@idp"}, ["bob", "carol"])
+    assert "is no identifier" in found.skipped[0]
+    team = [{"user_username": subject, "role_name": "PROJECT.MEMBER", "expiration_time": None}]
+    users = [{"user_username": subject, "username": "alice", "state": "OK"}]
+    listed = from_waldur(users, {"p1": team}, now=NOW, case=case)
+    assert (listed.subjects, listed.roles) == ({}, {"p1": {}})
 
 
 @pytest.mark.parametrize("text", ["", "name,group\na,b\n", "\x00\x01"])
@@ -104,7 +133,7 @@ def member(subject: str, role: str, expires: str | None = None) -> dict[str, obj
 
 def test_waldur_teams_are_told_by_the_accounts_of_the_offering() -> None:
     accounts = [
-        {"user_username": "A@idp", "username": "alice", "state": "OK"},
+        {"user_username": "a@idp", "username": "alice", "state": "OK"},
         {"user_username": "c@idp", "username": "carol"},
         {"user_username": "d@idp", "username": "", "state": "Creating"},
         {"user_username": "e@idp", "username": "erin", "state": "Deleted"},

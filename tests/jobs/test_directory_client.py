@@ -91,6 +91,7 @@ def test_waldur_is_read_page_by_page_with_its_token(server: ThreadingHTTPServer)
         ((200, b"<html>", ""), "no JSON"),
         ((200, b'{"detail": "x"}', ""), "no list of rows"),
         ((200, b"[1]", ""), "no list of rows"),
+        ((200, b"[" + b" " * 2**24 + b"]", ""), "more than 16777216 bytes"),
         ((200, b"[]", "http://evil.example/api/"), "its next page is on another host"),
     ],
 )
@@ -100,12 +101,20 @@ def test_what_waldur_should_not_say(server, answer: tuple[int, bytes, str], why:
         waldur(url_of(server), token="secret", offering=OFFERING, now=NOW)
 
 
+def test_waldurs_identifiers_are_compared_as_they_are_unless_the_site_folds_them(server, monkeypatch) -> None:
+    mixed = [{**row, "user_username": str(row["user_username"]).upper()} for row in TEAM]
+    monkeypatch.setitem(Waldur.lists, "/api/projects/u1/list_users/", mixed)
+    how = {"token": "secret", "offering": OFFERING, "cluster": "lumi", "now": NOW}
+    assert read_source(url_of(server), **how).roles == {"p1": {}}
+    assert read_source(url_of(server), **how, case="lower").roles == {"p1": {"carol": "pi", "alice": "member"}}
+
+
 def test_waldur_that_is_away_hangs_or_was_not_configured(server: ThreadingHTTPServer) -> None:
     wait = threading.Event()
     server.spoil = lambda path: wait.wait(5) and None
     server.handle_error = lambda *_: None  # it answers into a connection that nobody holds any more
     with pytest.raises(DirectoryError, match="no answer"):
-        waldur(url_of(server), token="secret", offering=OFFERING, now=NOW, timeout_s=0.2)
+        waldur(url_of(server), token="secret", offering=OFFERING, now=NOW, call_s=0.2)
     wait.set()
     with pytest.raises(DirectoryError, match="no answer"):
         waldur("http://127.0.0.1:9", token="secret", offering=OFFERING, now=NOW)

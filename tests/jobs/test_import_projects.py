@@ -88,13 +88,30 @@ def test_one_project_file_says_nothing_about_other_projects(tmp_path: Path) -> N
     }
 
 
+def test_accounts_linked_in_lower_case_are_linked_anew_by_the_next_import_unless_the_site_folds(
+    tmp_path: Path, settings
+) -> None:
+    rows = (f"alice,{PROJECT},,A@idp,", f"bob,{PROJECT},,b@idp,")
+    settings.OIDC_SUBJECT_CASE = "lower"
+    imported(tmp_path, *rows)
+    epochs = {user.username: user.session_epoch for user in User.objects.all()}
+    imported(tmp_path, *rows)
+    assert (linked_user("a@idp").username, linked_user("A@idp")) == ("alice", None)
+    assert {user.username: user.session_epoch for user in User.objects.all()} == epochs
+    settings.OIDC_SUBJECT_CASE = "exact"
+    imported(tmp_path, *rows)
+    assert (linked_user("a@idp"), linked_user("A@idp").username) == (None, "alice")
+    ended = {user.username for user in User.objects.all() if user.session_epoch != epochs[user.username]}
+    assert ended == {"alice"}, "only whose identity is another one now is signed out"
+
+
 def test_a_new_identity_of_a_person_takes_the_place_of_the_old_and_ends_its_sessions(tmp_path: Path) -> None:
     imported(tmp_path, f"alice,{PROJECT},,old@idp,")
     alice, client = linked_user("old@idp"), Client()
     client.force_login(alice)
     assert client.get("/jobs/").status_code == 200
     imported(tmp_path, f"alice,{PROJECT},,NEW@idp,")
-    assert (linked_user("old@idp"), linked_user("new@idp")) == (None, alice)
+    assert (linked_user("old@idp"), linked_user("new@idp"), linked_user("NEW@idp")) == (None, None, alice)
     assert client.get("/jobs/").status_code == 302
 
 

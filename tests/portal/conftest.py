@@ -18,8 +18,10 @@ from django.utils import timezone
 from jobs.models import Grant, Membership, Project
 from jobs.services import record_job, replace_grants
 from metrics.services import record_node_summary
+from portal.oidc.provider import Provider
 from tests.parts import missing
 from tests.payloads import gpu, job_record, node_payload
+from tests.portal.provider import CLIENT_ID, SECRET, FakeProvider, forget_answers
 from tests.reports.builders import TWO_RANKS, WHOLE_REQUEST
 from tests.roles import set_role
 
@@ -49,6 +51,20 @@ def shared_cache(settings) -> Iterator[redis.Redis]:
     }
     yield store
     cache.clear()
+
+
+@pytest.fixture
+def idp(settings, db) -> Iterator[FakeProvider]:
+    """A provider that knows alice; the portal is configured for it."""
+    server = FakeProvider()
+    settings.OIDC_PROVIDER = Provider(server.issuer, CLIENT_ID, SECRET)
+    settings.AUTHENTICATION_BACKENDS = ["portal.oidc.backend.ProviderBackend"]
+    get_user_model().objects.create_user(
+        "alice", password=PASSWORD, oidc_subject=server.subject, email="old@example.org"
+    )
+    forget_answers()
+    yield server
+    server.stop()
 
 
 @pytest.fixture

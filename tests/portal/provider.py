@@ -5,9 +5,11 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import secrets
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -19,12 +21,15 @@ from django.http import HttpResponse
 from django.test import Client
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
+from portal.oidc import provider as provider_module
+
 CLIENT_ID, SECRET = "kaiku", "a client's secret"
 KEYS = {
     "RS256": rsa.generate_private_key(public_exponent=65537, key_size=2048),
     "ES256": ec.generate_private_key(ec.SECP256R1()),
 }
 STRANGERS_KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout"
 Answer = tuple[int, bytes, str]
 
 
@@ -34,7 +39,10 @@ def public_keys() -> list[dict[str, Any]]:
 
 
 class FakeProvider(ThreadingHTTPServer):
-    """What a test changes: `claims`, `userinfo`, `signed` (claims to token), `spoilt[path]`, `delay_s`, `metadata`."""
+    """What a test changes: `claims`, `userinfo`, `signed` (claims to token), `spoilt[path]`, `delay_s`, `metadata`.
+
+    `raw[path]` writes a whole answer by itself, head and all. `calls` counts what was asked for.
+    """
 
     daemon_threads = True
 
@@ -46,6 +54,8 @@ class FakeProvider(ThreadingHTTPServer):
         self.userinfo: dict[str, Any] = {"email": "alice@example.org"}
         self.signed: Callable[[dict[str, Any]], object] = lambda claims: sign(claims)
         self.spoilt: dict[str, Answer] = {}
+        self.raw: dict[str, Callable[[BaseHTTPRequestHandler], None]] = {}
+        self.calls: Counter[str] = Counter()
         self.delay_s: dict[str, float] = {}
         self.released = threading.Event()
         self.metadata: dict[str, Any] = {}
@@ -77,6 +87,13 @@ class FakeProvider(ThreadingHTTPServer):
         usual = {"iss": self.issuer, "aud": CLIENT_ID, "sub": self.subject, "iat": now, "exp": now + 300}
         found = usual | {"nonce": self.asked["nonce"]} | self.claims
         return {name: value for name, value in found.items() if value is not None}
+
+    def logout_token(self, **changes: Any) -> str:
+        """A good logout token of alice's, but for these changes; None leaves a claim out."""
+        now = int(time.time())
+        usual = {"iss": self.issuer, "aud": CLIENT_ID, "sub": self.subject, "iat": now, "exp": now + 120}
+        usual |= {"jti": secrets.token_hex(8), "events": {LOGOUT_EVENT: {}}}
+        return sign({name: value for name, value in (usual | changes).items() if value is not None}, typ="logout+jwt")
 
 
 def sign(claims: dict[str, Any], algorithm: str = "RS256", key: object = None, **header: Any) -> str:
@@ -111,6 +128,10 @@ class Handler(BaseHTTPRequestHandler):
 
     def reply(self, usual: Callable[[], object]) -> None:
         path = urlsplit(self.path).path
+        self.server.calls[path] += 1
+        if path in self.server.raw:
+            self.server.raw[path](self)
+            return
         self.server.released.wait(self.server.delay_s.get(path, 0))
         status, body, kind = self.server.spoilt.get(path) or (200, json.dumps(usual()).encode(), "application/json")
         self.send_response(status)
@@ -120,6 +141,12 @@ class Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_: object) -> None:
         pass
+
+
+def forget_answers() -> None:
+    """What providers of other tests said is not known here."""
+    provider_module._discovered.known.clear()
+    provider_module._keys.known.clear()
 
 
 def started(provider: FakeProvider, client: Client, query: str = "") -> str:

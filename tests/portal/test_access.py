@@ -51,6 +51,7 @@ ADMINISTERED = {
     "metrics_collectortoken": (403, NOT_EVEN_THERE),
     "admin_logentry": (403, NOT_EVEN_THERE),
     "jobs_workfailure": (403, NOT_EVEN_THERE),
+    "jobs_unknownidentity": (403, NOT_EVEN_THERE),
 }
 NO_ROW = {"object_id": "0"}
 
@@ -65,6 +66,7 @@ TABLE: dict[str, tuple[dict[str, object], tuple[int, ...]]] = {
     "sign-in": ({}, OPEN),
     "sign-in-start": ({}, (404,) * 8),
     "sign-in-callback": ({}, (404,) * 8),
+    "back-channel-sign-out": ({}, WRITE_ONLY),
     "no-account": ({}, (302,) * 8),
     "sign-out": ({}, WRITE_ONLY),
     "my-jobs": ({}, SIGNED_IN),

@@ -85,15 +85,28 @@ def test_an_account_is_closed_and_opened_again_and_its_sessions_end(cast, grace)
     assert logged() == [("grace", "alice")] * 2
 
 
-def test_an_identity_is_linked_by_hand_where_no_directory_does(cast, grace) -> None:
+def test_an_identity_is_linked_by_hand_where_no_directory_does(cast, grace, settings) -> None:
     alice, path = cast("alice"), f"{USERS}{user('alice').pk}/change/"
-    grace.post(path, {"is_active": "on", "oidc_subject": " Alice@Idp.Example "})
-    assert (user("alice").oidc_subject, user("alice").linked_by) == ("alice@idp.example", ADMINISTRATION)
+    grace.post(path, {"is_active": "on", "oidc_subject": "Alice@Idp.Example"})
+    assert (user("alice").oidc_subject, user("alice").linked_by) == ("Alice@Idp.Example", ADMINISTRATION)
     assert not is_signed_in(alice)
+    settings.OIDC_SUBJECT_CASE = "lower"
+    grace.post(path, {"is_active": "on", "oidc_subject": "ALICE@Idp.Example"})
+    assert user("alice").oidc_subject == "alice@idp.example"
     taken = grace.post(f"{USERS}{user('bob').pk}/change/", {"is_active": "on", "oidc_subject": "alice@idp.example"})
     assert "already exists" in taken.content.decode()
     grace.post(path, {"is_active": "on", "oidc_subject": ""})
     assert (user("alice").oidc_subject, user("alice").linked_by) == (None, "")
+
+
+@pytest.mark.parametrize(
+    "wrong", [" alice@idp", "alice@idp ", "alice @idp", "alice@idp\u00a0", "\u212a@idp", "x" * 256]
+)
+def test_an_identity_with_blanks_or_beyond_ascii_is_not_linked(grace, wrong: str) -> None:
+    path = f"{USERS}{user('alice').pk}/change/"
+    answer = grace.post(path, {"is_active": "on", "oidc_subject": wrong})
+    assert b"at most 255 ASCII characters and no white space" in answer.content
+    assert user("alice").oidc_subject is None
 
 
 def test_the_link_of_a_directory_is_only_shown(grace) -> None:

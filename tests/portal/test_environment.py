@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from portal.environment import choice, flag, mail_address, number, secret_key, site_url, text, words
+from portal.environment import allowed_hosts, choice, flag, mail_address, number, secret_key, site_url, text, words
 
 
 def test_a_flag_is_yes_or_no_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -37,6 +37,16 @@ def test_a_secret_may_come_from_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path
 def test_a_list_is_split_at_commas(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALLOWED_HOSTS", "a.example, b.example,")
     assert words("ALLOWED_HOSTS", "") == ["a.example", "b.example"]
+
+
+@pytest.mark.parametrize("said", [None, "", " , "])
+def test_a_server_must_be_given_its_names(monkeypatch: pytest.MonkeyPatch, said: str | None) -> None:
+    monkeypatch.delenv("ALLOWED_HOSTS", raising=False)
+    assert allowed_hosts(is_embedded=True) == ["127.0.0.1", "localhost"]
+    if said is not None:
+        monkeypatch.setenv("ALLOWED_HOSTS", said)
+    with pytest.raises(ImproperlyConfigured, match="ALLOWED_HOSTS is required with DATABASE_URL"):
+        allowed_hosts(is_embedded=False)
 
 
 def test_an_embedded_key_is_made_once_and_for_its_owner_only(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

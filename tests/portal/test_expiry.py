@@ -92,11 +92,14 @@ def test_with_a_run_goes_everything_that_was_made_of_it(now: datetime, settings)
     assert User.objects.filter(username="alice").exists()
 
 
+OF_NO_RUN = ("User", "Project", "Membership", "SweepMark", "SilentNode", "Tally", "Process")
+
+
 def models_of_runs() -> list[type]:
     """The tables that have as many rows for each run."""
     packages = ("jobs", "metrics", "analysis", "reports")
     models = [model for model in apps.get_models() if model._meta.app_label in packages and model.objects.exists()]
-    return [model for model in models if model.__name__ not in ("User", "Project", "Membership", "SweepMark")]
+    return [model for model in models if model.__name__ not in OF_NO_RUN]
 
 
 def test_what_nobody_knows_the_run_of_goes_with_the_time_of_its_measurements(now: datetime) -> None:

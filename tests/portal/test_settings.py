@@ -37,6 +37,9 @@ def test_without_a_database_url_everything_is_embedded(tmp_path: Path) -> None:
 def test_a_server_is_https_only_and_needs_its_key(tmp_path: Path) -> None:
     server = {"KAIKU_VAR_DIR": str(tmp_path), "DATABASE_URL": "postgres://kaiku@db.example/kaiku"}
     assert "SECRET_KEY or SECRET_KEY_FILE is required" in started(MODE, **server).stderr
+    nameless = started(MODE, **server, SECRET_KEY="k")
+    assert (nameless.returncode, nameless.stdout) == (1, "")
+    assert "ALLOWED_HOSTS is required with DATABASE_URL" in nameless.stderr
     assert started(MODE, **server, SECRET_KEY="k", ALLOWED_HOSTS="kaiku.example").stdout == (
         "False True False ['kaiku.example']\n"
     )
@@ -73,6 +76,14 @@ def test_half_a_provider_or_an_unsafe_one_is_refused_at_the_start(tmp_path: Path
     for name in ("OIDC_ISSUER", "OIDC_END_SESSION_ENDPOINT"):
         plain = started(SAID, **whole | {name: "http://idp.example"}).stderr
         assert f"{name} must be an https:// address" in plain
+
+
+def test_identifiers_are_compared_as_they_are_unless_said_otherwise(tmp_path: Path) -> None:
+    code = "import portal.settings as s; print(s.OIDC_SUBJECT_CASE)"
+    said = [started(code, KAIKU_VAR_DIR=str(tmp_path), **more) for more in ({}, {"OIDC_SUBJECT_CASE": "Lower"})]
+    assert [each.stdout for each in said] == ["exact\n", "lower\n"]
+    wrong = started(code, KAIKU_VAR_DIR=str(tmp_path), OIDC_SUBJECT_CASE="upper").stderr
+    assert "OIDC_SUBJECT_CASE must be one of exact, lower" in wrong
 
 
 def test_a_directory_is_asked_on_a_beat_where_one_is_configured(tmp_path: Path) -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 
-import pytest
+from django.contrib.sessions.models import Session
 from django.test import Client
+from django.utils import timezone
 
+from jobs.models import AttemptCount
 from jobs.services import record_job
 from tests.payloads import job_record
 from tests.portal.conftest import PASSWORD
@@ -76,11 +79,42 @@ def test_behind_a_proxy_the_address_it_adds_counts_and_not_one_that_a_browser_ma
     assert post("192.0.2.1, 192.0.2.2") == 200
 
 
-@pytest.mark.xdist_group("redis")
-def test_attempts_are_counted_in_a_real_redis_for_all_processes(cast, shared_cache) -> None:
-    answers = [Client().post("/sign-in/", {"username": "alice", "password": "wrong"}).status_code for _ in range(9)]
+def test_a_name_in_other_letters_is_the_same_name(cast) -> None:
+    """The form takes each of them for alice's account, or for nobody's."""
+    spelt = ("alice", "ALICE", " alice ", "\uff41lice", "al\uff49ce", "Alice", "aLICE", "ali\uff43e", "alice")
+    answers = [Client().post("/sign-in/", {"username": name, "password": "wrong"}).status_code for name in spelt]
     assert answers == [200] * 8 + [429]
-    assert {0 < shared_cache.ttl(key) <= 300 for key in shared_cache.scan_iter()} == {True}
+
+
+def test_right_passwords_do_not_count_and_wrong_ones_are_not_forgotten_for_them(cast) -> None:
+    def post(password: str) -> int:
+        return Client().post("/sign-in/", {"username": "alice", "password": password}).status_code
+
+    assert [post(PASSWORD) for _ in range(20)] == [302] * 20
+    assert [post("wrong") for _ in range(7)] == [200] * 7
+    assert [post(PASSWORD), post("wrong"), post(PASSWORD)] == [302, 200, 429]
+
+
+def test_attempts_are_forgotten_after_their_window_and_their_rows_go(cast) -> None:
+    wrong = {"username": "alice", "password": "wrong"}
+    assert [Client().post("/sign-in/", wrong).status_code for _ in range(9)][-1] == 429
+    assert AttemptCount.objects.count() == 2
+    AttemptCount.objects.update(until=timezone.now() - timedelta(seconds=1))
+    assert Client().post("/sign-in/", {"username": "bob", "password": "wrong"}).status_code == 200
+    assert AttemptCount.objects.count() == 2, "alice's is gone, the address has a new window"
+    assert Client().post("/sign-in/", wrong).status_code == 200
+
+
+def test_sessions_that_are_over_go_when_somebody_signs_in(cast) -> None:
+    cast("alice"), cast("bob")
+    Session.objects.filter(pk=Session.objects.first().pk).update(expire_date=timezone.now() - timedelta(seconds=1))
+    Client().post("/sign-in/", {"username": "carol", "password": PASSWORD})
+    assert Session.objects.count() == 2, "one went and one came"
+
+
+def test_no_name_and_no_address_is_in_the_counts(cast) -> None:
+    Client(REMOTE_ADDR="192.0.2.7").post("/sign-in/", {"username": "alice", "password": "wrong"})
+    assert not [row for row in AttemptCount.objects.values() if "alice" in str(row) or "192.0.2" in str(row)]
 
 
 def test_a_cache_that_is_away_keeps_nobody_out(cast, settings) -> None:

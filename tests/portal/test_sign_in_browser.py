@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from jobs.models import User
-from portal.oidc import provider as provider_module
 from portal.oidc.provider import Provider, form_targets
 from tests.parts import missing
+from tests.portal.provider import forget_answers
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -44,7 +44,7 @@ def canaille(live_server, settings, tmp_path: Path) -> Iterator[str]:
         policy = copy.deepcopy(settings.CONTENT_SECURITY_POLICY)
         policy["DIRECTIVES"]["form-action"] += form_targets(settings.OIDC_PROVIDER)
         settings.CONTENT_SECURITY_POLICY = policy
-        provider_module._discovered.clear()
+        forget_answers()
         yield issuer
     finally:
         process.terminate()
