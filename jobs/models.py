@@ -8,6 +8,8 @@ from django.contrib.auth.models import AbstractUser
 from django.db import models
 from django.db.models import Q
 
+from jobs.audit.models import AuditEntry as AuditEntry  # found by Django only from here
+
 
 class User(AbstractUser):
     """A person; `username` is the LUMI account name, the `user_id` of a job record.

@@ -15,6 +15,7 @@ from django.db import close_old_connections, transaction
 from analysis.expiry.services import thin_measurements
 from analysis.models import JobEfficiency
 from analysis.services import JUDGEMENT
+from jobs.audit.services import remove_entries
 from jobs.expiry.services import forget_runs, forget_work, locked_old_runs, remove_logs, remove_rows
 from jobs.models import Job, User
 from metrics.expiry import services as measurements
@@ -123,8 +124,10 @@ def _forget_unknown(before: datetime) -> Iterator[int]:
 
 
 def remove_audit_logs(before: datetime) -> Iterator[int]:
-    """Delete who opened and shared what, what directories said, and what administrators did."""
+    """Delete who opened and shared what, what directories said, and who changed what."""
     yield from remove_logs(before)
+    yield from remove_entries(before)
+    # What servers of the version before wrote while the site migrated.
     yield from remove_rows(LogEntry.objects.filter(action_time__lt=before))
 
 
