@@ -363,10 +363,17 @@ def _not_said_by(missing: Iterable[str], errors: Iterable[tuple[str, str]]) -> I
     return (each for each in missing if each.partition(": ")[2] not in said)
 
 
+def absent_nodes(record: JobRecord, nodes: Iterable[str]) -> list[str]:
+    """The nodes of a run, as Slurm names them, of which none of `nodes` is a summary; with or without their domain."""
+    came = set(nodes)
+    if came >= set(record.nodes):
+        return []
+    short = set(map(short_name, came))
+    return [node for node in record.nodes if short_name(node) not in short]
+
+
 def _absent_nodes(record: JobRecord, metrics: RunMetrics) -> tuple[str, ...]:
     if not metrics.nodes:
         return ("GPU use: no summary arrived from any node of this job",)
-    if set(record.nodes) <= set(metrics.nodes):
-        return ()
-    absent = set(map(short_name, record.nodes)) - set(map(short_name, metrics.nodes))
+    absent = absent_nodes(record, metrics.nodes)
     return (f"GPU use: no summary from {len(absent)} of {len(record.nodes)} nodes",) if absent else ()

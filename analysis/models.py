@@ -20,7 +20,7 @@ class JobEfficiency(models.Model):
     `job_revision` and `metrics_revision` say which data it was judged on, `revision` counts the judgements. `user`,
     `project`, the two times and `is_told_by_owner` are the job's, `saved_gpu_hours` and `finding_codes` (" idle_gpus
     timeout ") stand in `savings` and in the findings: lists and sums of very many runs read them here from one index,
-    without a join.
+    without a join. `missing_nodes` had sent no summary; null where it was judged before that was kept.
     """
 
     job = models.OneToOneField(Job, on_delete=models.CASCADE, related_name="efficiency")
@@ -52,6 +52,7 @@ class JobEfficiency(models.Model):
     saved_gpu_hours = models.FloatField(null=True)
     finding_codes = models.CharField(max_length=1024, blank=True, default="")
     is_told_by_owner = models.BooleanField(default=False, db_default=False)
+    missing_nodes = models.IntegerField(null=True)
     rules_version = models.CharField(max_length=32)
     revision = models.PositiveIntegerField()
     job_revision = models.PositiveIntegerField()
@@ -65,6 +66,11 @@ class JobEfficiency(models.Model):
             models.Index(fields=["project", "ended_at", "job", "user", *SUMMED], name="told_sums_by_project"),
             models.Index(
                 fields=["project", "ended_at"], name="told_by_project", condition=models.Q(is_told_by_owner=True)
+            ),
+            models.Index(
+                fields=["ended_at", "metrics_revision", "is_told_by_owner"],
+                name="efficiency_by_missing_nodes",
+                condition=models.Q(missing_nodes__gt=0),
             ),
             *(
                 models.Index(fields=[whose, column, "job"], name=f"{whose}_by_{name}")
@@ -150,3 +156,22 @@ class SweepMark(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class SilentNode(models.Model):
+    """A node whose last runs, one or more, came without a summary of it.
+
+    `since` is the end of the first of them, `last_at` of the latest, `runs` how many they are.
+    """
+
+    cluster = models.CharField(max_length=64)
+    node = models.CharField(max_length=64)
+    since = models.DateTimeField()
+    last_at = models.DateTimeField()
+    runs = models.PositiveIntegerField(default=1)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["cluster", "node"], name="silent_node_once")]
+
+    def __str__(self) -> str:
+        return f"{self.node} of {self.cluster} since {self.since:%Y-%m-%d %H:%M}"

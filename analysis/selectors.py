@@ -158,11 +158,26 @@ def waiting_runs(now: datetime, limit: int) -> int:
 
     Found by the index of what changed lately; a run whose measurements alone are newer is not among them.
     """
+    return _unjudged(now, now - BACKLOG_LOOK_BACK).order_by()[:limit].count()
+
+
+def waiting_since(now: datetime, limit: int) -> tuple[int, datetime | None]:
+    """How many settled runs, counted up to `limit`, wait for a judgement of their record, and since when the first.
+
+    Looked for from where the sweep of what changed is at.
+    """
+    waiting = _unjudged(now, changed_since()).order_by("changed_at")
+    first = waiting.values_list("changed_at", flat=True).first()
+    return waiting.values("pk")[:limit].count(), first
+
+
+def _unjudged(now: datetime, since: datetime | None) -> QuerySet[Job]:
     settled_at = now - timedelta(seconds=settings.SETTLE_SECONDS)
-    runs = Job.objects.filter(changed_at__gte=now - BACKLOG_LOOK_BACK, state__in=ENDED_STATES, started_at__isnull=False)
+    runs = Job.objects.filter(state__in=ENDED_STATES, started_at__isnull=False).exclude(gpus_allocated=0)
+    if since is not None:
+        runs = runs.filter(changed_at__gte=since)
     is_judged = Q(efficiency__isnull=False, efficiency__job_revision=F("revision"))
-    waiting = runs.exclude(gpus_allocated=0).filter(~is_judged, ended_at__lte=settled_at)
-    return waiting.order_by()[:limit].count()
+    return runs.filter(~is_judged, ended_at__lte=settled_at)
 
 
 def metrics_revision(job: Job) -> int:

@@ -13,6 +13,7 @@ from django.db.models import Manager, Model
 from django.utils import timezone
 
 from analysis.assess import Assessment
+from analysis.facts import absent_nodes
 from analysis.findings import code_list
 from analysis.models import Feedback, FindingRow, JobEfficiency, RecommendationRow, SweepMark
 from analysis.selectors import (
@@ -28,9 +29,12 @@ from analysis.selectors import (
     metrics_revision,
     still_due,
 )
+from analysis.silence.services import note_nodes
 from jobs.failures.services import Work, attempt, attempt_by_hand, attempt_each, open_changed
 from jobs.models import Job, User
 from jobs.selectors import run_name
+from jobs.tallies.kinds import END_TO_JUDGEMENT, JUDGEMENTS
+from jobs.tallies.services import add, since_end
 
 LOOKED_AT_TOGETHER = 50
 """Judgements that a sweep with nothing else to do compares with the present rules."""
@@ -77,6 +81,13 @@ def judge(job_pk: int, now: datetime, is_done: Callable[[Job, int], bool]) -> Ju
 
     A run whose use over time is no longer kept stays judged as it is, whatever changed and whoever asks.
     """
+    judged = _judge(job_pk, now, is_done)
+    if judged is not None and judged.row.revision == 1:
+        _count_first(judged)
+    return judged
+
+
+def _judge(job_pk: int, now: datetime, is_done: Callable[[Job, int], bool]) -> Judged | None:
     with transaction.atomic():
         job = (
             Job.objects.select_for_update(skip_locked=True, of=("self",))
@@ -94,7 +105,16 @@ def judge(job_pk: int, now: datetime, is_done: Callable[[Job, int], bool]) -> Ju
         if assessment is None:
             JobEfficiency.objects.filter(job=job).update(job_revision=job.revision, metrics_revision=revision)
             return None
-        return Judged(_save(job, assessment, revision, now), assessment)
+        missing = absent_nodes(assessment.facts.record, assessment.facts.nodes)
+        note_nodes(job, missing, now)
+        return Judged(_save(job, assessment, len(missing), revision, now), assessment)
+
+
+def _count_first(judged: Judged) -> None:
+    """Count that a run was judged, how long after its end, and of how many of its nodes a summary was there."""
+    row, facts = judged.row, judged.assessment.facts
+    nodes = "none" if not facts.nodes else "some" if row.missing_nodes else "all"
+    add(JUDGEMENTS.of(nodes), since_end(END_TO_JUDGEMENT, row.ended_at))
 
 
 def analyse_due(limit: int, now: datetime | None = None) -> int:
@@ -151,7 +171,7 @@ def _judge_again(judging: Work, now: datetime) -> int:
     return judged.done
 
 
-def _save(job: Job, judged: Assessment, metrics_revision: int, now: datetime) -> JobEfficiency:
+def _save(job: Job, judged: Assessment, missing_nodes: int, metrics_revision: int, now: datetime) -> JobEfficiency:
     """The judgement as it is stored; only whoever holds the run's row writes it."""
     row = getattr(job, "efficiency", None) or JobEfficiency(job=job, revision=0)
     columns = {name: getattr(judged.efficiency, name) for name in EFFICIENCY_COLUMNS} | {
@@ -165,6 +185,7 @@ def _save(job: Job, judged: Assessment, metrics_revision: int, now: datetime) ->
         "is_told_by_owner": job.is_told_by_owner,
         "saved_gpu_hours": judged.savings.gpu_hours if judged.savings else None,
         "finding_codes": code_list(found.code for found in judged.findings),
+        "missing_nodes": missing_nodes,
         "rules_version": judged.rules_version,
         "revision": row.revision + 1,
         "job_revision": job.revision,

@@ -310,3 +310,46 @@ class WorkFailure(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.name or self.key}"
+
+
+class Tally(models.Model):
+    """One number that only grows: what `jobs.tallies.kinds` names, with its labels as a JSON list.
+
+    `first_at` and `last_at` are when it was raised for the first and the last time.
+    """
+
+    name = models.CharField(max_length=64)
+    labels = models.TextField()
+    value = models.FloatField()
+    first_at = models.DateTimeField()
+    last_at = models.DateTimeField()
+
+    class Meta:
+        verbose_name_plural = "tallies"
+        constraints = [models.UniqueConstraint(fields=["name", "labels"], name="tally_once")]
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.labels}"
+
+
+class Process(models.Model):
+    """A process of this portal that is at work, by its machine, number and start; `kind` says at what."""
+
+    class Kind(models.TextChoices):
+        WORKER = "worker", "Worker"
+        PORTAL = "portal", "Portal"
+        INGEST = "ingest", "Ingest"
+
+    name = models.CharField(max_length=128)
+    kind = models.CharField(max_length=16, choices=Kind.choices)
+    version = models.CharField(max_length=32)
+    seen_at = models.DateTimeField()
+    waiting_records = models.PositiveIntegerField(null=True)
+
+    class Meta:
+        verbose_name_plural = "processes"
+        constraints = [models.UniqueConstraint(fields=["name", "kind"], name="process_once")]
+        indexes = [models.Index(fields=["kind", "seen_at"], name="process_by_time")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name}"

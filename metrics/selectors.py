@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -260,22 +259,15 @@ def _not_measured(figures: Iterable[Figures]) -> tuple[str, ...]:
     return tuple(sorted(named))[:NOT_MEASURED_MAX]
 
 
-def collector_failures(since: datetime) -> Counter[tuple[str, str]]:
-    """How many node summaries since then said that something went wrong, by (cluster, reason); numbers read `N`.
-
-    Of the site's collectors only: what people send is no word about the site, and no label for whoever looks after it.
-    """
-    since_then = NodeSummary.objects.filter(changed_at__gte=since, sent_by__in=COLLECTORS)
-    summaries = since_then.exclude(errors=[]).values_list("cluster", "errors")
-    said = ((cluster, error) for cluster, errors in summaries.iterator() for error in errors)
-    return Counter((cluster, NUMBER.sub("N", error)[:REASON_LENGTH_MAX]) for cluster, error in said)
+def nodes_heard_since(cluster: str, nodes: Collection[str], since: datetime) -> set[str]:
+    """Which of these nodes sent a summary of any run since then, found among all that came since."""
+    came = NodeSummary.objects.filter(changed_at__gte=since, cluster=cluster, node__in=nodes, sent_by__in=COLLECTORS)
+    return set(came.values_list("node", flat=True).distinct())
 
 
-def summaries_received(since: datetime) -> dict[str, int]:
-    """How many node summaries of the site's collectors arrived or changed since then, by cluster."""
-    since_then = NodeSummary.objects.filter(changed_at__gte=since, sent_by__in=COLLECTORS)
-    rows = since_then.values("cluster").annotate(count=Count("id"))
-    return {row["cluster"]: row["count"] for row in rows}
+def failure_reason(error: str) -> str:
+    """What a collector could not do, as it is counted: numbers read `N`, so that most of the same are the same."""
+    return NUMBER.sub("N", error)[:REASON_LENGTH_MAX]
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,8 @@ from jobs.services import record_opening
 from reports.models import Report
 from reports.selectors import report_row
 
+View = Callable[..., HttpResponse]
+
 
 def visible_run(request: HttpRequest, cluster: str, job_id: int) -> Job:
     """One of the runs this person sees as owner or PI: the latest attempt, or the one that `?attempt=` names.
@@ -76,12 +78,20 @@ def membership_of(user: User, project: str) -> Membership:
     return membership
 
 
-def staff_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+def staff_only(view: View) -> View:
     """A page for staff: other people find nothing there, and who is not signed in may sign in first."""
+    return _only(view, lambda user: user.is_staff)
 
+
+def administrators_only(view: View) -> View:
+    """The same for administrators."""
+    return _only(view, lambda user: user.is_superuser)
+
+
+def _only(view: View, is_one: Callable[[User], bool]) -> View:
     @wraps(view)
     def checked(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
-        if not request.user.is_staff:
+        if not is_one(request.user):
             raise Http404("There is no such page.")
         return view(request, *args, **kwargs)
 

@@ -11,6 +11,7 @@ import json
 import os
 import signal
 from collections.abc import Callable
+from contextlib import suppress
 from http import HTTPStatus
 from typing import Any
 
@@ -23,10 +24,12 @@ from a2wsgi import WSGIMiddleware  # noqa: E402
 from django.conf import settings  # noqa: E402
 from django.db.backends.signals import connection_created  # noqa: E402
 
+from jobs.models import Process  # noqa: E402
 from portal.asgi_bodies import Bodies, Body, BodyPastLimit, Gone, NoRoom, TooSlow  # noqa: E402
 from portal.ingest.asgi import Ingest  # noqa: E402
 from portal.ingest.door import SCHEMAS  # noqa: E402
 from portal.ingest.readiness import Readiness  # noqa: E402
+from portal.system.readiness import OK, status_of  # noqa: E402
 
 PAGE_BODY_BYTES_MAX = 4 * 2**20
 """More than Django itself takes (`DATA_UPLOAD_MAX_MEMORY_SIZE`), so that it says so in its own page."""
@@ -41,7 +44,7 @@ REFUSED = {
 }
 
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
-END_WITHIN_S = 20.0
+END_WITHIN_S, COUNT_WITHIN_S = 20.0, 3.0
 
 PLAIN, JSON = b"text/plain", b"application/json"
 ELSEWHERE = {"/metrics": "These numbers are told by the server of the pages, under the same path."}
@@ -68,7 +71,7 @@ connection_created.connect(limit)
 async def application(scope: Scope, receive: Channel, send: Channel) -> None:
     """Serve one request, or begin and end with the server."""
     if scope["type"] == "lifespan":
-        await _live(receive, send)
+        await _live(Process.Kind.PORTAL, receive, send)
     elif scope["path"] in SCHEMAS:
         await ingest(scope, receive, send)
     else:
@@ -77,25 +80,33 @@ async def application(scope: Scope, receive: Channel, send: Channel) -> None:
 
 async def ingest_application(scope: Scope, receive: Channel, send: Channel) -> None:
     """Serve one call of the ingest; nothing else is here, but whether this process answers and can do its work."""
-    if scope["type"] == "lifespan" or scope["path"] in SCHEMAS:
-        await application(scope, receive, send)
+    if scope["type"] == "lifespan":
+        await _live(Process.Kind.INGEST, receive, send)
+    elif scope["path"] in SCHEMAS:
+        await ingest(scope, receive, send)
     elif scope["path"] == "/healthz":
         await _say(HTTPStatus.OK, send)
     elif scope["path"] == "/readyz":
-        found = await readiness.trouble()
-        said = json.dumps({"status": found.status if found else "ok"})
-        await _say(HTTPStatus.SERVICE_UNAVAILABLE if found else HTTPStatus.OK, send, said, JSON)
+        found = await readiness.parts()
+        status, states = status_of(found), {part.name: part.state for part in found}
+        code = HTTPStatus.OK if status == OK else HTTPStatus.SERVICE_UNAVAILABLE
+        await _say(code, send, json.dumps({"status": status, "parts": states}), JSON)
     else:
         await _say(HTTPStatus.NOT_FOUND, send, ELSEWHERE.get(scope["path"], ""))
 
 
-async def _live(receive: Channel, send: Channel) -> None:
-    """Store what waits before the end; and end with the process that started this one, whatever killed it."""
+async def _live(kind: str, receive: Channel, send: Channel) -> None:
+    """Store what waits and write down what was counted before the end; and end with the process that started this one,
+    whatever killed it."""
     await receive()
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
     await send({"type": "lifespan.startup.complete"})
+    counting = asyncio.create_task(ingest.keep_count(kind))
     await receive()
+    counting.cancel()
     await asyncio.to_thread(ingest.writer.end, END_WITHIN_S)
+    with suppress(TimeoutError):
+        await asyncio.wait_for(ingest.write_count(kind), COUNT_WITHIN_S)
     await send({"type": "lifespan.shutdown.complete"})
 
 

@@ -10,7 +10,7 @@ from celery.beat import ScheduleEntry, Scheduler
 from django.conf import settings
 from redis.exceptions import RedisError
 
-from jobs.failures.services import this_process
+from jobs.processes.names import this_process
 
 LEASE = "kaiku:beat"
 """The key in Redis; its value names the process that sends."""

@@ -9,7 +9,7 @@ import logging
 import os
 from typing import Any
 
-from celery import Celery, Task, bootsteps
+from celery import Celery, bootsteps
 from celery.apps import worker as worker_program
 from celery.beat import EmbeddedService
 from celery.platforms import set_pdeathsig
@@ -21,7 +21,6 @@ from kombu.transport.redis import Channel, QoS
 from redis.exceptions import RedisError
 
 from portal.logs import JsonLine
-from portal.troubles import trouble
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "portal.settings")
 
@@ -29,20 +28,6 @@ BEAT_LOOK_S = 5.0
 STANDARD_ERROR = 2
 
 log = logging.getLogger(__name__)
-
-
-class Work(Task):
-    """A task that says in one line why this server cannot do it now; the beat asks for it again."""
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        try:
-            return self.run(*args, **kwargs)
-        except Exception as error:
-            found = trouble(error)
-            if found is None:
-                raise
-            log.error("%s", found.postpones(self.name))
-            return None
 
 
 class Nudges(QoS):
@@ -113,7 +98,8 @@ def end_with_the_worker(**_: Any) -> None:
     set_pdeathsig("SIGKILL")
 
 
-application = Celery("kaiku", task_cls=Work)
+# By its name: it needs Django, which is not set up yet where this module is read.
+application = Celery("kaiku", task_cls="portal.rounds:Work")
 application.config_from_object("django.conf:settings", namespace="CELERY")
 application.autodiscover_tasks()
 application.steps["worker"].add(KeepBeat)

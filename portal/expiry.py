@@ -11,10 +11,12 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.contrib.admin.models import LogEntry
 from django.db import close_old_connections, transaction
+from django.utils import timezone
 
 from analysis.expiry.services import thin_measurements
 from analysis.models import JobEfficiency
 from analysis.services import JUDGEMENT
+from analysis.silence.services import forget_silent_nodes
 from jobs.audit.services import remove_entries
 from jobs.expiry.services import forget_runs, forget_work, locked_old_runs, remove_logs, remove_rows
 from jobs.models import Job, User
@@ -97,8 +99,9 @@ def remove_runs(before: datetime) -> Iterator[int]:
         while runs := _forget_some(user_pk, before):
             yield runs
     yield from _forget_unknown(before)
-    # Whose reports went with their runs; nobody counts them as runs.
+    # Whose reports went with their runs, and nodes that run nothing: nobody counts them as runs.
     yield from (0 for _ in remove_deliveries(before))
+    yield from (0 for _ in forget_silent_nodes(timezone.now()))
 
 
 def _forget_some(user_pk: int, before: datetime) -> int:

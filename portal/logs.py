@@ -39,7 +39,7 @@ SECRETS = re.compile(
     r"|eyJ[\w-]+\.[\w-]+\.[\w-]*"  # signed tokens (RFC 7519)
     r"|(?<=://)[^/@\s]+(?=@)"  # name and password in an address
     r"|\?[^\s'\"<>]*=[^\s'\"<>]*"  # a query
-    r"|\b[\w.+%-]+@[\w-]+(?:\.[\w-]+)+"  # an address of mail
+    r"|\b(?!celery@)[\w.+%-]+@[\w-]+(?:\.[\w-]+)+"  # an address of mail, not a worker's name
 )
 ADDRESSES = re.compile(r"(?<![\w.:])(?:\d{1,3}(?:\.\d{1,3}){3}|(?:[0-9a-fA-F]{0,4}:){2,7}[0-9a-fA-F]{0,4})(?![\w.])")
 """Of machines: IPv4 and IPv6."""

@@ -15,6 +15,7 @@ from csp.constants import NONE, SELF
 
 from portal.environment import choice, flag, mail_address, number, secret_key, site_url, text, words
 from portal.oidc.provider import form_targets, provider_from_environment
+from portal.version import VERSION as VERSION
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = Path(text("KAIKU_VAR_DIR", str(BASE_DIR / "var")))

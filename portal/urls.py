@@ -37,6 +37,7 @@ from portal.views.sign_in import no_account, sign_in
 from portal.views.sign_in_provider import FinishSignIn, StartSignIn
 from portal.views.sign_out import sign_out
 from portal.views.support import support
+from portal.views.system import system
 
 CLUSTER = r"(?P<cluster>[A-Za-z0-9_][A-Za-z0-9._@+-]{0,63})"
 JOB = CLUSTER + r"/(?P<job_id>[0-9]{1,16})"
@@ -77,6 +78,7 @@ urlpatterns = [
     path("settings/appearance/", appearance, name="appearance"),
     path("settings/tokens/", api_tokens, name="api-tokens"),
     path("settings/tokens/<int:pk>/revoke/", revoke, name="revoke-api-token"),
+    path("system/", system, name="system"),
     path("support/", support, name="support"),
     path("support/directory/", directory_state, name="directory-state"),
     path("support/links/", lesson_links, name="lesson-links"),

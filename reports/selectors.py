@@ -57,6 +57,18 @@ def still_unreported(efficiency_pks: Collection[int]) -> list[int]:
     return [pk for pk in efficiency_pks if pk in due]
 
 
+def reports_waiting_since(limit: int) -> tuple[int, datetime | None]:
+    """How many judgements, counted up to `limit`, wait for their report, and since when the first."""
+    waiting = due_efficiencies(judged_since())
+    return waiting.values("pk")[:limit].count(), waiting.values_list("analysed_at", flat=True).first()
+
+
+def messages_waiting_since(now: datetime, limit: int) -> tuple[int, datetime | None]:
+    """How many messages, counted up to `limit`, are due and not sent, and since when the first."""
+    waiting = due_deliveries(now)
+    return waiting.values("pk")[:limit].count(), waiting.values_list("due_at", flat=True).first()
+
+
 def judged_name(efficiency_pk: int) -> str:
     """What people call the run of a judgement, for the log."""
     return str(Job.objects.only("cluster", "job_id", "attempt").get(efficiency=efficiency_pk))
@@ -83,11 +95,6 @@ def report_value(row: Report, measured: RunMetrics | None = None) -> JobReport:
         return report
     is_thinned = has_lost_series(row.job) if measured is None else measured.is_thinned
     return thinned if is_thinned else report
-
-
-def reports_published(since: datetime) -> int:
-    """How many reports were published or renewed since then."""
-    return Report.objects.filter(published_at__gte=since).count()
 
 
 def waiting_reports(user_pks: Collection[int] | None = None, without: Collection[int] = ()) -> dict[int, list[Waiting]]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import os
-import socket
 import sqlite3
 import sys
 import time
@@ -28,7 +27,9 @@ from django.db.models.functions import Coalesce
 
 from jobs.audit.services import Action, Actor, Kind, by_command, record_change
 from jobs.failures.selectors import due_again, failures, held_back
-from jobs.models import WorkFailure
+from jobs.models import Process, WorkFailure
+from jobs.processes.names import is_known_to_be_gone, this_process
+from jobs.processes.services import seen
 
 TOGETHER, SHARE = 20, 4
 """A worker takes so many pieces at a time, and of few that wait a quarter: the rest is for the others."""
@@ -114,6 +115,7 @@ def attempt_each(work: Work, due: Iterable[Sequence[int]], now: datetime, limit:
         while left:
             if done >= limit or time.monotonic() - began_s > ROUND_S:
                 return Round(done, is_all=False)
+            seen(Process.Kind.WORKER)
             batch, left = _share(work.kind, left, limit - done, now)
             taken = _attempt(work, batch, now)
             done += taken.done
@@ -348,34 +350,11 @@ def _pause_s(tries: int) -> float:
     return float(settings.RETRY_SECONDS * BACK_OFF ** min(tries, TRIES_MAX - 2))
 
 
-def this_process() -> str:
-    """What names this process for good: its machine, its number there, and when it started."""
-    return f"{_machine()} {os.getpid()} {_started(os.getpid())}"
-
-
-def _machine() -> str:
-    """The host since its start, and the space of process numbers in it: a container has its own."""
-    boot, numbers = Path("/proc/sys/kernel/random/boot_id"), Path("/proc/self/ns/pid")
-    try:
-        return f"{socket.gethostname()[:50]}/{boot.read_text()[:8]}/{numbers.stat().st_ino}"
-    except OSError:
-        return socket.gethostname()[:50]
-
-
 def _is_lost(row: WorkFailure, now: datetime) -> bool:
     """Whether nobody is at it any more: its time is over, or its process was on this machine and is gone."""
-    machine, pid, started, _ = row.owner.rsplit(" ", 3) if row.owner.count(" ") >= 3 else ("", "0", "", "")
-    is_gone = machine == _machine() and _started(int(pid)) != started
+    is_gone = is_known_to_be_gone(row.owner.rpartition(" ")[0])
     is_dropped = row.owner.startswith(f"{this_process()} ") and row.owner not in living
     return is_gone or is_dropped or (row.claimed_until is not None and row.claimed_until < now)
-
-
-def _started(pid: int) -> str:
-    """When a process started, as the kernel counts it; nothing where there is none."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
-        return ""
 
 
 def _place(error: BaseException) -> str:

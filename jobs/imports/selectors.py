@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
-from django.db.models import Count, Exists, F, OuterRef, QuerySet
+from django.db.models import Count, Exists, F, Max, OuterRef, QuerySet
 
 from jobs.models import DirectoryImport, Grant, Job, ListedMembership, Project, User
 from jobs.selectors import BY_SITE
@@ -37,6 +38,12 @@ def directory_sources() -> list[SourceState]:
 def directory_imports() -> QuerySet[DirectoryImport]:
     """What came of asking directories, the latest first."""
     return DirectoryImport.objects.order_by("-began_at", "-pk")
+
+
+def last_imports(since: datetime) -> dict[str, datetime]:
+    """When what each directory says was stored last, of those that were asked since then."""
+    stored = DirectoryImport.objects.filter(began_at__gte=since, error="").exclude(source="")
+    return dict(stored.values_list("source").annotate(at=Max("began_at")).order_by("source"))
 
 
 def unlinked_accounts() -> QuerySet[User]:

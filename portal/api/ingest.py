@@ -13,6 +13,7 @@ from portal.ingest.nudges import nudges
 from portal.ingest.senders import TurnedAway, bearer, sender_of, unknown_name
 from portal.ingest.services import store
 from portal.ingest.shedding import raw_load
+from portal.ingest.tallies import waiting
 
 
 @csrf_exempt
@@ -27,6 +28,8 @@ def receive(request: HttpRequest, schema: str) -> HttpResponse:
         answer = refused
     if answer.members.get("accepted"):
         nudges.arrived()
+    waiting.answered(schema, int(answer.status))
+    waiting.write()
     return HttpResponse(answer.content, answer.content_type, answer.status, headers=answer.headers)
 
 

@@ -19,6 +19,7 @@ from django.db import close_old_connections, transaction
 from django.utils import timezone
 
 from collector.wire import NODE_SUMMARY, RAW_SAMPLES
+from jobs.processes.services import seen
 from metrics.selectors import token_digest
 from portal.asgi_bodies import Bodies, BodyPastLimit, Gone, NoRoom, TooSlow, discard
 from portal.ingest.door import (
@@ -40,6 +41,7 @@ from portal.ingest.nudges import nudges
 from portal.ingest.senders import Sender, TurnedAway, bearer, sender_of, unknown_name
 from portal.ingest.services import Checked, Result, limit_statements
 from portal.ingest.shedding import Load, raw_load
+from portal.ingest.tallies import waiting as counted
 from portal.ingest.writer import Came, Waiting, Writer
 from portal.logs import during_request
 from portal.request_id import HEADER, given
@@ -57,6 +59,9 @@ INLINE_BYTES = 64 * 2**10
 """Smaller bodies are decoded at once: that takes less time than handing them to a thread."""
 
 WATCH_S = 0.1
+COUNTED_EVERY_S = 5.0
+"""What a process that is killed has not written down yet is never counted."""
+
 BUSY_AFTER_S = 5
 """When whoever finds the database slow may come again; senders wait a random part of it more."""
 
@@ -91,6 +96,7 @@ class Ingest:
             return
         if answer.members.get("accepted") and nudges.is_due:
             asyncio.get_running_loop().run_in_executor(None, nudges.arrived)
+        counted.answered(SCHEMAS[scope["path"]], int(answer.status))
         await _send(answer, request_id, send)
 
     async def _answered(
@@ -109,6 +115,17 @@ class Ingest:
             return come_again(FULL, BUSY_AFTER_S)
         except Exception as error:
             return refusal(error) or _fault()
+
+    async def keep_count(self, kind: str) -> None:
+        """Write down now and then what was counted, and that this process is there, until it is cancelled."""
+        while True:
+            await asyncio.sleep(COUNTED_EVERY_S)
+            await self.write_count(kind)
+
+    async def write_count(self, kind: str) -> None:
+        """Do so once, in the thread that looks up tokens."""
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(self._look_up, _write_count, kind, self.writer.waiting_records)
 
     @property
     def fill(self) -> float:
@@ -224,6 +241,16 @@ class Ingest:
                 self.writer.drop_waiting()
                 log.error("the database does not answer in time: %d calls are to come again", len(self._pending))
                 self._resolve([(waiting, _slow()) for waiting in self._pending])
+
+
+def _write_count(kind: str, waiting_records: int) -> None:
+    try:
+        counted.write()
+        seen(kind, waiting_records)
+    except Exception:
+        log.exception("what was counted could not be written down")
+    finally:
+        close_old_connections()
 
 
 def _asked(question: Callable[..., Any], *about: Any) -> Any:

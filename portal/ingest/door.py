@@ -19,6 +19,7 @@ from portal.ingest.body import BodyTooLarge, MalformedBody, gunzip, records
 from portal.ingest.senders import Sender, TurnedAway, kinds_for
 from portal.ingest.services import Checked, Outcome, Result, check, log_refusals, outcome_of
 from portal.ingest.shedding import Load
+from portal.ingest.tallies import waiting
 from portal.limits import OWN_RUNS, count_call
 from portal.troubles import trouble
 
@@ -73,6 +74,7 @@ class Answer:
 
 def read(call: Call, sender: Sender) -> Checked:
     """The records of a call, each sound or refused. Raises TurnedAway where the call as a whole cannot be taken."""
+    waiting.body(call.schema, len(call.body))
     kinds = kinds_for(sender, call.schema)
     documents = _documents(call)
     if len(documents) > sender.records_max:
@@ -108,6 +110,7 @@ def turn_raw_away(load: Load | None) -> None:
 def said(call: Call, sender: Sender, checked: Checked, results: Sequence[Result]) -> Answer:
     """The answer once every sound record is stored or refused. Raises OperationalError where one has to come again."""
     outcome = outcome_of(checked, results)
+    waiting.records(call.schema, checked, results, outcome, is_site=sender.user_pk is None)
     log_refusals(outcome, checked.count, sender.name, call.schema)
     return answer(outcome, _status(call.schema, outcome))
 

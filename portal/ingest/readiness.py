@@ -11,9 +11,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 from django.conf import settings
 from django.db import connection
+from django.utils import timezone
 
 from portal.ingest.writer import Writer
-from portal.troubles import Trouble, present_trouble
+from portal.system.readiness import Part, parts
+from portal.troubles import Trouble
 
 ANSWER_S = 1.5
 """A probe waits no longer for the database; most give up after some seconds themselves."""
@@ -25,23 +27,23 @@ class Readiness:
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
         self._thread = ThreadPoolExecutor(1, "ingest-readiness")
-        self._asked: asyncio.Future[Trouble | None] | None = None
+        self._asked: asyncio.Future[list[Part]] | None = None
 
-    async def trouble(self) -> Trouble | None:
-        """What keeps this process from its work; None while it can do it. Probes that come together ask once."""
+    async def parts(self) -> list[Part]:
+        """Every part by its name. Probes that come together ask once."""
         if self._writer.busy_s > settings.INGEST_PATIENCE_S:
-            return Trouble.BUSY
+            return [Part("database", Trouble.BUSY.status)]
         if self._asked is None or self._asked.done():
             self._asked = asyncio.get_running_loop().run_in_executor(self._thread, _asked)
         try:
             return await asyncio.wait_for(asyncio.shield(self._asked), ANSWER_S)
         except TimeoutError:
-            return Trouble.UNREACHABLE
+            return [Part("database", Trouble.UNREACHABLE.status)]
 
 
-def _asked() -> Trouble | None:
+def _asked() -> list[Part]:
     try:
-        return present_trouble()
+        return parts(timezone.now())
     finally:
         # Each probe connects anew, as what broke since the last one says nothing of the database now.
         connection.close()

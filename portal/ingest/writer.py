@@ -66,6 +66,11 @@ class Writer:
         return self._records / WAITING_RECORDS_MAX
 
     @property
+    def waiting_records(self) -> int:
+        """How many records wait."""
+        return self._records
+
+    @property
     def busy_s(self) -> float:
         """For how long it has been at the same transaction."""
         since_s = self._busy_since_s

@@ -34,6 +34,7 @@ STAFF_PLACES = (
         "Support", "support", LESSON_PAGES | {"support", "shared-jobs", "feedback-sums", "outbox", "directory-state"}
     ),
 )
+ADMINISTRATOR_PLACES = (Place("System", "system", frozenset({"system"})),)
 
 
 @register.inclusion_tag("portal/_navigation.html", takes_context=True)
@@ -41,5 +42,10 @@ def navigation(context: dict[str, Any]) -> dict[str, Any]:
     """The links, the present one marked."""
     request = context.get("request")
     match = getattr(request, "resolver_match", None)
-    is_staff = getattr(getattr(request, "user", None), "is_staff", False)
-    return {"places": PLACES + (STAFF_PLACES if is_staff else ()), "here": match.url_name if match else ""}
+    user = getattr(request, "user", None)
+    places = PLACES
+    if getattr(user, "is_staff", False):
+        places += STAFF_PLACES
+    if getattr(user, "is_superuser", False):
+        places += ADMINISTRATOR_PLACES
+    return {"places": places, "here": match.url_name if match else ""}

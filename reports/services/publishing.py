@@ -16,6 +16,8 @@ from analysis.services import Judged, analyse_changed, mark_swept
 from education.lesson import Lessons
 from education.selectors import current_lessons
 from jobs.failures.services import Work, attempt, attempt_by_hand, attempt_each, open_changed
+from jobs.tallies.kinds import END_TO_REPORT, REPORTS
+from jobs.tallies.services import add, since_end
 from reports.build import job_report
 from reports.models import Report, StoredPdf
 from reports.selectors import (
@@ -105,10 +107,13 @@ def publish(
         content = msgspec.to_builtins(job_report(found, lessons(), is_told_by_owner=job.is_told_by_owner))
         made = {"efficiency_revision": efficiency.revision, "published_at": now or timezone.now()}
         known = Report.objects.filter(job=job)
-        if not hasattr(job, "report"):
+        is_first = not hasattr(job, "report")
+        if is_first:
             Report.objects.create(job=job, content=content, **made)
         # A PDF that was made of the same content still holds.
         elif not known.filter(content=content).update(**made):
             known.update(content=content, **made)
             StoredPdf.objects.filter(report__job=job).delete()
+    if is_first:
+        add(REPORTS.of(), since_end(END_TO_REPORT, job.ended_at))
     return True

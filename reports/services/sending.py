@@ -18,6 +18,10 @@ from django.db import transaction
 from django.utils import timezone
 
 from jobs.failures.services import is_of_the_database
+from jobs.models import Process
+from jobs.processes.services import seen
+from jobs.tallies.kinds import END_TO_MAIL, MESSAGES
+from jobs.tallies.services import add, since_end
 from reports.digest import Choices, Frequency, Silence
 from reports.emails import Letter, MailError, post, post_office
 from reports.models import Delivery
@@ -54,6 +58,7 @@ def send_due(limit: int, now: datetime | None = None) -> int:
     sent, began_s = 0, time.monotonic()
     with post_office() as connection:
         while sent < limit and time.monotonic() - began_s < ROUND_S:
+            seen(Process.Kind.WORKER)
             delivery = claim(now or timezone.now())
             if delivery is None:
                 break
@@ -62,13 +67,14 @@ def send_due(limit: int, now: datetime | None = None) -> int:
             except LetGo:
                 continue
             except NotWanted as reason:
-                _record(delivery, state=Delivery.State.SUPPRESSED, reason=str(reason))
+                recorded = _record(delivery, state=Delivery.State.SUPPRESSED, reason=str(reason))
+                add(MESSAGES.of("not wanted", times=recorded))
             except MailError as error:
                 _record_failure(delivery, error, now or timezone.now())
                 if error.is_connection:
                     break
             else:
-                sent += _record(delivery, state=Delivery.State.SENT, reason="", sent_at=now or timezone.now())
+                sent += _record_sent(delivery, now or timezone.now())
     return sent
 
 
@@ -84,6 +90,7 @@ def claim(now: datetime) -> Delivery | None:
                 reason = "interrupted_twice" if is_in_doubt else "worker_ended"
                 delivery.state, delivery.reason = Delivery.State.FAILED, reason
                 delivery.save(update_fields=["state", "reason", "interruptions"])
+                add(MESSAGES.of("failed"))
                 continue
             delivery.state, delivery.claimed_at, delivery.handed_at = Delivery.State.SENDING, now, None
             delivery.attempts += 1
@@ -144,13 +151,23 @@ def _record(delivery: Delivery, **columns: object) -> int:
     return held.update(**columns)
 
 
+def _record_sent(delivery: Delivery, now: datetime) -> int:
+    recorded = _record(delivery, state=Delivery.State.SENT, reason="", sent_at=now)
+    if recorded:
+        ended_at = delivery.reports.values_list("job__ended_at", flat=True)
+        add(MESSAGES.of("sent"), since_end(END_TO_MAIL, *ended_at))
+    return recorded
+
+
 def _record_failure(delivery: Delivery, error: MailError, now: datetime) -> None:
     again_at = None if error.is_permanent else next_attempt_at(delivery.attempts, now)
     interruptions = delivery.interruptions + error.is_in_doubt
     if again_at is None or interruptions > INTERRUPTIONS_MAX:
         # What the mail server said may hold the address; the outbox has it.
         log.warning("delivery %s failed for good", delivery.pk)
-        _record(delivery, state=Delivery.State.FAILED, reason=str(error), interruptions=interruptions)
+        recorded = _record(delivery, state=Delivery.State.FAILED, reason=str(error), interruptions=interruptions)
+        add(MESSAGES.of("failed", times=recorded))
     else:
         waits = {"state": Delivery.State.PENDING, "due_at": again_at, "handed_at": None}
-        _record(delivery, **waits, reason=str(error), interruptions=interruptions)
+        recorded = _record(delivery, **waits, reason=str(error), interruptions=interruptions)
+        add(MESSAGES.of("tried again", times=recorded))

@@ -87,6 +87,7 @@ TABLE: dict[str, tuple[dict[str, object], tuple[int, ...]]] = {
     "api-tokens": ({}, SIGNED_IN),
     "revoke-api-token": ({"pk": 1}, WRITE_ONLY),
     "support": ({}, STAFF),
+    "system": ({}, administrators(200)),
     "directory-state": ({}, STAFF),
     "lesson-links": ({}, STAFF),
     "check-links": ({}, WRITE_ONLY),

@@ -11,6 +11,7 @@ import pytest
 from portal.ingest import readiness
 from portal.ingest.readiness import Readiness
 from portal.ingest.writer import Writer
+from portal.system.readiness import OK, Part, status_of
 from portal.troubles import Trouble
 
 
@@ -21,10 +22,10 @@ class Database:
         self.asked, self.found = 0, None
         self.is_open = threading.Event()
 
-    def __call__(self) -> Trouble | None:
+    def __call__(self) -> list[Part]:
         self.asked += 1
         assert self.is_open.wait(30)
-        return self.found
+        return [Part("database"), Part("storing", self.found.status if self.found else OK)]
 
 
 @pytest.fixture
@@ -39,6 +40,10 @@ def writer() -> Writer:
     return Writer(lambda came: None)
 
 
+async def status(ready: Readiness) -> str:
+    return status_of(await ready.parts())
+
+
 def test_a_database_that_hangs_is_unreachable_and_is_asked_by_one_thread_alone(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -46,12 +51,12 @@ def test_a_database_that_hangs_is_unreachable_and_is_asked_by_one_thread_alone(
 
     async def run() -> None:
         ready = Readiness(writer())
-        assert await asyncio.gather(*(ready.trouble() for _ in range(20))) == [Trouble.UNREACHABLE] * 20
-        assert await ready.trouble() is Trouble.UNREACHABLE
+        assert await asyncio.gather(*(status(ready) for _ in range(20))) == [Trouble.UNREACHABLE.status] * 20
+        assert await status(ready) == Trouble.UNREACHABLE.status
         assert database.asked == 1
         monkeypatch.setattr(readiness, "ANSWER_S", 30)
         database.is_open.set()
-        assert await ready.trouble() is None
+        assert await status(ready) == OK
 
     asyncio.run(run())
 
@@ -59,13 +64,13 @@ def test_a_database_that_hangs_is_unreachable_and_is_asked_by_one_thread_alone(
 def test_what_the_database_cannot_do_is_asked_anew_by_each_probe(database: Database) -> None:
     database.is_open.set()
 
-    async def run() -> list[Trouble | None]:
+    async def run() -> list[str]:
         ready, said = Readiness(writer()), []
         for database.found in (None, Trouble.READ_ONLY, Trouble.DISK_FULL, None):
-            said.append(await ready.trouble())
+            said.append(await status(ready))
         return said
 
-    assert asyncio.run(run()) == [None, Trouble.READ_ONLY, Trouble.DISK_FULL, None]
+    assert asyncio.run(run()) == [OK, "database read-only", "disk full", OK]
     assert database.asked == 4
 
 
@@ -74,7 +79,7 @@ def test_a_writer_that_does_not_get_on_cannot_store(
 ) -> None:
     database.is_open.set()
     busy = writer()
-    for busy_s, found in ((1.5, None), (1.6, Trouble.BUSY)):
+    for busy_s, found in ((1.5, OK), (1.6, Trouble.BUSY.status)):
         settings.INGEST_PATIENCE_S = 1.5
         monkeypatch.setattr(Writer, "busy_s", busy_s)
-        assert asyncio.run(Readiness(busy).trouble()) is found
+        assert asyncio.run(status(Readiness(busy))) == found

@@ -193,6 +193,11 @@ class TestWhatLibrariesSay:
         made = a_record("Cannot connect to redis://user:secret@10.0.0.5:6379/0", name="celery.worker.consumer")
         assert in_json(made)["message"] == "Cannot connect to redis://[…]@10.0.0.5:6379/0"
 
+    def test_a_worker_is_named(self) -> None:
+        assert in_json(a_record("celery@gpu1.hpc.example ready.", name="celery.apps.worker"))["message"] == (
+            "celery@gpu1.hpc.example ready."
+        )
+
     def test_their_every_step_is_not_written_even_at_the_level_of_debugging(self, settings) -> None:
         assert logging.getLogger("urllib3").getEffectiveLevel() == logging.INFO
         assert not logging.getLogger("django").handlers

@@ -20,6 +20,7 @@ from analysis.selectors import last_change
 from education.services.links import check_asked_links
 from portal import expiry
 from portal.logs import during_task
+from portal.rounds import a_round
 from portal.troubles import trouble
 from reports.services.publishing import follow_up
 from reports.services.sending import deliver_due
@@ -51,7 +52,7 @@ class Command(BaseCommand):
                 deliver()
                 check_links()
             if time.monotonic() >= expire_at:
-                is_all = done("expiry", expire)
+                is_all = done("expire", expire)
                 expire_at = time.monotonic() + (EXPIRE_SECONDS if is_all else EXPIRE_AGAIN_SECONDS)
             seen = changed_at()
             if not sweep():
@@ -77,17 +78,17 @@ def changed_at() -> datetime | None:
 
 def sweep() -> int:
     """One round of what is due; how much was done."""
-    return done("analysis", lambda: follow_up(BATCH_SIZE)) or 0
+    return done("follow_up", lambda: follow_up(BATCH_SIZE)) or 0
 
 
 def deliver() -> int:
     """One round of the mail that is due; how many messages were sent."""
-    return done("mail", lambda: deliver_due(MAIL_BATCH_SIZE)) or 0
+    return done("deliver", lambda: deliver_due(MAIL_BATCH_SIZE)) or 0
 
 
 def check_links() -> bool:
     """The check of links that staff asked for, if any."""
-    return bool(done("the check of links", lambda: check_asked_links(timezone.now())))
+    return bool(done("check_links", lambda: check_asked_links(timezone.now())))
 
 
 def expire() -> bool:
@@ -100,7 +101,8 @@ def done(name: str, step: Callable[[], int]) -> int | None:
     close_old_connections()
     with during_task(name):
         try:
-            return step()
+            with a_round(name):
+                return step()
         except Exception as error:
             found = trouble(error)
             if found is None:

@@ -15,7 +15,7 @@ from jobs.models import AuditEntry, Grant, User
 
 pytestmark = pytest.mark.django_db
 
-migration = import_module("jobs.migrations.0017_audit_log_is_append_only")
+migration = import_module("jobs.migrations.0018_audit_log_is_append_only")
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 

@@ -99,7 +99,7 @@ class Migration(migrations.Migration):
     atomic = False
     dependencies = [
         ("admin", "0003_logentry_add_action_flag_choices"),
-        ("jobs", "0016_audit_entries"),
+        ("jobs", "0017_audit_entries"),
     ]
     operations = [
         migrations.RunPython(move_log_entries, migrations.RunPython.noop),

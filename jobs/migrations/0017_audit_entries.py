@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("jobs", "0015_work_failures"),
+        ("jobs", "0016_what_is_counted_and_who_is_there"),
     ]
 
     operations = [

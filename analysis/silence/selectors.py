@@ -1,0 +1,37 @@
+"""Reading what is missing: jobs without all of their summaries, and nodes that have gone silent."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import datetime, timedelta
+
+from django.db.models import Count, Q, QuerySet
+
+from analysis.models import JobEfficiency, SilentNode
+
+AGES = {"1h": timedelta(hours=1), "6h": timedelta(hours=6), "1d": timedelta(days=1), "7d": timedelta(days=7)}
+"""How long ago a job ended, at most; each age holds what the one before does not."""
+
+FORGOTTEN_AFTER = timedelta(days=30)
+"""A node that ran nothing for so long has left the cluster, or its name has."""
+
+
+def jobs_missing_summaries(now: datetime) -> Counter[tuple[str, str]]:
+    """How many jobs of the last week were judged without a summary of `all` or `some` of their nodes, by (nodes, age).
+
+    Every pair is there, also with 0. What only its owner measures is left out: no hook of the site was there.
+    """
+    limits = [now, *(now - age for age in AGES.values())]
+    sums = {
+        f"{nodes}_{age}": Count("pk", filter=Q(ended_at__lte=until, ended_at__gt=since) & is_so)
+        for age, until, since in zip(AGES, limits, limits[1:], strict=False)
+        for nodes, is_so in (("all", Q(metrics_revision=0)), ("some", ~Q(metrics_revision=0)))
+    }
+    rows = JobEfficiency.objects.filter(missing_nodes__gt=0, ended_at__gt=limits[-1], is_told_by_owner=False)
+    counted = rows.aggregate(**sums)
+    return Counter({tuple(key.split("_")): count for key, count in counted.items()})
+
+
+def silent_nodes(now: datetime) -> QuerySet[SilentNode]:
+    """The nodes whose latest runs came without a summary of them, the longest silent first."""
+    return SilentNode.objects.filter(last_at__gt=now - FORGOTTEN_AFTER).order_by("since", "cluster", "node")

@@ -1,0 +1,49 @@
+"""Nodes that have gone silent: those whose latest runs came without a summary of them.
+
+Only the nodes of runs that are judged are looked at, so a node that runs no jobs is never called silent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+
+from django.db.models import DateTimeField, F, Value
+from django.db.models.functions import Greatest, Least
+
+from analysis.models import SilentNode
+from analysis.silence.selectors import FORGOTTEN_AFTER
+from jobs.expiry.services import remove_rows
+from jobs.models import Job
+from metrics.selectors import nodes_heard_since
+
+FRESH = timedelta(days=1)
+"""What ended before says nothing of whether a node is silent now: it may be history that somebody brought in."""
+
+
+def note_nodes(job: Job, missing: Sequence[str], now: datetime) -> None:
+    """Keep which nodes of a run that is being judged sent a summary, and which, as Slurm names them, did not."""
+    if job.ended_at is None:
+        return
+    heard = set(job.nodes) - set(missing)
+    if heard:
+        SilentNode.objects.filter(cluster=job.cluster, node__in=heard, last_at__lte=job.ended_at).delete()
+    if missing and now - FRESH < job.ended_at <= now:
+        # The run of a node that ended later may have been judged first.
+        later = nodes_heard_since(job.cluster, missing, job.ended_at)
+        _note_missing(job, [node for node in missing if node not in later])
+
+
+def forget_silent_nodes(now: datetime) -> Iterator[int]:
+    """Remove nodes that ran nothing for a long time; yields how many after each batch."""
+    yield from remove_rows(SilentNode.objects.filter(last_at__lt=now - FORGOTTEN_AFTER))
+
+
+def _note_missing(job: Job, nodes: Sequence[str]) -> None:
+    known = SilentNode.objects.filter(cluster=job.cluster, node__in=nodes)
+    fresh = sorted(set(nodes) - set(known.values_list("node", flat=True)))
+    if not hasattr(job, "efficiency"):
+        ended_at = Value(job.ended_at, DateTimeField())
+        known.update(since=Least("since", ended_at), last_at=Greatest("last_at", ended_at), runs=F("runs") + 1)
+    began = {"cluster": job.cluster, "since": job.ended_at, "last_at": job.ended_at}
+    SilentNode.objects.bulk_create((SilentNode(node=node, **began) for node in fresh), ignore_conflicts=True)

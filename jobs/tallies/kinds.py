@@ -1,0 +1,85 @@
+"""Everything that is counted: its name, what it means, its labels, and of a time the limits of its classes.
+
+Names and units follow Prometheus (prometheus.io/docs/practices/naming): seconds and bytes, no unit for plain counts.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+Counts = Counter[tuple[str, tuple[str, ...]]]
+"""What to add, by name and labels."""
+
+SINCE_END_S = (60, 120, 300, 600, 1800, 3600, 10_800, 21_600, 43_200, 86_400, 172_800, 604_800)
+"""From a minute to a week: a run waits minutes for its nodes, and a message up to a week for its reader's choice."""
+
+ROUND_S = (0.1, 0.3, 1, 3, 10, 30, 60, 120, 300, 1800)
+"""Up to the time limit of the longest task."""
+
+
+@dataclass(frozen=True)
+class Count:
+    """Something that happens, counted for good under these labels."""
+
+    name: str
+    meaning: str
+    labels: tuple[str, ...] = ()
+
+    def of(self, *labels: str, times: float = 1) -> Counts:
+        """That it happened so often."""
+        return Counter({(self.name, labels): times})
+
+
+@dataclass(frozen=True)
+class Times:
+    """How long something took: counted in classes, each up to one of `limits_s`, and summed."""
+
+    name: str
+    meaning: str
+    limits_s: tuple[float, ...]
+    labels: tuple[str, ...] = ()
+    classes: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "classes", (*(f"{limit:g}" for limit in self.limits_s), "+Inf"))
+
+    def of(self, seconds: float, *labels: str) -> Counts:
+        """That it took so long once."""
+        in_class = self.classes[bisect_left(self.limits_s, seconds)]
+        return Counter({(f"{self.name}_class", (*labels, in_class)): 1, (f"{self.name}_sum", labels): seconds})
+
+
+END_TO_JUDGEMENT = Times("kaiku_end_to_judgement_seconds", "From a job's end to its first judgement", SINCE_END_S)
+END_TO_REPORT = Times("kaiku_end_to_report_seconds", "From a job's end to its first report", SINCE_END_S)
+END_TO_MAIL = Times("kaiku_end_to_mail_seconds", "From a job's end to the message that tells of it", SINCE_END_S)
+ROUNDS = Times("kaiku_sweep_seconds", "Rounds of background work", ROUND_S, ("sweep",))
+
+JUDGEMENTS = Count(
+    "kaiku_judgements", "First judgements of jobs, by how many of their nodes had sent a summary", ("nodes",)
+)
+REPORTS = Count("kaiku_reports", "First reports of jobs")
+MESSAGES = Count("kaiku_mail_messages", "What became of attempts to send a message", ("outcome",))
+SWEEP_FAILURES = Count("kaiku_sweep_failures", "Rounds of background work that ended with an error", ("sweep",))
+CALLS = Count("kaiku_ingest_calls", "Calls of the ingest, by the status of their answer", ("kind", "code"))
+BODY_BYTES = Count("kaiku_ingest_bytes", "Bodies of calls of the ingest, as sent", ("kind",))
+RECORDS = Count("kaiku_ingest_records", "Records that the ingest answered for", ("kind", "outcome"))
+SUMMARIES = Count("kaiku_node_summaries", "Node summaries stored from the site's collectors", ("cluster",))
+COLLECTOR_FAILURES = Count(
+    "kaiku_collector_failures", "Node summaries that state what their collector could not do", ("cluster", "reason")
+)
+
+KINDS: tuple[Count | Times, ...] = (
+    *(END_TO_JUDGEMENT, END_TO_REPORT, END_TO_MAIL, ROUNDS),
+    *(JUDGEMENTS, REPORTS, MESSAGES, SWEEP_FAILURES, CALLS, BODY_BYTES, RECORDS, SUMMARIES, COLLECTOR_FAILURES),
+)
+
+
+def running_total(counts: dict[str, float], classes: tuple[str, ...]) -> Iterator[tuple[str, float]]:
+    """The classes of `Times` as Prometheus has them: each counts whatever took at most so long."""
+    total = 0.0
+    for limit in classes:
+        total += counts.get(limit, 0)
+        yield limit, total

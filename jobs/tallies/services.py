@@ -1,0 +1,58 @@
+"""Counting for good, over any number of processes: one row for each number, raised by whoever saw it happen."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections import Counter
+from datetime import datetime, timedelta
+
+from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
+from django.utils import timezone
+
+from jobs.tallies.kinds import Counts, Times
+
+HISTORY = timedelta(days=7)
+"""A run that ended so long before is history that somebody brought in: how late it is says nothing of this site."""
+
+ADD = (
+    "INSERT INTO jobs_tally (name, labels, value, first_at, last_at) VALUES {rows} ON CONFLICT (name, labels)"
+    " DO UPDATE SET value = jobs_tally.value + excluded.value, last_at = excluded.last_at"
+)
+
+log = logging.getLogger(__name__)
+
+
+def add(*counts: Counts) -> None:
+    """Count this, in one statement. What cannot be stored is lost: no work fails for want of its number."""
+    total: Counts = Counter()
+    for each in counts:
+        total.update(each)
+    # In one order, so that two processes wait for each other at most.
+    rows = sorted((name, stored_labels(labels), float(value)) for (name, labels), value in total.items() if value)
+    if not rows:
+        return
+    statement = ADD.format(rows=", ".join(["(%s, %s, %s, %s, %s)"] * len(rows)))
+    at = connection.ops.adapt_datetimefield_value(timezone.now())
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(statement, [value for row in rows for value in (*row, at, at)])
+    except (OperationalError, InterfaceError) as error:
+        # The database is away, full or read-only, which the work itself reports.
+        log.debug("%d numbers are not counted: %s", len(rows), type(error).__name__)
+    except DatabaseError as error:
+        log.warning("%d numbers could not be counted: %s", len(rows), type(error).__name__)
+
+
+def since_end(kind: Times, *ended_at: datetime | None) -> Counts:
+    """How long ago these runs ended, for those that ended lately."""
+    now, counts = timezone.now(), Counter[tuple[str, tuple[str, ...]]]()
+    for at in ended_at:
+        if at is not None and now - at < HISTORY:
+            counts.update(kind.of(max((now - at).total_seconds(), 0.0)))
+    return counts
+
+
+def stored_labels(labels: tuple[str, ...]) -> str:
+    """The labels as a row has them."""
+    return json.dumps(labels)

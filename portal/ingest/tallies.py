@@ -1,0 +1,95 @@
+"""What the ingest answered, counted: by kind and answer, and what the collectors said that they could not do."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Sequence
+
+from collector.wire import NODE_SUMMARY
+from jobs.tallies.kinds import BODY_BYTES, CALLS, COLLECTOR_FAILURES, RECORDS, SUMMARIES, Counts
+from jobs.tallies.selectors import tally_labels
+from jobs.tallies.services import add
+from metrics.payloads import NodePayload
+from metrics.selectors import failure_reason
+from portal.ingest.services import Checked, Outcome, Result
+
+REASONS_MAX = 200
+"""A row and a series stay for good for each reason, so what comes beyond these is counted as one."""
+
+OTHER = "other"
+
+
+class Waiting:
+    """What this process counted since it last wrote it down; threads may add to it at once."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._counts: Counts = Counter()
+        self._reasons: set[tuple[str, ...]] | None = None
+
+    def answered(self, schema: str, code: int) -> None:
+        """One call was answered."""
+        self._add(CALLS.of(_kind(schema), str(code)))
+
+    def body(self, schema: str, size_bytes: int) -> None:
+        """The body of a call arrived."""
+        self._add(BODY_BYTES.of(_kind(schema), times=size_bytes))
+
+    def records(
+        self, schema: str, checked: Checked, results: Sequence[Result], outcome: Outcome, is_site: bool
+    ) -> None:
+        """What became of the records of one call; of those of the site's collectors also what they said."""
+        kind = _kind(schema)
+        self._add(
+            RECORDS.of(kind, "accepted", times=outcome.accepted),
+            RECORDS.of(kind, "duplicate", times=outcome.duplicate),
+            RECORDS.of(kind, "rejected", times=len(outcome.rejected)),
+        )
+        if schema == NODE_SUMMARY and is_site:
+            for item, result in zip(checked.sound, results, strict=True):
+                if result is True:
+                    self._add(SUMMARIES.of(item.record.cluster), _failures(item.record))
+
+    def write(self) -> None:
+        """Write down what was counted since the last time."""
+        with self._lock:
+            counts, self._counts = self._counts, Counter()
+        if counts:
+            add(self._known(counts))
+
+    def _add(self, *counts: Counts) -> None:
+        with self._lock:
+            for each in counts:
+                self._counts.update(each)
+
+    def _known(self, counts: Counts) -> Counts:
+        """The same with reasons beyond the first ones as one: what collectors say is bounded by nobody else."""
+        if self._reasons is None:
+            self._reasons = tally_labels(COLLECTOR_FAILURES.name)
+        known: Counts = Counter()
+        for (name, labels), times in counts.items():
+            if name == COLLECTOR_FAILURES.name and labels not in self._reasons:
+                if len(self._reasons) < REASONS_MAX:
+                    self._reasons.add(labels)
+                else:
+                    labels = (labels[0], OTHER)
+            known[name, labels] += times
+        return known
+
+
+def _kind(schema: str) -> str:
+    """The kind of payload without its version."""
+    return schema.partition("/")[0]
+
+
+def _failures(record: NodePayload) -> Counts:
+    """What one summary states that its collector could not do, each reason once."""
+    reasons = {failure_reason(error) for error in record.errors}
+    counts: Counts = Counter()
+    for reason in reasons:
+        counts.update(COLLECTOR_FAILURES.of(record.cluster, reason))
+    return counts
+
+
+waiting = Waiting()

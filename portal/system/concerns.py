@@ -1,0 +1,112 @@
+"""What an administrator should look at, since when, and what to do; the same limits as the alerts.
+
+`tests/deploy/test_monitoring.py` compares the limits with the rules in deploy/monitoring.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.conf import settings
+from django.urls import reverse
+
+from portal.system.state import SystemState
+from reports.numbers import counted, duration
+
+LATE_S = {"judgement": 1800, "report": 900, "mail": 3600}
+"""For how long work of each kind may wait: a judgement also for its nodes, and mail for a server that is restarted."""
+
+NOUNS = {"judgement": "judgement", "report": "report", "mail": "message"}
+IMPORTS_MISSED = 4
+DISK_FREE_MIN = 0.1
+
+PART_ADVICE = {
+    "database": "Check that PostgreSQL runs and that DATABASE_URL reaches it.",
+    "storing": "Free space on the database's disk, or end its read-only mode. Collectors keep what they have.",
+    "migrations": "Run manage.py migrate; it may run while the portal serves.",
+    "worker": "Start a worker, or see its log. Nothing is lost: what is due waits.",
+    "broker": "Check that Redis runs and that REDIS_URL reaches it. Nothing is lost meanwhile.",
+    "beat": "Start a worker with a beat; make worker has one.",
+    "data directory": "Free space in KAIKU_VAR_DIR.",
+}
+WORK_ADVICE = "See whether enough workers run, and what their log states."
+
+
+@dataclass(frozen=True)
+class Concern:
+    """One thing to look at: what it is, since when as far as known, what to do, and where to read more."""
+
+    title: str
+    advice: str
+    since: datetime | None = None
+    url: str = ""
+
+
+def concerns(state: SystemState) -> list[Concern]:
+    """What is wrong now, the most pressing first."""
+    return [
+        *_parts(state),
+        *_late(state),
+        *_failed(state),
+        *_directory(state),
+        *_nodes(state),
+        *_storage(state),
+        *_versions(state),
+    ]
+
+
+def _parts(state: SystemState) -> Iterator[Concern]:
+    for part in state.parts:
+        if part.is_wrong:
+            yield Concern(f"{part.name.capitalize()}: {part.state}", PART_ADVICE[part.name], part.since)
+
+
+def _late(state: SystemState) -> Iterator[Concern]:
+    for due in state.due:
+        if due.oldest_s(state.now) > LATE_S[due.kind]:
+            waits = duration(due.oldest_s(state.now))
+            yield Concern(f"{counted(due.waiting, NOUNS[due.kind])} due, the first for {waits}", WORK_ADVICE, due.since)
+
+
+def _failed(state: SystemState) -> Iterator[Concern]:
+    for failed in state.failed:
+        if failed.is_aside:
+            title = f"{counted(failed.count, failed.kind)} set aside after repeated failures"
+            url = reverse("admin:jobs_workfailure_changelist")
+            yield Concern(title, "Fix the cause, then try them again.", failed.since, url)
+    for (sweep,), _ in state.rounds_failed:
+        yield Concern(f"Background work ended with an error within a day: {sweep}", "See the log of the workers.")
+    if ("failed",) in state.messages:
+        advice = "See which messages, and what the mail server answered."
+        url = f"{reverse('outbox')}?state=failed"
+        yield Concern("Messages failed for good within a day", advice, url=url)
+
+
+def _directory(state: SystemState) -> Iterator[Concern]:
+    if not settings.DIRECTORY_SOURCE:
+        return
+    stored_at = max(state.imported.values(), default=None)
+    late_s = IMPORTS_MISSED * settings.DIRECTORY_SECONDS
+    if stored_at is None or (state.now - stored_at).total_seconds() > late_s:
+        advice = "New members and PIs get no access until it works again."
+        yield Concern("The directory is not imported", advice, stored_at, reverse("directory-state"))
+
+
+def _nodes(state: SystemState) -> Iterator[Concern]:
+    if state.silent_count:
+        title = f"{counted(state.silent_count, 'node')} silent: their latest jobs came without a summary"
+        advice = "Run kaiku-collector.pyz check there, and see what the hooks state in the system's log."
+        yield Concern(title, advice, state.silent[0].since, "#silent")
+
+
+def _storage(state: SystemState) -> Iterator[Concern]:
+    if state.disk and state.disk[1] < DISK_FREE_MIN * state.disk[0]:
+        yield Concern(f"{state.disk[1] / state.disk[0]:.0%} of the disk is free", PART_ADVICE["data directory"])
+
+
+def _versions(state: SystemState) -> Iterator[Concern]:
+    versions = sorted({process.version for process in state.processes})
+    if len(versions) > 1:
+        yield Concern(f"Several versions run: {', '.join(versions)}", "Restart the processes of the older one.")

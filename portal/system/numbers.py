@@ -1,0 +1,154 @@
+"""The numbers of `/metrics`: each a family that Prometheus reads, from the rows that all processes share.
+
+`deploy/monitoring` has rules and a dashboard for them.
+"""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+
+import django
+from django.conf import settings
+from django.db import DatabaseError, InterfaceError, connection
+from django.db.models import Sum
+from django.utils import timezone
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from analysis.silence.selectors import jobs_missing_summaries, silent_nodes
+from analysis.thresholds import RULES_VERSION
+from jobs.failures.selectors import failure_counts
+from jobs.imports.selectors import last_imports
+from jobs.processes.selectors import processes_there
+from jobs.tallies.kinds import COLLECTOR_FAILURES, KINDS, Count, Times, running_total
+from jobs.tallies.selectors import tallies
+from portal.system.readiness import UNKNOWN, UNUSED, Part, parts, trouble_of
+from portal.system.state import DUE_MAX, IMPORTS_LOOKED_AT, data_directory, database_bytes, due_work
+from portal.troubles import Trouble, trouble
+
+REASONS_MAX = 50
+"""A scraper keeps a series for each reason for good, so only the most frequent are told apart."""
+
+Values = Mapping[tuple[str, ...], float]
+
+
+class Numbers(Collector):
+    """Read at each scrape, so that any number of processes answer the same."""
+
+    def collect(self) -> Iterator[Metric]:
+        """Whatever can be read now, and what keeps the rest from being read: after one wait no other is begun."""
+        began_s, now = time.perf_counter(), timezone.now()
+        states = parts(now)
+        found = trouble_of(states)
+        yield _info()
+        yield _parts(states)
+        yield from _data_directory()
+        try:
+            yield from () if found else _rows(now)
+        except (DatabaseError, InterfaceError) as error:
+            found = trouble(error)
+            if found is None:
+                raise
+        what = "1 for what kept numbers from being read at this scrape"
+        yield _gauge("kaiku_trouble", what, ("trouble",), {(each.status,): each is found for each in Trouble})
+        yield _number("kaiku_scrape_seconds", "How long this scrape took", time.perf_counter() - began_s)
+
+
+def _rows(now: datetime) -> Iterator[Metric]:
+    """Families from the database, each read when it is asked for."""
+    yield from _counted()
+    yield from _work(now)
+    yield from _missing(now)
+    stored_at = {(source,): at.timestamp() for source, at in last_imports(now - IMPORTS_LOOKED_AT).items()}
+    what = "When what a directory says was stored last"
+    yield _gauge("kaiku_directory_imported_timestamp_seconds", what, ("source",), stored_at)
+    there = processes_there(now)
+    kinds = Counter(there.order_by().values_list("kind", "version"))
+    yield _gauge("kaiku_processes", "Processes heard within a minute", ("kind", "version"), kinds)
+    waiting = there.order_by().aggregate(records=Sum("waiting_records"))["records"] or 0
+    yield _number("kaiku_ingest_queue_records", "Records that wait in all processes to be stored", waiting)
+    yield _number("kaiku_database_bytes", "Size of the database", database_bytes())
+
+
+def _work(now: datetime) -> Iterator[Metric]:
+    due = due_work(now)
+    waiting = {(each.kind,): each.waiting for each in due}
+    yield _gauge("kaiku_due", f"Background work that waits, counted up to {DUE_MAX}", ("kind",), waiting)
+    oldest_s = {(each.kind,): each.oldest_s(now) for each in due}
+    yield _gauge("kaiku_oldest_due_seconds", "For how long the first of it has waited", ("kind",), oldest_s)
+    what = "Background work that failed and waits for its next try or is set aside"
+    yield _gauge("kaiku_work_failures", what, ("kind", "state"), failure_counts())
+
+
+def _missing(now: datetime) -> Iterator[Metric]:
+    what = "Ended GPU jobs that were judged without a summary of all or some of their nodes, by how long ago they ended"
+    yield _gauge("kaiku_jobs_missing_summaries", what, ("nodes", "age"), jobs_missing_summaries(now))
+    silent = Counter((cluster,) for cluster in silent_nodes(now).order_by().values_list("cluster", flat=True))
+    what = "Nodes whose latest jobs came without a summary of them"
+    yield _gauge("kaiku_silent_nodes", what, ("cluster",), silent)
+
+
+def _counted() -> Iterator[Metric]:
+    """What was counted since this portal began, over all its processes."""
+    found = tallies()
+    for kind in KINDS:
+        if isinstance(kind, Times):
+            yield _histogram(kind, found.get(f"{kind.name}_class", {}), found.get(f"{kind.name}_sum", {}))
+        else:
+            yield _counter(kind, found.get(kind.name, {}))
+
+
+def _counter(kind: Count, values: Values) -> Metric:
+    if kind is COLLECTOR_FAILURES:
+        values = dict(Counter(values).most_common(REASONS_MAX))
+    family = CounterMetricFamily(kind.name, kind.meaning, labels=kind.labels)
+    for labels, value in sorted(values.items()):
+        family.add_metric(labels, value)
+    return family
+
+
+def _histogram(kind: Times, in_class: Values, sums: Values) -> Metric:
+    family = HistogramMetricFamily(kind.name, kind.meaning, labels=kind.labels)
+    for labels, total in sorted(sums.items()):
+        counts = {limit: count for (*others, limit), count in in_class.items() if tuple(others) == labels}
+        family.add_metric(labels, [*running_total(counts, kind.classes)], total)
+    return family
+
+
+def _info() -> Metric:
+    said = {
+        "version": settings.VERSION,
+        "rules": RULES_VERSION,
+        "python": platform.python_version(),
+        "django": django.get_version(),
+        "database": connection.vendor,
+    }
+    return _gauge("kaiku_info", "Versions of what runs here", (*said,), {(*said.values(),): 1})
+
+
+def _parts(found: Sequence[Part]) -> Metric:
+    known = [part for part in found if part.state not in (UNKNOWN, UNUSED)]
+    what = "1 for a part that works, 0 for one that does not"
+    return _gauge("kaiku_part_up", what, ("part",), {(part.name,): not part.is_wrong for part in known})
+
+
+def _data_directory() -> Iterator[Metric]:
+    sizes = data_directory()
+    if sizes is not None:
+        yield _number("kaiku_disk_bytes", "Size of the disk with the data directory of this host", sizes[0])
+        yield _number("kaiku_disk_free_bytes", "What is free of it", sizes[1])
+
+
+def _gauge(name: str, meaning: str, labels: Sequence[str], values: Values) -> Metric:
+    family = GaugeMetricFamily(name, meaning, labels=labels)
+    for each, value in sorted(values.items()):
+        family.add_metric(each, value)
+    return family
+
+
+def _number(name: str, meaning: str, value: float) -> Metric:
+    return GaugeMetricFamily(name, meaning, value)

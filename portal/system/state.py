@@ -1,0 +1,129 @@
+"""What is late, failed or missing, read once for whoever asks: the page of administrators and `/metrics` alike."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db import connection
+from django.db.models import Count, Min, Q
+
+from analysis.models import SilentNode
+from analysis.selectors import waiting_since
+from analysis.silence.selectors import jobs_missing_summaries, silent_nodes
+from jobs.failures.selectors import failures
+from jobs.imports.selectors import directory_imports, last_imports
+from jobs.models import DirectoryImport, Process, Tally
+from jobs.processes.selectors import processes_there
+from jobs.tallies.kinds import COLLECTOR_FAILURES, MESSAGES, SWEEP_FAILURES
+from jobs.tallies.selectors import counted_since
+from portal.system.readiness import Part, parts
+from reports.selectors import messages_waiting_since, reports_waiting_since
+
+DUE_MAX = 10_000
+"""So many are counted; beyond them a scrape would take the longer the more there is to do."""
+
+IMPORTS_LOOKED_AT = timedelta(days=30)
+LATELY = timedelta(days=1)
+SILENT_SHOWN, REASONS_SHOWN = 100, 20
+
+
+@dataclass(frozen=True)
+class Due:
+    """How much of one kind of work waits, up to `DUE_MAX`, and since when the first of it."""
+
+    kind: str
+    waiting: int
+    since: datetime | None
+
+    def oldest_s(self, now: datetime) -> float:
+        return max((now - self.since).total_seconds(), 0.0) if self.since else 0.0
+
+
+KINDS_OF_WORK: dict[str, Callable[[datetime], tuple[int, datetime | None]]] = {
+    "judgement": lambda now: waiting_since(now, DUE_MAX),
+    "report": lambda _: reports_waiting_since(DUE_MAX),
+    "mail": lambda now: messages_waiting_since(now, DUE_MAX),
+}
+
+
+@dataclass(frozen=True)
+class Failed:
+    """How much work of one kind failed, and since when the first of it."""
+
+    kind: str
+    is_aside: bool
+    count: int
+    since: datetime
+
+
+@dataclass(frozen=True)
+class SystemState:
+    """The state of the portal at one moment; `collectors` and the like are of the last day, by their labels."""
+
+    now: datetime
+    parts: list[Part]
+    due: list[Due]
+    failed: list[Failed]
+    missing: Counter[tuple[str, str]]
+    silent: list[SilentNode]
+    silent_count: int
+    collectors: list[tuple[tuple[str, ...], Tally]]
+    rounds_failed: list[tuple[tuple[str, ...], Tally]]
+    messages: dict[tuple[str, ...], Tally]
+    imported: dict[str, datetime]
+    last_import: DirectoryImport | None
+    processes: list[Process]
+    database_bytes: int
+    disk: tuple[int, int] | None
+
+
+def due_work(now: datetime) -> list[Due]:
+    """Of each kind of work what waits at this moment."""
+    return [Due(kind, *waiting(now)) for kind, waiting in KINDS_OF_WORK.items()]
+
+
+def database_bytes() -> int:
+    """What the database takes on its disk, without its log."""
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute("SELECT pg_database_size(current_database())")
+        else:
+            cursor.execute("SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()")
+        return int(cursor.fetchone()[0])
+
+
+def data_directory() -> tuple[int, int] | None:
+    """Bytes in all and free bytes of the disk with the data directory of this host; None where there is none."""
+    try:
+        usage = shutil.disk_usage(settings.VAR_DIR)
+    except OSError:
+        return None
+    return usage.total, usage.free
+
+
+def system_state(now: datetime) -> SystemState:
+    """Everything that the page of administrators shows. Raises DatabaseError where the database is away."""
+    failed = failures().values("kind", is_aside=Q(set_aside_at__isnull=False)).order_by("kind", "is_aside")
+    silent, day_ago = silent_nodes(now), now - LATELY
+    return SystemState(
+        now=now,
+        parts=parts(now),
+        due=due_work(now),
+        failed=[Failed(**row) for row in failed.annotate(count=Count("pk"), since=Min("first_at"))],
+        missing=jobs_missing_summaries(now),
+        silent=list(silent[:SILENT_SHOWN]),
+        silent_count=silent.count(),
+        collectors=counted_since(COLLECTOR_FAILURES.name, day_ago)[:REASONS_SHOWN],
+        rounds_failed=counted_since(SWEEP_FAILURES.name, day_ago),
+        messages=dict(counted_since(MESSAGES.name, day_ago)),
+        imported=last_imports(now - IMPORTS_LOOKED_AT),
+        last_import=directory_imports().first(),
+        processes=list(processes_there(now)),
+        database_bytes=database_bytes(),
+        disk=data_directory(),
+    )

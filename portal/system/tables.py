@@ -1,0 +1,48 @@
+"""Rows of the System page, from the state that was read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import datetime
+
+from analysis.silence.selectors import AGES
+from portal.system.state import SystemState
+
+AGE_NAMES = dict(zip(AGES, ("less than 1 hour", "1 to 6 hours", "6 to 24 hours", "1 to 7 days"), strict=True))
+
+
+@dataclass(frozen=True)
+class Missing:
+    """Ended jobs of one age without a summary of any of their nodes, and of some."""
+
+    age: str
+    all_nodes: int
+    some_nodes: int
+
+
+@dataclass(frozen=True)
+class Running:
+    """Processes of one kind and version on one host, and when the last of them was heard."""
+
+    kind: str
+    host: str
+    version: str
+    count: int
+    seen_at: datetime
+
+
+def missing_rows(state: SystemState) -> list[Missing]:
+    """A row for each age, the youngest first."""
+    return [Missing(name, state.missing["all", age], state.missing["some", age]) for age, name in AGE_NAMES.items()]
+
+
+def process_rows(state: SystemState) -> list[Running]:
+    """The processes that were heard within a minute, by kind and host."""
+    counts: Counter[tuple[str, str, str]] = Counter()
+    seen_at: dict[tuple[str, str, str], datetime] = {}
+    for process in state.processes:
+        key = (process.get_kind_display(), process.name.partition("/")[0], process.version)
+        counts[key] += 1
+        seen_at[key] = max(process.seen_at, seen_at.get(key, process.seen_at))
+    return [Running(*key, count, seen_at[key]) for key, count in sorted(counts.items())]

@@ -1,0 +1,3 @@
+"""The version of Kaiku that runs here; `pyproject.toml` and the About page read it from this line."""
+
+VERSION = "1.0.0"

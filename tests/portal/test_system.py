@@ -1,0 +1,122 @@
+"""The System page: what an administrator should look at, since when, and what to do."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta
+
+import pytest
+from django.utils import timezone
+
+from analysis.services import analyse_due
+from jobs.models import DirectoryImport, Process, WorkFailure
+from jobs.services import record_job
+from jobs.tallies.kinds import COLLECTOR_FAILURES, MESSAGES, SWEEP_FAILURES
+from jobs.tallies.services import add
+from reports.models import Delivery
+from tests.payloads import job_record
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def now() -> datetime:
+    return timezone.now()
+
+
+@pytest.fixture
+def worker(now: datetime) -> Process:
+    return Process.objects.create(name="uan01/abc/1 2 3", kind="worker", version="1.0.0", seen_at=now)
+
+
+def page(cast) -> str:
+    answer = cast("grace").get("/system/")
+    assert answer.status_code == 200
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", answer.content.decode()))
+
+
+def titles(cast) -> list[str]:
+    return [each.title for each in cast("grace").get("/system/").context["concerns"]]
+
+
+def test_a_portal_that_works_says_so(cast, worker: Process) -> None:
+    assert "Everything works. Nothing is late, failed or missing." in page(cast)
+    assert "uan01 1.0.0 1" in page(cast)
+
+
+def test_a_portal_without_a_worker_names_what_to_do(cast) -> None:
+    assert titles(cast) == ["Worker: never seen, or not for a day"]
+    assert "Start a worker, or see its log. Nothing is lost: what is due waits." in page(cast)
+
+
+def test_work_is_late_after_its_limit(cast, worker: Process, now: datetime) -> None:
+    ended = now - timedelta(minutes=29)
+    record_job(job_record(job_id=1, ended_at=ended, started_at=ended - timedelta(hours=1)), now=ended)
+    assert titles(cast) == []
+    ended = now - timedelta(minutes=31)
+    record_job(job_record(job_id=2, ended_at=ended, started_at=ended - timedelta(hours=1)), now=ended)
+    (title,) = titles(cast)
+    assert title.startswith("2 judgements due, the first for 31 min")
+
+
+def test_what_failed_is_counted_by_kind_with_its_first_time(cast, worker: Process, now: datetime) -> None:
+    first = now - timedelta(hours=5)
+    for key, aside in enumerate((first, now, None)):
+        WorkFailure.objects.create(
+            kind="report", key=key, tries=5, first_at=aside or now, last_at=now, set_aside_at=aside
+        )
+    assert titles(cast) == ["2 reports set aside after repeated failures"]
+    (concern,) = cast("grace").get("/system/").context["concerns"]
+    assert (concern.since, concern.url) == (first, "/admin/jobs/workfailure/")
+
+
+def test_failures_of_the_last_day_are_named(cast, worker: Process) -> None:
+    add(MESSAGES.of("failed"), SWEEP_FAILURES.of("deliver"), COLLECTOR_FAILURES.of("lumi", "<b>no GPU</b>", times=3))
+    assert titles(cast) == [
+        "Background work ended with an error within a day: deliver",
+        "Messages failed for good within a day",
+    ]
+    assert "&lt;b&gt;no GPU&lt;/b&gt; lumi" in page(cast)
+
+
+def test_silent_nodes_and_jobs_without_summaries_are_listed(cast, worker: Process, now: datetime) -> None:
+    ended = now - timedelta(hours=3)
+    record = job_record(nodes=["nid005123", "nid005124"], node_count=2, ended_at=ended, started_at=ended)
+    record_job(record, now=ended)
+    analyse_due(10, now)
+    (title,) = titles(cast)
+    assert title == "2 nodes silent: their latest jobs came without a summary"
+    said = page(cast)
+    assert "Silent nodes 2" in said
+    assert "1 to 6 hours ago 1 0" in said
+    assert "alice" not in said
+    assert "project_4" not in said
+    assert "123456" not in said
+
+
+def test_a_directory_that_is_not_imported_is_named(cast, worker: Process, now: datetime, settings) -> None:
+    settings.DIRECTORY_SOURCE, settings.DIRECTORY_SECONDS = "people.csv", 900
+    assert titles(cast) == ["The directory is not imported"]
+    DirectoryImport.objects.create(asked="people.csv", source="csv", began_at=now - timedelta(minutes=61))
+    DirectoryImport.objects.create(asked="people.csv", source="csv", began_at=now, error="no such file")
+    assert titles(cast) == ["The directory is not imported"]
+    assert "no such file" in page(cast)
+    DirectoryImport.objects.create(asked="people.csv", source="csv", began_at=now - timedelta(minutes=59))
+    assert titles(cast) == []
+
+
+def test_two_versions_at_work_are_named(cast, worker: Process, now: datetime) -> None:
+    Process.objects.create(name="uan02/abc/1 2 3", kind="ingest", version="0.9.0", seen_at=now)
+    assert titles(cast) == ["Several versions run: 0.9.0, 1.0.0"]
+
+
+def test_messages_that_are_due_for_an_hour_are_late(cast, worker: Process, reported, now: datetime) -> None:
+    reported(1)
+    user = cast("alice").get("/").wsgi_request.user
+    Delivery.objects.create(user=user, created_at=now, due_at=now - timedelta(minutes=61))
+    assert titles(cast) == ["1 message due, the first for 1 h 01 min"]
+
+
+def test_only_administrators_find_it_in_the_navigation(cast) -> None:
+    assert 'href="/system/"' in cast("grace").get("/about/").content.decode()
+    assert 'href="/system/"' not in cast("erin").get("/about/").content.decode()
