@@ -84,7 +84,7 @@ def test_the_local_worker_names_its_work(tmp_path: Path) -> None:
         process.terminate()
         process.wait(30)
     said = lines_of(log)
-    assert {line["task"] for line in said} == {"expiry"}
+    assert {line["task"] for line in said} == {"expire"}
     assert len({line["task_id"] for line in said}) == 1
 
 
