@@ -89,6 +89,7 @@ def test_no_address_of_a_row_or_of_a_field_is_one_of_a_secret(grace: Client) -> 
             if field in {each.name for each in model._meta.get_fields()}:
                 answer = grace.get(page_of(model), {"_to_field": field, "_popup": "1"})
                 assert answer.status_code == 400, (model, field)
+                assert grace.get(f"{page_of(model)}a/change/", {"_to_field": field}).status_code == 400, (model, field)
 
 
 @each_model
