@@ -8,6 +8,8 @@ from django.contrib.auth.models import AbstractUser
 from django.db import models
 from django.db.models import Q
 
+# Found by Django only from here.
+from jobs.audit.models import AuditEntry as AuditEntry
 from jobs.running.models import Process as Process
 from jobs.running.models import Tally as Tally
 from jobs.running.models import WorkFailure as WorkFailure

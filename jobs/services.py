@@ -11,6 +11,18 @@ from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
 
+from jobs.audit.services import (
+    BY_PROVIDER,
+    Action,
+    Actor,
+    Change,
+    Kind,
+    by_directory,
+    by_person,
+    record_change,
+    record_changes,
+    record_memberships,
+)
 from jobs.directory import Directory, outranking
 from jobs.models import (
     Grant,
@@ -113,21 +125,27 @@ def fill_work_keys(rows: Sequence[Job]) -> int:
     return len(changed)
 
 
-def end_sessions(user: User) -> None:
-    """Sign a person out of every browser, at each one's next request."""
-    User.objects.filter(pk=user.pk).update(session_epoch=F("session_epoch") + 1)
+def end_sessions(user: User, by: Actor | None = None) -> None:
+    """Sign a person out of every browser, at each one's next request; `by` is who else does so, for the audit log."""
+    with transaction.atomic():
+        User.objects.filter(pk=user.pk).update(session_epoch=F("session_epoch") + 1)
+        if by is not None:
+            record_change(by, Action.SESSIONS_ENDED, Kind.ACCOUNT, user.username)
 
 
 def share_job(job: Job, *, days: int, note: str, now: datetime) -> JobShare:
     """Let support staff look at a run for so many days; a share that still holds ends, and is kept as the log of it."""
     with transaction.atomic():
         end_shares(job, now)
+        record_change(by_person(job.user), Action.JOB_SHARED, Kind.JOB, job, f"for {days} days")
         return JobShare.objects.create(job=job, note=note, shared_at=now, expires_at=now + timedelta(days=days))
 
 
 def end_shares(job: Job, now: datetime) -> None:
     """Take back whatever share of a run still holds: support staff find nothing there from now on."""
-    open_shares(now).filter(job=job).update(revoked_at=now)
+    with transaction.atomic():
+        if open_shares(now).filter(job=job).update(revoked_at=now):
+            record_change(by_person(job.user), Action.SHARE_ENDED, Kind.JOB, job)
 
 
 def record_opening(job: Job, user: User, role: JobOpening.Role, now: datetime) -> None:
@@ -146,21 +164,36 @@ def record_sign_in(user: User, *, email: str, roles: Iterable[str] | None) -> No
         User.objects.filter(pk=user.pk).update(email=email)
     if roles is not None:
         with transaction.atomic():
-            replace_grants(SIGN_IN, {(user.pk, role) for role in roles}, Grant.objects.filter(user=user))
+            wanted = {(user.pk, role) for role in roles}
+            replace_grants(SIGN_IN, wanted, Grant.objects.filter(user=user), by=BY_PROVIDER)
 
 
-def replace_grants(source: str, wanted: set[tuple[int, str]], scope: QuerySet[Grant] | None = None) -> None:
-    """Make `(user, role)` the only grants of a source; staff and superuser follow from the grants of all sources."""
-    known = (Grant.objects.all() if scope is None else scope).filter(source=source)
+def replace_grants(
+    source: str, wanted: set[tuple[int, str]], scope: QuerySet[Grant] | None = None, *, by: Actor | None = None
+) -> None:
+    """Make `(user, role)` the only grants of a source; staff and superuser follow from the grants of all sources.
+
+    `by` is who says so where that is not the source, a directory, itself.
+    """
+    with transaction.atomic():
+        _replace_grants(source, wanted, Grant.objects.all() if scope is None else scope, by or by_directory(source))
+
+
+def _replace_grants(source: str, wanted: set[tuple[int, str]], scope: QuerySet[Grant], by: Actor) -> None:
+    known = scope.filter(source=source)
     rows = {(row.user_id, row.role): row.pk for row in known}
     Grant.objects.filter(pk__in=[pk for key, pk in rows.items() if key not in wanted]).delete()
     new = wanted - rows.keys()
     Grant.objects.bulk_create(Grant(source=source, user_id=user, role=role) for user, role in sorted(new))
-    changed = User.objects.filter(pk__in={user for user, _ in new | (rows.keys() - wanted)})
+    ended = rows.keys() - wanted
+    changed = User.objects.filter(pk__in={user for user, _ in new | ended})
     held = Grant.objects.filter(user=OuterRef("pk"))
     administrators = held.filter(role=Grant.Role.ADMINISTRATOR)
     staff = held.filter(role__in=[Grant.Role.SUPPORT, Grant.Role.ADMINISTRATOR])
     changed.update(is_staff=Exists(staff), is_superuser=Exists(administrators))
+    names = dict(changed.values_list("pk", "username"))
+    said = [(Action.ROLE_TAKEN, key) for key in sorted(ended)] + [(Action.ROLE_GIVEN, key) for key in sorted(new)]
+    record_changes(by, [Change(done, Kind.ACCOUNT, names[user], Grant.Role(role).label) for done, (user, role) in said])
 
 
 def record_directory(directory: Directory, *, is_forced: bool = False) -> DirectoryChange:
@@ -178,7 +211,8 @@ def record_directory(directory: Directory, *, is_forced: bool = False) -> Direct
         list(Project.objects.select_for_update().filter(name__in=directory.roles).order_by("pk").values_list("pk"))
         listed = _replace_listed(directory, users, projects, is_forced)
         Project.objects.filter(pk__in=[project.pk for project in projects.values()]).update(is_listed=True)
-        _follow_listed(listed.projects | {project.pk for project in projects.values()})
+        followed = listed.projects | {project.pk for project in projects.values()}
+        _follow_listed(followed, by_directory(directory.source))
         relinked = _link(directory, users) if directory.links_identities else 0
         readdressed = [users[name] for name, email in directory.emails.items() if users[name].email != email]
         for user in readdressed:
@@ -218,14 +252,16 @@ def _replace_listed(
     return Replaced(len(wanted.keys() - rows.keys()), len(ended), ended_names, {project for project, _ in ended})
 
 
-def _follow_listed(projects: set[int]) -> None:
+def _follow_listed(projects: set[int], by: Actor) -> None:
     """Make the memberships of these projects the highest roles that any source lists."""
     wanted: dict[tuple[int, int], str] = {}
     for row in ListedMembership.objects.filter(project__in=projects):
         key = (row.project_id, row.user_id)
         wanted[key] = outranking(row.role, wanted.get(key, row.role))
     rows = {(row.project_id, row.user_id): row for row in Membership.objects.filter(project__in=projects)}
+    before = {key: row.role for key, row in rows.items()}
     _reconcile(Membership, rows, wanted)
+    record_memberships(by, before, wanted)
 
 
 def _reconcile(model, rows, wanted, **columns: str) -> None:
@@ -279,11 +315,14 @@ def _link(directory: Directory, users: dict[str, User]) -> int:
     if directory.is_complete:
         losing |= Q(linked_by=directory.source) & ~Q(pk__in=wanted)
     lost = User.objects.filter(losing, oidc_subject__isnull=False)
-    gone = lost.exclude(pk__in=changed).count()
+    gone = sorted(lost.exclude(pk__in=changed).values_list("username", flat=True))
     lost.update(oidc_subject=None, linked_by="", session_epoch=F("session_epoch") + 1)
     linked = [User(pk=pk, oidc_subject=subject, linked_by=directory.source) for pk, subject in changed.items()]
     User.objects.bulk_update(linked, ["oidc_subject", "linked_by"], batch_size=500)
-    return len(changed) + gone
+    said = [(Action.IDENTITY_UNLINKED, name) for name in gone]
+    said += [(Action.IDENTITY_LINKED, name) for name in sorted(directory.subjects) if users[name].pk in changed]
+    record_changes(by_directory(directory.source), [Change(done, Kind.ACCOUNT, name) for done, name in said])
+    return len(changed) + len(gone)
 
 
 def _named(model, column: str, names: set[str]) -> dict:

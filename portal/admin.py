@@ -2,81 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from functools import update_wrapper
+from collections.abc import Iterable
 from typing import Any
 
 from django import forms
 from django.conf import settings
-from django.contrib.admin import AdminSite, ModelAdmin, action, display
-from django.contrib.admin.models import LogEntry
+from django.contrib.admin import action, display
 from django.contrib.admin.views.main import ChangeList
-from django.contrib.auth.decorators import login_required
+from django.db import transaction
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.html import format_html
 
-from jobs.accounts.services import ADMINISTRATION, change_account, give_role, revoke_api_token, take_role
+from jobs.accounts.services import (
+    ADMINISTRATION,
+    change_account,
+    end_membership,
+    give_role,
+    revoke_api_token,
+    save_membership,
+    take_role,
+)
+from jobs.audit.services import Action, Kind, by_person, record_change
 from jobs.directory import subject_of
 from jobs.failures.selectors import failures
-from jobs.failures.services import try_again
-from jobs.models import ApiToken, Grant, Membership, Project, User, WorkFailure
+from jobs.failures.services import try_named_again
+from jobs.models import ApiToken, AuditEntry, Grant, Membership, Project, User, WorkFailure
 from jobs.selectors import own_memberships
 from jobs.services import end_sessions
 from metrics.models import CollectorToken
 from metrics.services import revoke_collector_token
+from portal.administration.audit_log import AuditLog
+from portal.administration.site import Administration, ReadOnly
 from portal.parts.failed_work import named_work
 from reports.numbers import counted
-
-ELSEWHERE = {"login", "logout", "password_change", "password_change_done", "autocomplete", "view_on_site"}
-"""Addresses of Django's site that the portal has itself or has no use for."""
-
-
-class Administration(AdminSite):
-    """Whoever is no administrator finds nothing here; whoever is not signed in does so at the portal's own page."""
-
-    site_header = site_title = "Kaiku administration"
-    index_title = "Accounts, roles and tokens"
-    enable_nav_sidebar = False
-
-    def has_permission(self, request: HttpRequest) -> bool:
-        return request.user.is_active and request.user.is_superuser
-
-    def admin_view(self, view: Callable[..., HttpResponse], cacheable: bool = False) -> Callable[..., HttpResponse]:
-        allowed = super().admin_view(view, cacheable)
-
-        def checked(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-            if not self.has_permission(request):
-                raise Http404("There is no such page.")
-            return allowed(request, *args, **kwargs)
-
-        return login_required(update_wrapper(checked, view))
-
-    def get_urls(self) -> list[Any]:
-        return [pattern for pattern in super().get_urls() if getattr(pattern, "name", None) not in ELSEWHERE]
-
-
-class ReadOnly(ModelAdmin):
-    """To look at; what may be done with a row all the same is an action or an exception below."""
-
-    actions: Any = None
-    show_full_result_count = False
-    list_per_page = 50
-
-    @property
-    def media(self) -> forms.Media:
-        """Of Django's scripts the one for choosing rows: the others are for fields that nothing here has."""
-        return forms.Media(js=["admin/js/actions.js"])
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
 
 
 class AccountForm(forms.ModelForm):
@@ -138,13 +98,12 @@ class Accounts(ReadOnly):
 
     def save_model(self, request: HttpRequest, obj: User, form: forms.ModelForm, change: bool) -> None:
         if form.has_changed():
-            change_account(obj, is_active=obj.is_active, subject=obj.oidc_subject)
+            change_account(obj, is_active=obj.is_active, subject=obj.oidc_subject, by=by_person(request.user))
 
     @action(description="Sign out everywhere")
     def sign_out_everywhere(self, request: HttpRequest, chosen: QuerySet[User]) -> None:
         for user in chosen:
-            end_sessions(user)
-            self.log_change(request, user, "Signed out everywhere.")
+            end_sessions(user, by=by_person(request.user))
         self.message_user(request, "Signed out everywhere.")
 
 
@@ -207,6 +166,15 @@ class Memberships(ReadOnly):
 
     has_delete_permission = has_change_permission
 
+    def save_model(self, request: HttpRequest, obj: Membership, form: forms.ModelForm, change: bool) -> None:
+        save_membership(obj, by=by_person(request.user))
+
+    def delete_model(self, request: HttpRequest, obj: Membership) -> None:
+        end_membership(obj, by=by_person(request.user))
+
+    def name_in_log(self, membership: Membership) -> str:
+        return f"{membership.user} in {membership.project}"
+
 
 class GrantForm(forms.ModelForm):
     """A role in the portal, given by an administrator."""
@@ -240,10 +208,13 @@ class Grants(ReadOnly):
         return obj is None or (obj.source == ADMINISTRATION and obj.user_id != request.user.pk)
 
     def save_model(self, request: HttpRequest, obj: Grant, form: forms.ModelForm, change: bool) -> None:
-        obj.pk, obj.source = give_role(obj.user, obj.role).pk, ADMINISTRATION
+        obj.pk, obj.source = give_role(obj.user, obj.role, by=by_person(request.user)).pk, ADMINISTRATION
 
     def delete_model(self, request: HttpRequest, obj: Grant) -> None:
-        take_role(obj)
+        take_role(obj, by=by_person(request.user))
+
+    def name_in_log(self, grant: Grant) -> str:
+        return grant.user.username
 
 
 class CollectorTokens(ReadOnly):
@@ -257,9 +228,13 @@ class CollectorTokens(ReadOnly):
     @action(description="Revoke")
     def revoke(self, request: HttpRequest, chosen: QuerySet[CollectorToken]) -> None:
         for token in chosen.filter(revoked_at=None):
-            revoke_collector_token(token, timezone.now())
-            self.log_change(request, token, "Revoked.")
+            with transaction.atomic():
+                revoke_collector_token(token, timezone.now())
+                record_change(by_person(request.user), Action.TOKEN_REVOKED, Kind.COLLECTOR_TOKEN, token.name)
         self.message_user(request, "Revoked. No collector is let in with them.")
+
+    def name_in_log(self, token: CollectorToken) -> str:
+        return token.name
 
 
 class PersonalTokens(ReadOnly):
@@ -275,8 +250,7 @@ class PersonalTokens(ReadOnly):
     @action(description="Revoke")
     def revoke(self, request: HttpRequest, chosen: QuerySet[ApiToken]) -> None:
         for token in chosen.filter(revoked_at=None).select_related("user"):
-            revoke_api_token(token, timezone.now())
-            self.log_change(request, token, "Revoked.")
+            revoke_api_token(token, timezone.now(), by=by_person(request.user))
         self.message_user(request, "Revoked. Nothing is read or sent with them any longer.")
 
 
@@ -325,18 +299,9 @@ class WorkFailures(ReadOnly):
 
     @action(description="Try again")
     def try_again(self, request: HttpRequest, chosen: QuerySet[WorkFailure]) -> None:
-        for row in shown_rows(chosen, request.user):
-            self.log_change(request, row, "Tried again.")
-        count = try_again(chosen)
+        names = [str(row) for row in shown_rows(chosen, request.user)]
+        count = try_named_again(chosen, names, by=by_person(request.user))
         self.message_user(request, f"{counted(count, 'task')} will be tried again at once.")
-
-
-class Changes(ReadOnly):
-    """What administrators did here."""
-
-    list_display = ("action_time", "user", "content_type", "object_repr", "action_flag", "get_change_message")
-    list_select_related = ("user", "content_type")
-    search_fields = ("user__username", "object_repr")
 
 
 administration = Administration()
@@ -348,6 +313,6 @@ for model, shown_as in (
     (ApiToken, PersonalTokens),
     (CollectorToken, CollectorTokens),
     (WorkFailure, WorkFailures),
-    (LogEntry, Changes),
+    (AuditEntry, AuditLog),
 ):
     administration.register(model, shown_as)

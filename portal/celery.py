@@ -10,17 +10,22 @@ import os
 from typing import Any
 
 from celery import Celery, bootsteps
+from celery.apps import worker as worker_program
 from celery.beat import EmbeddedService
 from celery.platforms import set_pdeathsig
-from celery.signals import beat_embedded_init
+from celery.signals import beat_embedded_init, celeryd_init, setup_logging
 from celery.worker import WorkController
+from django.conf import settings
 from kombu.transport import virtual
 from kombu.transport.redis import Channel, QoS
 from redis.exceptions import RedisError
 
+from portal.logs import JsonLine
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "portal.settings")
 
 BEAT_LOOK_S = 5.0
+STANDARD_ERROR = 2
 
 log = logging.getLogger(__name__)
 
@@ -67,6 +72,24 @@ class KeepBeat(bootsteps.StartStopStep):
         self.look.cancel()
         if self.own is not None:
             self.own.stop()
+
+
+@setup_logging.connect
+def keep_logging(**_: Any) -> None:
+    """That somebody listens here keeps Celery from setting up its own: LOGGING of the settings stands."""
+
+
+@celeryd_init.connect
+def say_lines_only(instance: WorkController, **_: Any) -> None:
+    """Where each line is an object, no banner, and the worker's words on its end as one."""
+    if settings.LOG_FORMAT == "json":
+        instance.quiet, worker_program.safe_say = True, say_as_line
+
+
+def say_as_line(text: str, *_: object) -> None:
+    """Celery says this within a signal handler, where no lock and no buffer of a stream may be waited for."""
+    made = log.makeRecord(log.name, logging.INFO, __file__, 0, text.strip(), (), None)
+    os.write(STANDARD_ERROR, f"{JsonLine().format(made)}\n".encode())
 
 
 @beat_embedded_init.connect

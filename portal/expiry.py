@@ -17,6 +17,7 @@ from analysis.expiry.services import thin_measurements
 from analysis.models import JobEfficiency
 from analysis.services import JUDGEMENT
 from analysis.silence.services import forget_silent_nodes
+from jobs.audit.services import remove_entries
 from jobs.expiry.services import forget_runs, forget_work, locked_old_runs, remove_logs, remove_rows
 from jobs.models import Job, User
 from metrics.expiry import services as measurements
@@ -126,8 +127,10 @@ def _forget_unknown(before: datetime) -> Iterator[int]:
 
 
 def remove_audit_logs(before: datetime) -> Iterator[int]:
-    """Delete who opened and shared what, what directories said, who could not come in, and what administrators did."""
+    """Delete who opened and shared what, what directories said, who could not come in, and who changed what."""
     yield from remove_logs(before)
+    yield from remove_entries(before)
+    # What servers of the version before wrote while the site migrated.
     yield from remove_rows(LogEntry.objects.filter(action_time__lt=before))
 
 

@@ -52,6 +52,7 @@ INSTALLED_APPS = [
     "portal",
 ]
 MIDDLEWARE = [
+    "portal.request_id.RequestId",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -282,12 +283,21 @@ CELERY_BEAT_SCHEDULE = {
     "expire": {"task": "portal.tasks.expire", "schedule": crontab(hour=3, minute=17), "options": {"expires": 3600}}
 }
 
+# What a line says and leaves out: portal/logs.py.
+LOG_FORMAT = choice("LOG_FORMAT", "plain", ("plain", "json"))
+LOG_LEVEL = choice("LOG_LEVEL", "info", ("debug", "info", "warning", "error")).upper()
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["console"], "level": text("LOG_LEVEL", "INFO")},
-    # Libraries that tell every step of every figure and page.
-    "loggers": {name: {"level": "ERROR"} for name in ("weasyprint", "fontTools", "matplotlib")},
+    "formatters": {"plain": {"()": "portal.logs.PlainLine"}, "json": {"()": "portal.logs.JsonLine"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT}},
+    # Every step of a library may name who it is taken for: DEBUG is for the portal's own.
+    "root": {"handlers": ["console"], "level": "INFO" if LOG_LEVEL == "DEBUG" else LOG_LEVEL},
+    "loggers": {
+        **{name: {"level": LOG_LEVEL} for name in ("jobs", "metrics", "analysis", "education", "reports", "portal")},
+        # Django's own handlers would write paths and queries as they came.
+        **{name: {"handlers": [], "propagate": True} for name in ("django", "django.server")},
+        # Libraries that tell every step of every figure and page.
+        **{name: {"level": "ERROR"} for name in ("weasyprint", "fontTools", "matplotlib")},
+    },
 }

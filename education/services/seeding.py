@@ -18,17 +18,22 @@ from education.services.editing import create_lesson, write_version
 
 @dataclass(frozen=True)
 class Seeding:
-    """How many lessons are new, how many changed with this release, and how many belong to staff."""
+    """How many lessons are new, how many changed with this release, and how many belong to staff.
+
+    `changed` are the codes of the first two.
+    """
 
     created: int
     updated: int
     kept: int
+    changed: tuple[str, ...] = ()
 
 
 def store_seeds(now: datetime | None = None) -> Seeding:
     """Store every lesson that is new or that no staff member ever changed; safe to repeat."""
-    outcomes = [_store(code, content, now or timezone.now()) for code, content in seed_lessons().items()]
-    return Seeding(outcomes.count("created"), outcomes.count("updated"), outcomes.count("kept"))
+    outcomes = {code: _store(code, content, now or timezone.now()) for code, content in seed_lessons().items()}
+    changed = tuple(code.value for code, outcome in outcomes.items() if outcome in ("created", "updated"))
+    return Seeding(*(list(outcomes.values()).count(what) for what in ("created", "updated", "kept")), changed=changed)
 
 
 def _store(code: FindingCode, content: LessonContent, now: datetime) -> str:

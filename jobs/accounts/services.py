@@ -7,7 +7,8 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.db.models import F, QuerySet
 
-from jobs.models import ApiToken, Grant, User
+from jobs.audit.services import Action, Actor, Kind, by_person, record_change, record_memberships
+from jobs.models import ApiToken, Grant, Membership, User
 from jobs.selectors import own_api_tokens
 from jobs.services import replace_grants
 
@@ -27,12 +28,17 @@ def store_api_token(user: User, *, name: str, kind: str, digest: str, expires_at
     """Keep a person's new token. Raises IntegrityError when one of that name holds already."""
     with transaction.atomic():
         columns = {"name": name, "kind": kind, "digest": digest, "created_at": now, "expires_at": expires_at}
-        return ApiToken.objects.create(user=user, **columns)
+        token = ApiToken.objects.create(user=user, **columns)
+        details = f"{token.get_kind_display()}, until {expires_at:%Y-%m-%d}"
+        record_change(by_person(user), Action.TOKEN_MADE, Kind.API_TOKEN, token, details)
+        return token
 
 
-def revoke_api_token(token: ApiToken, now: datetime) -> None:
-    """From now on nobody is let in with it."""
-    own_api_tokens(token.user).filter(pk=token.pk).update(revoked_at=now)
+def revoke_api_token(token: ApiToken, now: datetime, by: Actor | None = None) -> None:
+    """From now on nobody is let in with it; `by` is who revokes it where that is not its owner."""
+    with transaction.atomic():
+        if own_api_tokens(token.user).filter(pk=token.pk).update(revoked_at=now):
+            record_change(by or by_person(token.user), Action.TOKEN_REVOKED, Kind.API_TOKEN, token)
 
 
 def record_token_use(token: ApiToken, now: datetime) -> None:
@@ -41,31 +47,57 @@ def record_token_use(token: ApiToken, now: datetime) -> None:
         ApiToken.objects.filter(pk=token.pk).update(last_used_at=now)
 
 
-def give_role(user: User, role: str) -> Grant:
+def give_role(user: User, role: str, *, by: Actor) -> Grant:
     """A role that an administrator gives, beside those that directories say."""
-    return _replace_given(user, _given(user) | {role}).get(role=role)
+    return _replace_given(user, _given(user) | {role}, by).get(role=role)
 
 
-def take_role(grant: Grant) -> None:
+def take_role(grant: Grant, *, by: Actor) -> None:
     """Take back a role that an administrator gave; one that a directory says stays."""
-    _replace_given(grant.user, _given(grant.user) - {grant.role})
+    _replace_given(grant.user, _given(grant.user) - {grant.role}, by)
+
+
+def save_membership(membership: Membership, *, by: Actor) -> None:
+    """Store what an administrator says of a membership, a new one or another than it was."""
+    with transaction.atomic():
+        before = _roles(membership)
+        membership.save()
+        record_memberships(by, before, _roles(membership))
+
+
+def end_membership(membership: Membership, *, by: Actor) -> None:
+    """Delete a membership at an administrator's word."""
+    with transaction.atomic():
+        before = _roles(membership)
+        Membership.objects.filter(pk=membership.pk).delete()
+        record_memberships(by, before, {})
+
+
+def _roles(membership: Membership) -> dict[tuple[int, int], str]:
+    stored = Membership.objects.filter(pk=membership.pk)
+    return {(project, user): role for project, user, role in stored.values_list("project", "user", "role")}
 
 
 def _given(user: User) -> set[str]:
     return set(Grant.objects.filter(source=ADMINISTRATION, user=user).values_list("role", flat=True))
 
 
-def _replace_given(user: User, roles: set[str]) -> QuerySet[Grant]:
+def _replace_given(user: User, roles: set[str], by: Actor) -> QuerySet[Grant]:
     own = Grant.objects.filter(user=user)
-    with transaction.atomic():
-        replace_grants(ADMINISTRATION, {(user.pk, role) for role in roles}, own)
+    replace_grants(ADMINISTRATION, {(user.pk, role) for role in roles}, own, by=by)
     return own.filter(source=ADMINISTRATION)
 
 
-def change_account(user: User, *, is_active: bool, subject: str | None) -> None:
+def change_account(user: User, *, is_active: bool, subject: str | None, by: Actor) -> None:
     """Close or open an account, or link another identity to it; either way its sessions end."""
     columns = {"is_active": is_active, "session_epoch": F("session_epoch") + 1}
-    is_linked_anew = not User.objects.filter(pk=user.pk, oidc_subject=subject).exists()
-    if is_linked_anew:
-        columns |= {"oidc_subject": subject, "linked_by": ADMINISTRATION if subject else ""}
-    User.objects.filter(pk=user.pk).update(**columns)
+    with transaction.atomic():
+        before = User.objects.select_for_update().get(pk=user.pk)
+        if before.oidc_subject != subject:
+            columns |= {"oidc_subject": subject, "linked_by": ADMINISTRATION if subject else ""}
+            linked = Action.IDENTITY_LINKED if subject else Action.IDENTITY_UNLINKED
+            record_change(by, linked, Kind.ACCOUNT, before.username)
+        if before.is_active != is_active:
+            opened = Action.ACCOUNT_OPENED if is_active else Action.ACCOUNT_CLOSED
+            record_change(by, opened, Kind.ACCOUNT, before.username)
+        User.objects.filter(pk=user.pk).update(**columns)

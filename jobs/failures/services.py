@@ -21,10 +21,11 @@ from itertools import count
 from pathlib import Path
 
 from django.conf import settings
-from django.db import DatabaseError, InterfaceError, OperationalError, connection
+from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
 from django.db.models import F, QuerySet, Value
 from django.db.models.functions import Coalesce
 
+from jobs.audit.services import Action, Actor, Kind, by_command, record_change
 from jobs.failures.selectors import due_again, failures, held_back
 from jobs.models import Process, WorkFailure
 from jobs.processes.names import is_known_to_be_gone, this_process
@@ -42,6 +43,9 @@ LEASE = timedelta(minutes=10)
 TRIES_MAX = 5
 BACK_OFF = 5
 """Each pause is so many times the one before: with the default 1, 5, 25 and 125 minutes."""
+
+BY_HAND = by_command("analyse_job")
+"""Who tries one piece at somebody's word, in the audit log."""
 
 ENDED = "the process ended"
 NAMELESS = ("error", "exception")
@@ -140,8 +144,10 @@ def attempt_by_hand(work: Work, key: int, now: datetime) -> int:
             raise
 
     note_ended_processes(work, now)
-    # Its tries are kept: what was set aside and fails again is set aside at once.
-    failures(work.kind).filter(key=key, claimed_until=None).update(next_at=None, set_aside_at=None)
+    with transaction.atomic():
+        # Its tries are kept: what was set aside and fails again is set aside at once.
+        if failures(work.kind).filter(key=key, claimed_until=None).update(next_at=None, set_aside_at=None):
+            record_change(BY_HAND, Action.TRIED_AGAIN, Kind.WORK, f"{work.kind} {_name(work, key)}")
     done = attempt(replace(work, step=step), key, now)
     if raised:
         raise WorkFailed(_failed(work, key, raised[0])) from raised[0]
@@ -165,6 +171,14 @@ def note_ended_processes(work: Work, now: datetime) -> int:
 def try_again(rows: QuerySet[WorkFailure]) -> int:
     """Forget how often this work was tried: it is due at once."""
     return rows.update(tries=1, next_at=None, set_aside_at=None)
+
+
+def try_named_again(rows: QuerySet[WorkFailure], names: Sequence[str], by: Actor) -> int:
+    """The same at somebody's word, who finds each in the audit log under its name; how many pieces that were."""
+    with transaction.atomic():
+        for name in names:
+            record_change(by, Action.TRIED_AGAIN, Kind.WORK, name)
+        return try_again(rows)
 
 
 def open_changed(kind: str, changed_at: Mapping[int, datetime], now: datetime) -> int:
@@ -296,12 +310,15 @@ def _fail(work: Work, row: QuerySet[WorkFailure], key: int, error: Exception, no
 
 def _failed(work: Work, key: int, error: Exception) -> str:
     """One line: what failed, of what type the error is and where it came from; nothing of what it said."""
+    return f"{work.kind} {_name(work, key)} failed: {_where(error)}"
+
+
+def _name(work: Work, key: int) -> str:
     try:
-        name = work.name(key)
+        return work.name(key)
     except Exception:
         # It may fail for the reason that the work did.
-        name = str(key)
-    return f"{work.kind} {name} failed: {_where(error)}"
+        return str(key)
 
 
 def _where(error: Exception) -> str:

@@ -12,6 +12,7 @@ from django.contrib.sessions.models import Session
 from django.db import transaction
 from django.db.models import F, QuerySet
 
+from jobs.audit.services import BY_PROVIDER
 from jobs.models import AttemptCount, ProviderSession, SpentLogoutToken, UnknownIdentity, User
 from jobs.services import end_sessions
 
@@ -83,7 +84,7 @@ def _end_all(user: User | None) -> int:
     if user is None:
         return 0
     with transaction.atomic():
-        end_sessions(user)
+        end_sessions(user, by=BY_PROVIDER)
         ProviderSession.objects.filter(user=user).delete()
     return 1
 

@@ -43,6 +43,8 @@ from portal.ingest.services import Checked, Result, limit_statements
 from portal.ingest.shedding import Load, raw_load
 from portal.ingest.tallies import waiting as counted
 from portal.ingest.writer import Came, Waiting, Writer
+from portal.logs import during_request
+from portal.request_id import HEADER, given
 
 log = logging.getLogger(__name__)
 
@@ -87,22 +89,32 @@ class Ingest:
         self._watch: asyncio.Task[None] | None = None
 
     async def __call__(self, scope: dict[str, Any], receive: Callable[..., Any], send: Callable[..., Any]) -> None:
-        try:
-            answer = await self._answer(scope, receive)
-        except Gone:
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        with during_request(given(headers)) as request_id:
+            answer = await self._answered(scope, headers, receive)
+        if answer is None:
             return
-        except TooSlow:
-            answer = problem(HTTPStatus.REQUEST_TIMEOUT, "The body did not arrive in time.", {"Connection": "close"})
-        except BodyPastLimit as error:
-            answer = problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, str(error), {"Connection": "close"})
-        except NoRoom:
-            answer = come_again(FULL, BUSY_AFTER_S)
-        except Exception as error:
-            answer = refusal(error) or _fault()
         if answer.members.get("accepted") and nudges.is_due:
             asyncio.get_running_loop().run_in_executor(None, nudges.arrived)
         counted.answered(SCHEMAS[scope["path"]], int(answer.status))
-        await _send(answer, send)
+        await _send(answer, request_id, send)
+
+    async def _answered(
+        self, scope: dict[str, Any], headers: dict[str, str], receive: Callable[..., Any]
+    ) -> Answer | None:
+        """What to answer, whatever happens; None to whoever has left."""
+        try:
+            return await self._answer(scope, headers, receive)
+        except Gone:
+            return None
+        except TooSlow:
+            return problem(HTTPStatus.REQUEST_TIMEOUT, "The body did not arrive in time.", {"Connection": "close"})
+        except BodyPastLimit as error:
+            return problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, str(error), {"Connection": "close"})
+        except NoRoom:
+            return come_again(FULL, BUSY_AFTER_S)
+        except Exception as error:
+            return refusal(error) or _fault()
 
     async def keep_count(self, kind: str) -> None:
         """Write down now and then what was counted, and that this process is there, until it is cancelled."""
@@ -120,9 +132,8 @@ class Ingest:
         """How much of the room for what waits is taken, from 0 to 1."""
         return max(self.writer.fill, self._bodies.fill)
 
-    async def _answer(self, scope: dict[str, Any], receive: Callable[..., Any]) -> Answer:
+    async def _answer(self, scope: dict[str, Any], headers: dict[str, str], receive: Callable[..., Any]) -> Answer:
         schema = SCHEMAS[scope["path"]]
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         secret = bearer(headers.get("authorization", ""))
         try:
             sender = await self._let_in(secret, scope["method"], schema)
@@ -273,9 +284,10 @@ def _is_repeated_later(checked: Checked) -> bool:
     return all(item.record.schema == NODE_SUMMARY and not item.record.final for item in checked.sound)
 
 
-async def _send(answer: Answer, send: Callable[..., Any]) -> None:
+async def _send(answer: Answer, request_id: str, send: Callable[..., Any]) -> None:
     content = answer.content
-    headers = {"Content-Type": answer.content_type, "Content-Length": str(len(content)), **answer.headers}
+    headers = {"Content-Type": answer.content_type, "Content-Length": str(len(content)), HEADER: request_id}
+    headers |= answer.headers
     encoded = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
     await send({"type": "http.response.start", "status": int(answer.status), "headers": encoded})
     await send({"type": "http.response.body", "body": content})

@@ -39,6 +39,9 @@ ERRORS_MAX = 100
 GZIP_SIZE_BYTES = 4
 
 JSON, PROBLEM = "application/json", "application/problem+json"
+QUOTING = (HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
+"""Refusals that quote what was sent, to the sender alone."""
+
 RETRY_AFTER_S = 30
 """How long a sender waits when the database is away; a restart of PostgreSQL takes less."""
 
@@ -146,7 +149,8 @@ def log_turned_away(sender: str, schema: str, error: Exception) -> None:
     """Name the sender of a call that is refused whole; what only has to come again is no refusal."""
     status = getattr(error, "status", HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
     if status < HTTPStatus.INTERNAL_SERVER_ERROR:
-        log.warning("%s: a call of %s is refused: %d, %s", sender, schema, status, error)
+        why = status.phrase if status in QUOTING else error
+        log.warning("%s: a call of %s is refused: %d, %s", sender, schema, status, why)
 
 
 def come_again(why: str, after_s: int = RETRY_AFTER_S) -> Answer:

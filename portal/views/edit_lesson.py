@@ -5,6 +5,7 @@ from __future__ import annotations
 from http import HTTPStatus
 
 from django.contrib import messages
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
@@ -15,6 +16,7 @@ from education.markup import lesson_html
 from education.models import Lesson
 from education.selectors import lesson_content, newest_version, version_content
 from education.services.editing import EditConflict, save_lesson
+from jobs.audit.services import Action, Kind, by_person, record_change
 from portal.access import lesson_of, staff_only
 from portal.forms.lesson import LessonForm, LinkForms, LinkFormSet, filled_forms, sent_content
 
@@ -35,7 +37,10 @@ def edit_lesson(request: HttpRequest, code: str, language: str) -> HttpResponse:
     if not is_valid:
         return _editor(request, row, form, links, status=HTTPStatus.UNPROCESSABLE_ENTITY, preview=preview)
     try:
-        is_changed = save_lesson(row.pk, form.cleaned_data["version"], sent_content(form, links), request.user)
+        with transaction.atomic():
+            is_changed = save_lesson(row.pk, form.cleaned_data["version"], sent_content(form, links), request.user)
+            if is_changed:
+                record_change(by_person(request.user), Action.LESSON_CHANGED, Kind.LESSON, row)
     except EditConflict as conflict:
         return _conflict(request, row, conflict, links)
     messages.success(request, "Saved. It shows from now on." if is_changed else "Nothing was changed.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from django.contrib import messages
+from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
@@ -12,6 +13,7 @@ from django.views.decorators.http import require_GET, require_POST
 from education.changes import changes
 from education.selectors import lesson_versions, version_content
 from education.services.editing import EditConflict, restore_version
+from jobs.audit.services import Action, Kind, by_person, record_change
 from portal.access import lesson_of, staff_only
 
 
@@ -38,7 +40,11 @@ def restore_lesson(request: HttpRequest, code: str, language: str) -> HttpRespon
     if not row.versions.filter(number=int(number)).exists():
         raise Http404("There is no such version.")
     try:
-        is_changed = restore_version(row.pk, int(opened), int(number), request.user)
+        with transaction.atomic():
+            is_changed = restore_version(row.pk, int(opened), int(number), request.user)
+            if is_changed:
+                said = f"version {number} restored"
+                record_change(by_person(request.user), Action.LESSON_CHANGED, Kind.LESSON, row, said)
     except EditConflict as conflict:
         messages.error(request, f"Version {conflict.newest.number} was saved meanwhile. Nothing was restored.")
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.contrib import messages
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
@@ -10,6 +11,7 @@ from django.views.decorators.http import require_GET, require_POST
 from education.lesson import DEFAULT_LANGUAGE
 from education.selectors import lessons_for_staff
 from education.services.editing import start_translation
+from jobs.audit.services import Action, Kind, by_person, record_change
 from portal.access import lesson_of, staff_only
 from portal.forms.lesson import TranslationForm
 
@@ -33,6 +35,11 @@ def start_lesson(request: HttpRequest) -> HttpResponse:
         return redirect("lessons")
     code, language = form.cleaned_data["code"], form.cleaned_data["language"]
     lesson_of(code, DEFAULT_LANGUAGE)
-    if start_translation(code, language, request.user):
+    with transaction.atomic():
+        is_new = start_translation(code, language, request.user)
+        if is_new:
+            said = f"{code} ({language})"
+            record_change(by_person(request.user), Action.LESSON_CHANGED, Kind.LESSON, said, "translation begun")
+    if is_new:
         messages.success(request, "This is a hidden copy of the English lesson. Translate it, then show it.")
     return redirect("edit-lesson", code, language)

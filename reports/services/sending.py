@@ -163,7 +163,8 @@ def _record_failure(delivery: Delivery, error: MailError, now: datetime) -> None
     again_at = None if error.is_permanent else next_attempt_at(delivery.attempts, now)
     interruptions = delivery.interruptions + error.is_in_doubt
     if again_at is None or interruptions > INTERRUPTIONS_MAX:
-        log.warning("delivery %s failed for good: %s", delivery.pk, error)
+        # What the mail server said may hold the address; the outbox has it.
+        log.warning("delivery %s failed for good", delivery.pk)
         recorded = _record(delivery, state=Delivery.State.FAILED, reason=str(error), interruptions=interruptions)
         add(MESSAGES.of("failed", times=recorded))
     else:

@@ -46,7 +46,7 @@ def test_seeding_never_overwrites_what_staff_edited(overscaling, erin) -> None:
 def test_a_new_release_improves_lessons_that_staff_left_alone(overscaling, monkeypatch: pytest.MonkeyPatch) -> None:
     better = replace(seed_lessons()[OVERSCALING], title="Better")
     monkeypatch.setattr(seeding, "seed_lessons", lambda: {**seeds.seed_lessons(), OVERSCALING: better})
-    assert store_seeds() == Seeding(created=0, updated=1, kept=0)
+    assert store_seeds() == Seeding(created=0, updated=1, kept=0, changed=("overscaling",))
     assert current_lessons()[OVERSCALING].title == "Better"
     assert overscaling.versions.count() == 2
 

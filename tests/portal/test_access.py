@@ -49,7 +49,7 @@ ADMINISTERED = {
     "jobs_grant": (200, TO_THE_LIST),
     "jobs_apitoken": (403, NOT_EVEN_THERE),
     "metrics_collectortoken": (403, NOT_EVEN_THERE),
-    "admin_logentry": (403, NOT_EVEN_THERE),
+    "jobs_auditentry": (403, NOT_EVEN_THERE),
     "jobs_workfailure": (403, NOT_EVEN_THERE),
     "jobs_unknownidentity": (403, NOT_EVEN_THERE),
 }

@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from django.contrib.admin.models import LogEntry
 from django.test import Client
 from django.utils import timezone
 
 from jobs.accounts.services import ADMINISTRATION, give_role
-from jobs.models import ApiToken, Grant, Membership, Project, User, WorkFailure
+from jobs.audit.services import by_command
+from jobs.models import ApiToken, AuditEntry, Grant, Membership, Project, User, WorkFailure
 from jobs.services import replace_grants
 from metrics.models import CollectorToken
 from metrics.selectors import collector_token
@@ -21,6 +21,7 @@ from tests.roles import has_role
 
 pytestmark = pytest.mark.django_db
 
+BY_TEST = by_command("test")
 USERS, GRANTS, MEMBERSHIPS = "/admin/jobs/user/", "/admin/jobs/grant/", "/admin/jobs/membership/"
 
 
@@ -35,7 +36,8 @@ def user(name: str) -> User:
 
 
 def logged() -> list[tuple[str, str]]:
-    return [(entry.user.username, entry.object_repr) for entry in LogEntry.objects.order_by("pk")]
+    """By whom and of what; what the directory of the cast said is left out."""
+    return list(AuditEntry.objects.exclude(actor_kind="directory").order_by("pk").values_list("actor", "name"))
 
 
 def is_signed_in(client: Client) -> bool:
@@ -126,7 +128,7 @@ def test_nothing_else_of_an_account_is_taken_from_a_form(grace, forged: str) -> 
 
 def test_nobody_closes_the_own_account_or_takes_the_own_role(grace) -> None:
     assert grace.post(f"{USERS}{user('grace').pk}/change/", {"oidc_subject": ""}).status_code == 403
-    own = give_role(user("grace"), Grant.Role.ADMINISTRATOR)
+    own = give_role(user("grace"), Grant.Role.ADMINISTRATOR, by=BY_TEST)
     assert grace.post(f"{GRANTS}{own.pk}/delete/", {"post": "yes"}).status_code == 403
     assert user("grace").is_active
     assert user("grace").is_superuser
@@ -157,7 +159,7 @@ def test_a_role_that_a_directory_says_is_only_shown(grace) -> None:
     said = Grant.objects.get(user=user("erin"))
     assert grace.get(f"{GRANTS}{said.pk}/change/").status_code == 200
     assert grace.post(f"{GRANTS}{said.pk}/delete/", {"post": "yes"}).status_code == 403
-    give_role(user("erin"), Grant.Role.SUPPORT)
+    give_role(user("erin"), Grant.Role.SUPPORT, by=BY_TEST)
     grace.post(f"{GRANTS}{Grant.objects.get(user=user('erin'), source=ADMINISTRATION).pk}/delete/", {"post": "yes"})
     assert user("erin").is_staff, "the directory still says so"
 
@@ -196,16 +198,19 @@ def test_tokens_of_collectors_and_of_people_are_revoked(grace) -> None:
         grace.post(f"/admin/{path}/", {"action": "revoke", "_selected_action": [token.pk]})
     assert collector_token(collectors) is None
     assert Client(headers={"Authorization": f"Bearer {person}"}).get("/api/v1/jobs/").status_code == 401
-    assert logged() == [("grace", "nodes (lumi)"), ("grace", "n of alice")]
+    assert logged() == [("alice", "n of alice"), ("grace", "nodes"), ("grace", "n of alice")]
     revoked_at = ApiToken.objects.get().revoked_at
     assert timezone.now() - revoked_at < timedelta(minutes=1)
 
 
 def test_what_was_changed_is_listed_and_cannot_be_changed_itself(grace) -> None:
     grace.post(USERS, {"action": "sign_out_everywhere", "_selected_action": [user("alice").pk]})
-    assert "Signed out everywhere." in grace.get("/admin/admin/logentry/").content.decode()
-    entry = LogEntry.objects.get()
-    assert grace.post(f"/admin/admin/logentry/{entry.pk}/delete/", {"post": "yes"}).status_code == 403
+    entry = AuditEntry.objects.get(action="sessions_ended")
+    shown = grace.get("/admin/jobs/auditentry/", {"action__exact": "sessions_ended"}).content.decode()
+    assert shown.count("field-actor") == 2  # of each row, who it was and what that is
+    for what, said in (("delete", {"post": "yes"}), ("change", {"actor": "mallory"})):
+        assert grace.post(f"/admin/jobs/auditentry/{entry.pk}/{what}/", said).status_code == 403
+    assert AuditEntry.objects.get(pk=entry.pk).actor == "grace"
 
 
 def test_it_is_under_the_strict_policy(grace) -> None:

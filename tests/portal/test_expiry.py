@@ -15,7 +15,7 @@ from django.db import OperationalError
 
 from analysis.services import analyse_job
 from jobs.failures.services import Work, attempt_each
-from jobs.models import DirectoryImport, Job, JobOpening, JobShare, User, WorkFailure
+from jobs.models import AuditEntry, DirectoryImport, Job, JobOpening, JobShare, User, WorkFailure
 from jobs.services import record_job, record_opening, share_job
 from metrics.models import NodeSummary, RawWindow
 from metrics.selectors import run_metrics
@@ -92,11 +92,11 @@ def test_with_a_run_goes_everything_that_was_made_of_it(now: datetime, settings)
     assert User.objects.filter(username="alice").exists()
 
 
-OF_NO_RUN = ("User", "Project", "Membership", "SweepMark", "SilentNode", "Tally", "Process")
+OF_NO_RUN = ("User", "Project", "Membership", "SweepMark", "SilentNode", "Tally", "Process", "AuditEntry")
 
 
 def models_of_runs() -> list[type]:
-    """The tables that have as many rows for each run."""
+    """The tables that have as many rows for each run; what is counted and the audit log have days of their own."""
     packages = ("jobs", "metrics", "analysis", "reports")
     models = [model for model in apps.get_models() if model._meta.app_label in packages and model.objects.exists()]
     return [model for model in models if model.__name__ not in OF_NO_RUN]
@@ -126,6 +126,7 @@ def test_the_other_kinds_go_after_their_days_and_not_on_the_last(now: datetime, 
         JobOpening.objects.create(job=job, user=reader, role=role, first_at=at, last_at=at)
         JobShare.objects.create(job=job, shared_at=at, expires_at=at)
         DirectoryImport.objects.create(asked="slurm", began_at=at)
+        AuditEntry.objects.create(at=at, actor="grace", name="bob")
         entry = LogEntry.objects.create(user=reader, object_repr="x", action_flag=CHANGE)
         LogEntry.objects.filter(pk=entry.pk).update(action_time=at)
         letter = tmp_path / f"{late.seconds}.eml"
@@ -134,10 +135,10 @@ def test_the_other_kinds_go_after_their_days_and_not_on_the_last(now: datetime, 
     StoredPdf.objects.create(report=job.report, content=b"%PDF", asked_at=now - timedelta(days=30))
     assert removed(now) == {
         **{"RAW_DAYS": 1, "SERIES_DAYS": 0, "PDF_DAYS": 0, "MAIL_DAYS": 1, "RUN_DAYS": 0},
-        "LOG_DAYS": 4,
+        "LOG_DAYS": 5,
     }
     assert (RawWindow.objects.get().job_id, [file.name for file in tmp_path.iterdir()]) == (3, ["0.eml"])
-    for model in (JobOpening, JobShare, DirectoryImport, LogEntry):
+    for model in (JobOpening, JobShare, DirectoryImport, LogEntry, AuditEntry):
         assert model.objects.count() == 1, model
     assert removed(now + SECOND)["PDF_DAYS"] == 1
 

@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 from html import unescape
 
 import pytest
-from django.contrib.admin.models import LogEntry
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -20,7 +19,7 @@ from education.models import Lesson, LessonLink
 from education.services.links import LINK
 from jobs.failures.selectors import failures
 from jobs.failures.services import try_again
-from jobs.models import Job, User, WorkFailure
+from jobs.models import AuditEntry, Job, User, WorkFailure
 from jobs.services import record_job
 from jobs.tasks import IMPORT, ONLY
 from reports.services import planning
@@ -134,8 +133,8 @@ def test_the_page_of_one_has_the_button_too(grace, cast) -> None:
     grace.post(LIST, sent)
     row.refresh_from_db()
     assert (row.tries, row.set_aside_at, row.next_at) == (1, None, None)
-    entry = LogEntry.objects.get()
-    assert (entry.object_repr, entry.get_change_message()) == ("judgement lumi/123456", "Tried again.")
+    entry = AuditEntry.objects.get(actor="grace")
+    assert (entry.name, entry.action) == ("judgement lumi/123456", "tried_again")
 
 
 def test_the_owner_reads_whether_a_report_waits_or_was_given_up(cast) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import IntegrityError
+from django.db import IntegrityError, transaction
 
+from jobs.audit.services import Action, Change, Kind, by_command, record_changes
 from jobs.hostlist import HostlistError, node_names, short_name
 from metrics.models import CollectorToken
 from metrics.services import create_collector_token, create_node_tokens
@@ -31,17 +32,27 @@ class Command(BaseCommand):
         name, cluster = options["name"], options["cluster"]
         if options["node"] is None:
             try:
-                self.stdout.write(create_collector_token(name, cluster))
+                with transaction.atomic():
+                    secret = create_collector_token(name, cluster)
+                    _record([name], cluster)
             except IntegrityError as error:
                 raise CommandError(f"there is a token named {name} already") from error
+            self.stdout.write(secret)
             return
         nodes = _nodes(name, options["node"])
         try:
-            made = create_node_tokens(name, cluster, nodes)
+            with transaction.atomic():
+                made = create_node_tokens(name, cluster, nodes)
+                _record([f"{name}-{node}" for node in nodes], cluster)
         except IntegrityError as error:
             raise CommandError(f"there is a token named {_taken(name, nodes)} already; none was made") from error
         for node, secret in made:
             self.stdout.write(f"{node}\t{secret}")
+
+
+def _record(names: list[str], cluster: str) -> None:
+    made = (Change(Action.TOKEN_MADE, Kind.COLLECTOR_TOKEN, name, f"cluster {cluster}") for name in names)
+    record_changes(by_command("create_token"), made)
 
 
 def _nodes(name: str, hostlist: str) -> tuple[str, ...]:

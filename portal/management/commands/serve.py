@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 from django.conf import settings
@@ -52,4 +53,6 @@ def server(target: str, host: str, port: int, workers: int) -> Granian:
         backlog=4096,
         backpressure=CONNECTIONS_MAX,
         respawn_failed_workers=True,
+        # Its own lines like all others; who asked for which page it never writes (log_access).
+        log_dictconfig=deepcopy(settings.LOGGING),
     )

@@ -19,6 +19,7 @@ from django.utils import timezone
 from analysis.selectors import last_change
 from education.services.links import check_asked_links
 from portal import expiry
+from portal.logs import during_task
 from portal.rounds import a_round
 from portal.troubles import trouble
 from reports.services.publishing import follow_up
@@ -98,13 +99,14 @@ def expire() -> bool:
 def done(name: str, step: Callable[[], int]) -> int | None:
     """What came of one step; None where it failed: the next round goes on. What this server cannot do is one line."""
     close_old_connections()
-    try:
-        with a_round(name):
-            return step()
-    except Exception as error:
-        found = trouble(error)
-        if found is None:
-            log.exception("%s failed; the next round tries again", name)
-        else:
-            log.error("%s", found.postpones(name))
-        return None
+    with during_task(name):
+        try:
+            with a_round(name):
+                return step()
+        except Exception as error:
+            found = trouble(error)
+            if found is None:
+                log.exception("%s failed; the next round tries again", name)
+            else:
+                log.error("%s", found.postpones(name))
+            return None

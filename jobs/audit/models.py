@@ -1,0 +1,88 @@
+"""The table of who changed what: entries are added, read and, after their days, removed; nothing changes them."""
+
+from __future__ import annotations
+
+from django.db import models
+
+
+class AppendOnly(models.QuerySet):
+    """Rows that are added and read: what could change or remove them raises TypeError.
+
+    PostgreSQL refuses the same by a trigger. `jobs.audit.services` removes what was kept for its days.
+    """
+
+    def update(self, **columns: object) -> int:
+        raise TypeError("entries of the audit log are not changed")
+
+    def delete(self) -> tuple[int, dict[str, int]]:
+        raise TypeError("entries of the audit log are not deleted")
+
+
+class AuditEntry(models.Model):
+    """Who changed a role, a token, an account, a lesson or a share, or ended sessions: one row a change, never changed.
+
+    `actor` is a name as text, so that it stays when the account goes; `actor_kind` says whose name. Neither secrets nor
+    anything of a person but the account's name stand here.
+    """
+
+    class ActorKind(models.TextChoices):
+        PERSON = "person", "Person"
+        COMMAND = "command", "Command"
+        DIRECTORY = "directory", "Directory"
+        PROVIDER = "provider", "Sign-in provider"
+
+    class Action(models.TextChoices):
+        ROLE_GIVEN = "role_given", "Role given"
+        ROLE_TAKEN = "role_taken", "Role taken"
+        MEMBER_ADDED = "member_added", "Project role given"
+        MEMBER_CHANGED = "member_changed", "Project role changed"
+        MEMBER_REMOVED = "member_removed", "Project role ended"
+        ACCOUNT_OPENED = "account_opened", "Account opened"
+        ACCOUNT_CLOSED = "account_closed", "Account closed"
+        ACCOUNT_CHANGED = "account_changed", "Account changed"
+        IDENTITY_LINKED = "identity_linked", "Identity linked"
+        IDENTITY_UNLINKED = "identity_unlinked", "Identity unlinked"
+        SESSIONS_ENDED = "sessions_ended", "Sessions ended"
+        TOKEN_MADE = "token_made", "Token created"
+        TOKEN_REVOKED = "token_revoked", "Token revoked"
+        LESSON_CHANGED = "lesson_changed", "Lesson changed"
+        JOB_SHARED = "job_shared", "Job shared with support"
+        SHARE_ENDED = "share_ended", "Share ended"
+        TRIED_AGAIN = "tried_again", "Failed work tried again"
+
+    class Kind(models.TextChoices):
+        ACCOUNT = "account", "Account"
+        MEMBERSHIP = "membership", "Membership"
+        COLLECTOR_TOKEN = "collector_token", "Collector token"
+        API_TOKEN = "api_token", "Personal token"
+        LESSON = "lesson", "Lesson"
+        JOB = "job", "Job"
+        WORK = "work", "Background work"
+
+    NAME_LENGTH_MAX, DETAILS_LENGTH_MAX = 255, 255
+
+    at = models.DateTimeField()
+    actor_kind = models.CharField("by", max_length=16, choices=ActorKind.choices)
+    actor = models.CharField(max_length=NAME_LENGTH_MAX)
+    action = models.CharField(max_length=24, choices=Action.choices)
+    kind = models.CharField("of", max_length=24, choices=Kind.choices)
+    name = models.CharField(max_length=NAME_LENGTH_MAX)
+    details = models.CharField(max_length=DETAILS_LENGTH_MAX, blank=True)
+
+    objects = AppendOnly.as_manager()
+
+    class Meta:
+        verbose_name_plural = "audit log"
+        indexes = [models.Index(fields=["-at", "-id"], name="audit_by_time")]
+
+    def __str__(self) -> str:
+        return f"{self.actor}: {self.get_action_display().lower()}: {self.name}"
+
+    def save(self, *args: object, **kwargs: object) -> None:
+        """Add the row; TypeError where it is there already."""
+        if not self._state.adding:
+            raise TypeError("entries of the audit log are not changed")
+        super().save(*args, **kwargs)
+
+    def delete(self, *args: object, **kwargs: object) -> tuple[int, dict[str, int]]:
+        raise TypeError("entries of the audit log are not deleted")

@@ -1,0 +1,12 @@
+"""Reading the audit log."""
+
+from __future__ import annotations
+
+from django.db.models import QuerySet
+
+from jobs.audit.models import AuditEntry
+
+
+def audit_entries() -> QuerySet[AuditEntry]:
+    """Every entry that is kept, the latest first."""
+    return AuditEntry.objects.order_by("-at", "-pk")

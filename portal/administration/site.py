@@ -1,0 +1,91 @@
+"""The site of the administration: who finds it, and what all its lists keep to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import update_wrapper
+from typing import Any
+
+from django import forms
+from django.contrib.admin import AdminSite, ModelAdmin
+from django.contrib.admin.utils import unquote
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.http import urlencode
+
+ASKED_BY_FILTERS = ("", "__exact", "__isnull", "__gte", "__lt")
+"""What Django's filters of flags, choices, values and days add to the name of their field."""
+
+ELSEWHERE = {"login", "logout", "password_change", "password_change_done", "autocomplete", "view_on_site"}
+"""Addresses of Django's site that the portal has itself or has no use for."""
+
+
+class Administration(AdminSite):
+    """Whoever is no administrator finds nothing here; whoever is not signed in does so at the portal's own page."""
+
+    site_header = site_title = "Kaiku administration"
+    index_title = "Accounts, roles and tokens"
+    enable_nav_sidebar = False
+
+    def has_permission(self, request: HttpRequest) -> bool:
+        return request.user.is_active and request.user.is_superuser
+
+    def admin_view(self, view: Callable[..., HttpResponse], cacheable: bool = False) -> Callable[..., HttpResponse]:
+        allowed = super().admin_view(view, cacheable)
+
+        def checked(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+            if not self.has_permission(request):
+                raise Http404("There is no such page.")
+            return allowed(request, *args, **kwargs)
+
+        return login_required(update_wrapper(checked, view))
+
+    def get_urls(self) -> list[Any]:
+        return [pattern for pattern in super().get_urls() if getattr(pattern, "name", None) not in ELSEWHERE]
+
+
+class ReadOnly(ModelAdmin):
+    """To look at; what may be done with a row all the same is an action or an exception below."""
+
+    actions: Any = None
+    show_full_result_count = False
+    list_per_page = 50
+
+    @property
+    def media(self) -> forms.Media:
+        """Of Django's scripts the one for choosing rows: the others are for fields that nothing here has."""
+        return forms.Media(js=["admin/js/actions.js"])
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
+        """Only what the filters beside the list ask; else any column, or one of a related table, could be guessed."""
+        return lookup in {f"{path}{asked}" for path in self.list_filter for asked in ASKED_BY_FILTERS}
+
+    def log_addition(self, request: HttpRequest, obj: Any, message: object) -> None:
+        """Services write one audit log for all changes, wherever they come from; Django's own stays empty."""
+
+    def log_change(self, request: HttpRequest, obj: Any, message: object) -> None:
+        """As with additions."""
+
+    def log_deletions(self, request: HttpRequest, queryset: object) -> None:
+        """As with additions."""
+
+    def history_view(self, request: HttpRequest, object_id: str, extra_context: object = None) -> HttpResponse:
+        """What the audit log has of a row, found by the name that it stands there with."""
+        row = self.get_object(request, unquote(object_id))
+        found = f"?{urlencode({'q': self.name_in_log(row)})}" if row is not None else ""
+        return redirect(reverse("admin:jobs_auditentry_changelist") + found)
+
+    def name_in_log(self, row: Any) -> str:
+        """What services call this row in the audit log."""
+        return str(row)

@@ -1,0 +1,30 @@
+"""Middleware: each request has a number, in every line of the log that it causes and in the head of its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+
+from portal.logs import during_request
+
+HEADER = "X-Request-ID"
+
+
+class RequestId:
+    """The outermost middleware: whatever answers, the answer has the number."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        with during_request(given(request.headers)) as request.request_id:
+            answer = self.get_response(request)
+        answer[HEADER] = request.request_id
+        return answer
+
+
+def given(headers: Mapping[str, str]) -> str:
+    """The number that a proxy gave the request; from anybody else none is taken. Names of headers in any case."""
+    return headers.get(HEADER, headers.get(HEADER.lower(), "")) if settings.IS_BEHIND_PROXY else ""
