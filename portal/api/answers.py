@@ -7,6 +7,8 @@ from typing import Any
 
 import msgspec
 
+from jobs.records import JobRecord
+
 
 class FieldProblem(msgspec.Struct, frozen=True):
     """What is wrong with one field."""
@@ -49,6 +51,14 @@ class JobPage(msgspec.Struct, frozen=True):
     next: str | None
     previous: str | None
     results: list[dict[str, Any]]
+
+
+class JobWithoutReport(msgspec.Struct, frozen=True):
+    """A run whose report has not been made yet."""
+
+    job: JobRecord
+    efficiency: None
+    is_told_by_owner: bool
 
 
 class LinkAnswer(msgspec.Struct, frozen=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Any
 
@@ -74,13 +75,13 @@ DESCRIPTION = (
 
 def document(operations: tuple[Operation, ...] = OPERATIONS) -> dict[str, Any]:
     """The OpenAPI 3.1 document of these operations."""
-    types = [kind for operation in operations for kind in (operation.takes, *operation.answers.values()) if kind]
+    types = [kind for operation in operations for kind in (operation.takes, *_kinds(operation)) if kind]
     schemas, components = msgspec.json.schema_components([*types, Problem], ref_template=REFERENCES)
     known = iter(schemas)
     paths: dict[str, dict[str, Any]] = {}
     for operation in operations:
         taken = next(known) if operation.takes else None
-        answered = {status: next(known) for status in operation.answers}
+        answered = {status: _one_of(answer, known) for status, answer in operation.answers.items()}
         paths.setdefault(operation.path, {})[operation.method] = _described(operation, taken, answered)
     _tighten(components)
     described = {
@@ -96,6 +97,15 @@ def document(operations: tuple[Operation, ...] = OPERATIONS) -> dict[str, Any]:
     written = msgspec.json.encode(described).replace(rb"\\A", b"^").replace(rb"\\Z", b"$")
     plain: dict[str, Any] = msgspec.json.decode(written)
     return plain
+
+
+def _kinds(operation: Operation) -> Iterator[Any]:
+    for answer in operation.answers.values():
+        yield from answer if isinstance(answer, tuple) else (answer,)
+
+
+def _one_of(answer: Any, known: Iterator[dict[str, Any]]) -> dict[str, Any]:
+    return {"anyOf": [next(known) for _ in answer]} if isinstance(answer, tuple) else next(known)
 
 
 def _tighten(components: dict[str, Any]) -> None:

@@ -11,7 +11,7 @@ from education.lesson import LANGUAGES
 from jobs.records import JobRecord
 from metrics.payloads import NodePayload
 from metrics.raw_samples import RawSamplesPayload
-from portal.api.answers import IngestAnswer, JobPage, LessonAnswer, ProjectAnswer
+from portal.api.answers import IngestAnswer, JobPage, JobWithoutReport, LessonAnswer, ProjectAnswer
 from reports.job_report import JobReport
 from reports.services.formats import FORMATS
 
@@ -51,7 +51,10 @@ OF_THE_FIRST = {name: f"$response.body#/results/0/{name}" for name in ("cluster"
 
 @dataclass(frozen=True)
 class Operation:
-    """One call; `query` names members of `QUERY`, `links` the calls that go on from its answer and their values."""
+    """One call; `query` names members of `QUERY`, `links` the calls that go on from its answer and their values.
+
+    Where an answer is one of several kinds, they stand in a tuple.
+    """
 
     name: str
     method: str
@@ -115,8 +118,8 @@ OPERATIONS = (
         "getJob",
         "get",
         RUN,
-        "The report of one run as data.",
-        {200: JobReport},
+        "The report of one run as data; without one its record.",
+        {200: (JobReport, JobWithoutReport)},
         query=("attempt",),
         links=dict.fromkeys(OF_A_RUN, OF_THE_REPORT)
         | {"getProjectSummary": {"project": "$response.body#/job/project_id"}},

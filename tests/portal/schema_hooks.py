@@ -1,4 +1,4 @@
-"""What schemathesis cannot know of the API: which cluster its token speaks for, and what no schema can say of a payload.
+"""What schemathesis cannot know: which cluster its token speaks for, and what no schema can say of a payload.
 
 Loaded by the program itself (`SCHEMATHESIS_HOOKS`).
 """
@@ -18,8 +18,9 @@ MEANINGS = re.compile(
     r"lies (in the future|before started_at|further after started_at than any job is long)"
     r"|is not a time of any job|names the same node twice|is not after the tick before it"
     r"|GPU [0-9]+ is already in this (window|summary)|has [0-9]+ points, and at_s has [0-9]+"
+    r"|differs from the stored run of this job"
     r"|Invalid RFC3339 encoded datetime"  # the 31st of a short month
-    r"|Expected `int`, got `float`"  # 1.0, an integer for JSON Schema
+    r"|Expected `int( \| null)?`, got `float`"  # 1.0, an integer for JSON Schema
 )
 """Why a payload that fits the schema may be refused: what its numbers mean together."""
 
