@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db import models
 
 from analysis.efficiency import EfficiencyClass
-from jobs.models import Job, Project, User
+from jobs.models import Job, Project, ShownText, User
 
 SUMMED = (
     *("efficiency_class", "uncounted_reason", "avg_gpu_util", "gpu_hours", "wasted_gpu_hours", "saved_gpu_hours"),
@@ -135,7 +135,7 @@ class Feedback(models.Model):
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
     code = models.CharField(max_length=64)
     is_right = models.BooleanField()
-    comment = models.CharField(max_length=1000, blank=True)
+    comment = ShownText(max_length=1000, blank=True)
     rules_version = models.CharField(max_length=32)
     given_at = models.DateTimeField()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from django.contrib.auth.models import AbstractUser
 from django.db import models
@@ -10,6 +11,7 @@ from django.db.models import Q
 
 # Found by Django only from here.
 from jobs.audit.models import AuditEntry as AuditEntry
+from jobs.records import printable_lines
 from jobs.running.models import Process as Process
 from jobs.running.models import Tally as Tally
 from jobs.running.models import WorkFailure as WorkFailure
@@ -17,6 +19,21 @@ from jobs.sign_in.models import AttemptCount as AttemptCount
 from jobs.sign_in.models import ProviderSession as ProviderSession
 from jobs.sign_in.models import SpentLogoutToken as SpentLogoutToken
 from jobs.sign_in.models import UnknownIdentity as UnknownIdentity
+
+
+class ShownText(models.CharField):
+    """Text of somebody's own for others to read: what acts on a page or hides in it is U+FFFD, also in older rows."""
+
+    def deconstruct(self):
+        """A migration sees the plain column that this is in the database."""
+        name, _, args, kwargs = super().deconstruct()
+        return name, "django.db.models.CharField", args, kwargs
+
+    def get_prep_value(self, value: Any) -> str | None:
+        return None if value is None else printable_lines(str(value))
+
+    def from_db_value(self, value: str | None, expression: Any, connection: Any) -> str | None:
+        return None if value is None else printable_lines(value)
 
 
 class User(AbstractUser):
@@ -151,7 +168,7 @@ class Job(models.Model):
     # Each has an index that begins with it below.
     user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="jobs")
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="jobs")
-    job_name = models.CharField(max_length=256, blank=True)
+    job_name = ShownText(max_length=256, blank=True)
     partition = models.CharField(max_length=64, blank=True)
     qos = models.CharField(max_length=64, blank=True)
     state = models.CharField(max_length=64)
@@ -207,7 +224,7 @@ class JobShare(models.Model):
     """An owner's leave for support staff to look at one run; the rows are the log of it and stay when it ends."""
 
     job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="shares")
-    note = models.CharField(max_length=500, blank=True)
+    note = ShownText(max_length=500, blank=True)
     shared_at = models.DateTimeField()
     expires_at = models.DateTimeField()
     revoked_at = models.DateTimeField(null=True)
@@ -251,7 +268,7 @@ class ApiToken(models.Model):
         SEND = "send", "Sends measurements of your own runs"
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="api_tokens")
-    name = models.CharField(max_length=64)
+    name = ShownText(max_length=64)
     kind = models.CharField(max_length=8, choices=Kind.choices, default=Kind.READ, db_default=Kind.READ)
     digest = models.CharField(max_length=64, unique=True)
     created_at = models.DateTimeField()

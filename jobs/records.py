@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
@@ -42,8 +42,15 @@ RUN_DAYS_MAX = 366
 
 INSTANTS = ("submitted_at", "eligible_at", "started_at", "ended_at")
 
-# What a terminal or a page could act on: controls, line ends, direction overrides, lone surrogates.
-UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+# What a terminal or a page could act on or what hides in it: controls, line ends, halves of characters, and what turns
+# directions or has no width (Default_Ignorable_Code_Point of Unicode 16, but for the variants of emoji; U+FFF9-FFFB).
+UNSEEN = (
+    r"\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0"
+    r"\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff\ud800-\udfff"
+)
+UNPRINTABLE = re.compile(rf"[\x00-\x1f\x7f-\x9f{UNSEEN}]")
+UNPRINTABLE_IN_LINES = re.compile(rf"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f{UNSEEN}]")
+"""The same for text of several lines."""
 
 Slug = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9_][A-Za-z0-9._@+-]{0,63}\Z")]
 NodeName = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9][A-Za-z0-9.-]{0,63}\Z")]
@@ -131,12 +138,30 @@ class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def printable(text: str) -> str:
-    """The text with every control character and lone surrogate replaced by U+FFFD.
+    """The text with each character that acts or hides replaced by U+FFFD, which everybody sees.
 
-    >>> printable("two\\nlines")
-    'two�lines'
+    >>> printable("two\\nlines"), printable("exe\\u202egpj"), printable("a\\u200bb")
+    ('two�lines', 'exe�gpj', 'a�b')
     """
     return UNPRINTABLE.sub("\ufffd", text)
+
+
+def printable_lines(text: str) -> str:
+    """The same for text that may have several lines and tabs.
+
+    >>> printable_lines("two\\nlines\\u2066")
+    'two\\nlines�'
+    """
+    return UNPRINTABLE_IN_LINES.sub("\ufffd", text)
+
+
+def all_printable(value: Any) -> Any:
+    """A JSON value with the same done to every text in it, names of members left as they are."""
+    if isinstance(value, str):
+        return value if value.isprintable() and value.isascii() else printable_lines(value)
+    if isinstance(value, dict):
+        return {name: all_printable(item) for name, item in value.items()}
+    return [all_printable(item) for item in value] if isinstance(value, list) else value
 
 
 def resource_options(options: dict[str, str]) -> dict[str, str]:

@@ -31,7 +31,10 @@ STEP_MIN_S = 0.1
 
 BUS = re.compile(r"\A[0-9A-Fa-f:.]{0,16}\Z")
 # The same characters as in jobs.records, which this package must not know.
-UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+UNPRINTABLE = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0"
+    r"\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff\ud800-\udfff]"
+)
 
 # A collector names the other job that held a GPU of this one; of its own job it gives no number.
 OTHER_JOB = re.compile(r"\bjobs?(?:[\s_]*id)?[\s/:=#]*[0-9]+(?:\.[0-9]+)?", re.IGNORECASE)

@@ -14,6 +14,7 @@ from analysis.efficiency import EfficiencyClass
 from analysis.models import JobEfficiency
 from analysis.selectors import COMMITTED_LATE, SCAN_SIZE, has_lost_series, swept_until
 from jobs.models import Job
+from jobs.records import all_printable
 from metrics.series import RunMetrics
 from reports.digest import Choices, Frequency, Past, Waiting
 from reports.ending import is_crash
@@ -80,8 +81,8 @@ def report_row(job: Job) -> Report | None:
 
 
 def made_report(row: Report) -> JobReport:
-    """The report as it was made."""
-    return msgspec.convert(row.content, JobReport)
+    """The report as it was made; nothing in its texts acts on what shows it, nor hides in it."""
+    return msgspec.convert(all_printable(row.content), JobReport)
 
 
 def report_value(row: Report, measured: RunMetrics | None = None) -> JobReport:

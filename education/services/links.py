@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 import http.client
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from http import HTTPStatus
-from urllib.parse import quote, urlsplit, urlunsplit
 
 from django.db.models import DateTimeField, Q, Value
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from education.models import LessonLink, LinkCheck
+from education.public_addresses import is_public_site
+from education.services.asking import Asking, MayReach, NotFollowed, named
 from jobs.failures.selectors import due_again
 from jobs.failures.services import Work, attempt_each
 
-SCHEMES = ("http", "https")
 TIMEOUT_S = 10.0
 AT_ONCE = 8
 PROBLEM_CHARACTERS_MAX = 200
 LEASE = timedelta(minutes=15)
 """After so long a check that has not ended lost its worker, and another takes it."""
-USER_AGENT = "Kaiku link check"
 LINK = "link check"
 """The kind of work that a failure is noted as where a link cannot be checked; its key is the link's row."""
 
@@ -40,16 +37,20 @@ class Checked:
 
 
 def check_links(
-    timeout_s: float = TIMEOUT_S, now: datetime | None = None, only: Collection[int] | None = None
+    timeout_s: float = TIMEOUT_S,
+    now: datetime | None = None,
+    only: Collection[int] | None = None,
+    may_reach: MayReach = is_public_site,
 ) -> list[Checked]:
     """Ask each address once, mark every link that has it, and answer all of them in alphabetic order.
 
-    With `only` the addresses of those links. One whose check fails by a fault of ours stops no other.
+    With `only` the addresses of those links; nothing is connected to where `may_reach` does not let it. One whose check
+    fails by a fault of ours stops no other.
     """
     now = now or timezone.now()
     links = LessonLink.objects.all() if only is None else LessonLink.objects.filter(pk__in=only)
     url_of = {pk: url for url, pk in dict(links.order_by("url", "pk").values_list("url", "pk")).items()}
-    answers = ask_all(url_of.values(), lambda url: link_problem(url, timeout_s))
+    answers = ask_all(url_of.values(), lambda url: link_problem(url, timeout_s, may_reach))
     checked: list[Checked] = []
 
     def step(pk: int) -> bool:
@@ -76,13 +77,13 @@ def ask_for_check(now: datetime) -> None:
         LinkCheck.objects.create(asked_at=now)
 
 
-def check_asked_links(now: datetime) -> bool:
+def check_asked_links(now: datetime, may_reach: MayReach = is_public_site) -> bool:
     """Do the check that somebody asked for, or again what failed of the last one; False when there was neither."""
     waiting = LinkCheck.objects.filter(ended_at=None)
     if not waiting.filter(Q(begun_at=None) | Q(begun_at__lt=now - LEASE)).update(begun_at=now):
         again = due_again(LINK, now)
-        return bool(again and check_links(now=now, only=again))
-    check_links(now=now)
+        return bool(again and check_links(now=now, only=again, may_reach=may_reach))
+    check_links(now=now, may_reach=may_reach)
     waiting.filter(begun_at=now).update(ended_at=timezone.now())
     return True
 
@@ -101,61 +102,32 @@ def ask_all(addresses: Iterable[str], ask: Callable[[str], str]) -> dict[str, st
         return dict(zip(urls, pool.map(answer, urls), strict=True))
 
 
-def link_problem(url: str, timeout_s: float = TIMEOUT_S) -> str:
-    """Why this address is not reached, in a few words; empty when it is. HEAD first, GET where HEAD is refused."""
-    if url.partition("://")[0].lower() not in SCHEMES:
-        return "only http and https addresses are followed"
-    return _asked("HEAD", url, timeout_s) and _asked("GET", url, timeout_s)
+def link_problem(url: str, timeout_s: float = TIMEOUT_S, may_reach: MayReach = is_public_site) -> str:
+    """Why this address is not reached, in a few words; empty when it is. HEAD first, GET where HEAD is refused.
 
-
-def _asked(method: str, url: str, timeout_s: float) -> str:
+    `timeout_s` bounds all of it: looking names up, connecting, redirects and both methods. Nothing is
+    connected to where `may_reach` does not let it.
+    """
+    asking = Asking(timeout_s, may_reach)
     try:
-        request = urllib.request.Request(_ascii(url), method=method, headers={"User-Agent": USER_AGENT})  # noqa: S310 (http and https only, see link_problem and _opener)
-        with _opener().open(request, timeout=timeout_s):
-            return ""
-    except urllib.error.HTTPError as error:
-        error.close()
-        return _named(error.code)
+        return _asked(asking, "HEAD", url) and _asked(asking, "GET", url)
+    except NotFollowed as refused:
+        return str(refused)
     except TimeoutError:
         return f"no answer within {timeout_s:g} s"
-    except urllib.error.URLError as error:
-        is_late = isinstance(error.reason, TimeoutError)
-        return f"no answer within {timeout_s:g} s" if is_late else _not_reached(error.reason)
+
+
+def _asked(asking: Asking, method: str, url: str) -> str:
+    """What is wrong with the answer; raises NotFollowed and TimeoutError, after which another method is no use."""
+    try:
+        status = asking.status(method, url)
+    except TimeoutError:
+        raise
     except (OSError, ValueError, OverflowError, http.client.HTTPException) as error:
         return _not_reached(error or type(error).__name__)
+    return "" if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES else named(status)
 
 
 def _not_reached(said: object) -> str:
     """Why, without what no page shows and no database keeps: a server may have said it."""
     return "".join(filter(str.isprintable, f"not reached: {said}"))[:PROBLEM_CHARACTERS_MAX]
-
-
-def _opener() -> urllib.request.OpenerDirector:
-    """A client of http and https alone: a redirect to any other scheme finds nobody who would follow it."""
-    opener = urllib.request.OpenerDirector()
-    for handler in (
-        urllib.request.ProxyHandler(),
-        urllib.request.HTTPHandler(),
-        urllib.request.HTTPSHandler(),
-        urllib.request.HTTPRedirectHandler(),
-        urllib.request.HTTPErrorProcessor(),
-        urllib.request.HTTPDefaultErrorHandler(),
-        urllib.request.UnknownHandler(),
-    ):
-        opener.add_handler(handler)
-    return opener
-
-
-def _named(code: int) -> str:
-    try:
-        return f"{code} {HTTPStatus(code).phrase}"
-    except ValueError:
-        return f"{code}"
-
-
-def _ascii(url: str) -> str:
-    """An address as it goes over the wire: letters beyond ASCII are written in percent, names of hosts in IDNA."""
-    parts = urlsplit(url)
-    host = parts.netloc if parts.netloc.isascii() else parts.netloc.encode("idna").decode()
-    path, query = quote(parts.path, safe="/%:@!$&'()*+,;=~-._"), quote(parts.query, safe="/%:@!$&'()*+,;=~-._?")
-    return urlunsplit((parts.scheme, host, path, query, ""))

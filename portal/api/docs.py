@@ -6,7 +6,8 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from portal.api.openapi import ACCESS, OPERATIONS, document
+from portal.api.openapi import document
+from portal.api.operations import ACCESS, OPERATIONS
 
 
 @require_safe

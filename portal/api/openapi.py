@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from datetime import date, datetime
+from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Any
 
 import msgspec
 
-from jobs.records import JobRecord
-from metrics.payloads import NodePayload
-from metrics.raw_samples import RawSamplesPayload
-from reports.job_report import JobReport
-from reports.services.formats import FORMATS
+from collector.wire import NODE_SUMMARY, RAW_SAMPLES
+from jobs.records import SCHEMA as JOB_RECORD
+from portal.api.answers import Problem
+from portal.api.operations import COLLECTOR, JSON, OPERATIONS, PERSON, QUERY, SENDER, Operation
+from portal.ingest.senders import RECORDS_MAX
+from reports.job_report import SCHEMA as JOB_REPORT
 
 REFERENCES = "#/components/schemas/{name}"
-JSON, PROBLEM = "application/json", "application/problem+json"
-COLLECTOR, SENDER, PERSON, ANYONE = "collector", "sender", "person", "anyone"
-ACCESS = {
-    COLLECTOR: "With a collector's token.",
-    SENDER: "With a collector's token, or for your own runs with a token of yours that sends.",
-    PERSON: "With your portal session, or a token of yours.",
-    ANYONE: "Open to everyone.",
-}
+PROBLEM = "application/problem+json"
 SCHEMES = {
     "collectorToken": {"type": "http", "scheme": "bearer", "description": "Made by `manage.py create_token`."},
     "personalToken": {
@@ -42,237 +35,58 @@ LETS_IN = {
     COLLECTOR: ("collectorToken",),
     SENDER: ("collectorToken", "ownRunToken"),
     PERSON: ("personalToken", "portalSession"),
-    ANYONE: (),
 }
+PATH: dict[str, dict[str, Any]] = {
+    "cluster": {"type": "string", "pattern": "^[A-Za-z0-9_][A-Za-z0-9._@+-]{0,63}$"},
+    "job_id": {"type": "integer", "minimum": 1, "maximum": 2**53},
+    "project": {"type": "string", "pattern": "^[A-Za-z0-9_][A-Za-z0-9._@+-]{0,63}$"},
+}
+"""The parts of an address, as in the records (`jobs.records`)."""
 
+CONSTANTS = {
+    "NodePayload": NODE_SUMMARY,
+    "JobRecord": JOB_RECORD,
+    "RawSamplesPayload": RAW_SAMPLES,
+    "JobReport": JOB_REPORT,
+}
+"""What the member `schema` of each of these is: it may not be left out."""
 
-class FieldProblem(msgspec.Struct, frozen=True):
-    """What is wrong with one field."""
+INSTANT = (
+    r"^20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,9})?"
+    r"(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$"
+)
+"""A time of a job: in this century, with its offset, without leap seconds (`jobs.records.YEARS`, msgspec)."""
 
-    path: str
-    message: str
+PERCENT_KEYS = r"^(0|[1-9][0-9]{0,2})$"
+"""The bins of a histogram; of those past 100 percent it is dropped whole."""
 
+KNOWN_OR_NAMED = [
+    {"required": ["avg_util"], "properties": {"avg_util": {"type": "number"}}},
+    {"required": ["missing"], "properties": {"missing": {"required": ["avg_util"]}}},
+]
+"""A GPU's mean use is there, or `missing` says why it is not (`metrics.payloads.problems`)."""
 
-class RejectedRecord(msgspec.Struct, frozen=True):
-    """A record of a batch that was not taken."""
-
-    index: int
-    errors: list[FieldProblem]
-
-
-class IngestAnswer(msgspec.Struct, frozen=True):
-    """2xx: what is counted as accepted or duplicate is committed."""
-
-    accepted: int
-    duplicate: int
-    rejected: list[RejectedRecord]
-
-
-class Problem(msgspec.Struct, frozen=True):
-    """RFC 9457 problem details."""
-
-    title: str
-    status: int
-    detail: str
-    type: str = "about:blank"
-
-
-class JobPage(msgspec.Struct, frozen=True):
-    """One page of runs, newest first; each is a job record with its `efficiency` beside it.
-
-    `is_told_by_owner` is true while no record of the site has confirmed what the owner's own run of the collector sent.
-    """
-
-    count: int
-    next: str | None
-    previous: str | None
-    results: list[dict[str, Any]]
-
-
-class LinkAnswer(msgspec.Struct, frozen=True):
-    """Where to read on."""
-
-    title: str
-    url: str
-
-
-class LessonAnswer(msgspec.Struct, frozen=True):
-    """One lesson; `text` is the micro-lesson, `explanation` and `hint` are Markdown."""
-
-    title: str
-    url: str
-    text: str
-    explanation: str
-    hint: str
-    links: list[LinkAnswer]
-
-
-class ClassAnswer(msgspec.Struct, frozen=True):
-    """One class of the counted jobs of a period."""
-
-    efficiency_class: str
-    jobs: int
-    gpu_hours: float
-
-
-class FindingAnswer(msgspec.Struct, frozen=True):
-    """One finding of the counted jobs of a period."""
-
-    code: str
-    jobs: int
-    wasted_gpu_hours: float
-
-
-class AllocationAnswer(msgspec.Struct, frozen=True):
-    """GPU-hours of a project as a directory says; `used_gpu_hours` null where it does not count the use."""
-
-    gpu_hours: float
-    used_gpu_hours: float | None
-    begins_on: date | None
-    ends_on: date | None
-    source: str
-    read_at: datetime
-
-
-class ProjectAnswer(msgspec.Struct, frozen=True):
-    """A project over the last `days`; jobs that ran too short or failed by the system's fault are not counted.
-
-    Nor are the `owner_reported_jobs`, of which no record of the site has come: they stand in no number but their own.
-    """
-
-    project: str
-    days: int
-    jobs: int
-    uncounted_jobs: int
-    gpu_hours: float
-    wasted_gpu_hours: float
-    potential_gpu_hours: float
-    median_gpu_util: float | None
-    classes: list[ClassAnswer]
-    findings: list[FindingAnswer]
-    allocation: AllocationAnswer | None
-    owner_reported_jobs: int
-
-
-@dataclass(frozen=True)
-class Operation:
-    """One call: where, what it takes, what it answers, and who may ask; `parameters` are numbers, `words` text."""
-
-    method: str
-    path: str
-    summary: str
-    answers: dict[int, Any]
-    takes: Any = None
-    content_types: tuple[str, ...] = (JSON,)
-    access: str = PERSON
-    parameters: tuple[str, ...] = ()
-    words: tuple[str, ...] = ()
-    problems: tuple[int, ...] = field(default=(401, 404))
-
-
-RUN = "/api/v1/jobs/{cluster}/{job_id}/"
-INGEST_PROBLEMS = (400, 401, 403, 413, 415, 422, 503)
-OPERATIONS = (
-    Operation(
-        "post",
-        "/api/v1/ingest/node-summaries",
-        "What one node measured of a run, or a list of that; gzip is taken.",
-        {200: IngestAnswer, 201: IngestAnswer},
-        takes=NodePayload | list[NodePayload],
-        access=SENDER,
-        problems=INGEST_PROBLEMS,
-    ),
-    Operation(
-        "post",
-        "/api/v1/ingest/job-records",
-        "Slurm's record of a run, or a list of that; gzip is taken.",
-        {200: IngestAnswer, 201: IngestAnswer},
-        takes=JobRecord | list[JobRecord],
-        access=COLLECTOR,
-        problems=INGEST_PROBLEMS,
-    ),
-    Operation(
-        "post",
-        "/api/v1/ingest/raw-samples",
-        "A short window of one node with every sample, or a list of that; gzip is taken. The first thing that is turned"
-        " away under load, with 503.",
-        {202: IngestAnswer},
-        takes=RawSamplesPayload | list[RawSamplesPayload],
-        access=COLLECTOR,
-        problems=INGEST_PROBLEMS,
-    ),
-    Operation(
-        "get",
-        "/api/v1/jobs/",
-        "The runs that you may see, newest first.",
-        {200: JobPage},
-        parameters=("page", "page_size"),
-        problems=(401,),
-    ),
-    Operation("get", RUN, "The report of one run as data.", {200: JobReport}, parameters=("attempt",)),
-    Operation(
-        "get", f"{RUN}gpus/", "The measured columns of each GPU.", {200: list[dict[str, Any]]}, parameters=("attempt",)
-    ),
-    *(
-        Operation(
-            "get",
-            f"{RUN}report.{name}",
-            "The report as a file.",
-            {200: JobReport if name == "json" else str},
-            content_types=(form.content_type.partition(";")[0],),
-            parameters=("attempt",),
-        )
-        for name, form in FORMATS.items()
-    ),
-    Operation(
-        "get",
-        f"{RUN}raw-samples.csv",
-        "Every sample of the raw windows of the run, as long as they are kept.",
-        {200: str},
-        content_types=("text/csv",),
-        parameters=("attempt",),
-    ),
-    Operation(
-        "get",
-        "/api/v1/projects/{project}/summary/",
-        "A project as a whole, for its PI.",
-        {200: ProjectAnswer},
-        parameters=("days",),
-    ),
-    Operation(
-        "get",
-        "/api/v1/education/",
-        "Finding code to lesson.",
-        {200: dict[str, LessonAnswer]},
-        access=ANYONE,
-        words=("language",),
-        problems=(400,),
-    ),
-    Operation(
-        "get",
-        "/api/v1/education/links/",
-        "Finding code to the address of its documentation.",
-        {200: dict[str, str]},
-        access=ANYONE,
-        words=("language",),
-        problems=(400,),
-    ),
+DESCRIPTION = (
+    "Post-job GPU feedback. Integers are written without a fraction. What a schema cannot say of a payload (a run"
+    " begins before it ends, no time is more than a day ahead, no node and no GPU comes twice, all series of a window"
+    " have one length, a token speaks for its cluster) is answered with 422 and its path."
 )
 
 
 def document(operations: tuple[Operation, ...] = OPERATIONS) -> dict[str, Any]:
     """The OpenAPI 3.1 document of these operations."""
-    types = [kind for operation in operations for kind in (operation.takes, *operation.answers.values()) if kind]
+    types = [kind for operation in operations for kind in (operation.takes, *_kinds(operation)) if kind]
     schemas, components = msgspec.json.schema_components([*types, Problem], ref_template=REFERENCES)
     known = iter(schemas)
     paths: dict[str, dict[str, Any]] = {}
     for operation in operations:
         taken = next(known) if operation.takes else None
-        answered = {status: next(known) for status in operation.answers}
+        answered = {status: _one_of(answer, known) for status, answer in operation.answers.items()}
         paths.setdefault(operation.path, {})[operation.method] = _described(operation, taken, answered)
+    _tighten(components)
     described = {
         "openapi": "3.1.0",
-        "info": {"title": "Kaiku", "version": "1", "description": "Post-job GPU feedback."},
+        "info": {"title": "Kaiku", "version": "1", "description": DESCRIPTION},
         "paths": paths,
         "components": {
             "schemas": components,
@@ -285,28 +99,67 @@ def document(operations: tuple[Operation, ...] = OPERATIONS) -> dict[str, Any]:
     return plain
 
 
+def _kinds(operation: Operation) -> Iterator[Any]:
+    for answer in operation.answers.values():
+        yield from answer if isinstance(answer, tuple) else (answer,)
+
+
+def _one_of(answer: Any, known: Iterator[dict[str, Any]]) -> dict[str, Any]:
+    return {"anyOf": [next(known) for _ in answer]} if isinstance(answer, tuple) else next(known)
+
+
+def _tighten(components: dict[str, Any]) -> None:
+    """Say of the payloads what holds of them and what the types of their structs cannot say."""
+    for name, constant in CONSTANTS.items():
+        components[name]["properties"]["schema"] = {"type": "string", "const": constant}
+        components[name]["required"] = sorted({*components[name]["required"], "schema"})
+    for name in ("NodePayload", "JobRecord", "RawSamplesPayload"):
+        for member in components[name]["properties"].values():
+            for kind in (member, *member.get("anyOf", ())):
+                if kind.get("format") == "date-time":
+                    kind["pattern"] = INSTANT
+    components["JobRecord"]["properties"]["nodes"]["uniqueItems"] = True
+    components["GpuPayload"]["anyOf"] = KNOWN_OR_NAMED
+    for kind in components["GpuPayload"]["properties"]["util_histogram_s"]["anyOf"]:
+        if kind["type"] == "object":
+            kind["propertyNames"] = {"pattern": PERCENT_KEYS}
+
+
 def _described(operation: Operation, taken: Any, answered: dict[int, Any]) -> dict[str, Any]:
-    in_path = [name for name in ("cluster", "job_id", "project") if f"{{{name}}}" in operation.path]
-    responses = {
+    described = {
+        "operationId": operation.name,
+        "summary": operation.summary,
+        "security": [{scheme: []} for scheme in LETS_IN.get(operation.access, ())],
+        "parameters": [
+            *(
+                {"name": name, "in": "path", "required": True, "schema": schema}
+                for name, schema in PATH.items()
+                if f"{{{name}}}" in operation.path
+            ),
+            *({"name": name, "in": "query", **QUERY[name]} for name in operation.query),
+        ],
+        "responses": _answers(operation, answered) | _problems(operation),
+    }
+    if taken is not None:
+        for kind in taken["anyOf"]:
+            if kind.get("type") == "array":
+                kind["maxItems"] = RECORDS_MAX
+        described["requestBody"] = {"required": True, "content": {JSON: {"schema": taken}}}
+    return described
+
+
+def _answers(operation: Operation, answered: dict[int, Any]) -> dict[str, Any]:
+    links = {name: {"operationId": name, "parameters": values} for name, values in operation.links.items()}
+    return {
         str(status): {
             "description": HTTPStatus(status).phrase,
             "content": {content_type: {"schema": schema} for content_type in operation.content_types},
+            **({"links": links} if links else {}),
         }
         for status, schema in answered.items()
     }
+
+
+def _problems(operation: Operation) -> dict[str, Any]:
     refused = {"content": {PROBLEM: {"schema": {"$ref": REFERENCES.format(name="Problem")}}}}
-    problems = (*operation.problems, *(() if operation.access == COLLECTOR else (429,)))
-    responses |= {str(status): {"description": HTTPStatus(status).phrase} | refused for status in problems}
-    described = {
-        "summary": operation.summary,
-        "security": [{scheme: []} for scheme in LETS_IN[operation.access]],
-        "parameters": [
-            *({"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in in_path),
-            *({"name": name, "in": "query", "schema": {"type": "integer"}} for name in operation.parameters),
-            *({"name": name, "in": "query", "schema": {"type": "string"}} for name in operation.words),
-        ],
-        "responses": responses,
-    }
-    if taken is not None:
-        described["requestBody"] = {"required": True, "content": {JSON: {"schema": taken}}}
-    return described
+    return {str(status): {"description": HTTPStatus(status).phrase} | refused for status in operation.problems}

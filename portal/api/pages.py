@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from rest_framework.exceptions import ValidationError
 from rest_framework.pagination import PageNumberPagination
+from rest_framework.request import Request
 
 
 class JobPages(PageNumberPagination):
+    """`?page=` and `?page_size=`: whole numbers from 1 on; 400 for another size, 404 for a page that is not there."""
+
     page_size = 50
     page_size_query_param = "page_size"
     max_page_size = 200
+
+    def get_page_size(self, request: Request) -> int:
+        asked = request.query_params.get(self.page_size_query_param)
+        if asked is not None and not (asked.isdecimal() and int(asked[:9])):
+            raise ValidationError("A page_size is a whole number from 1 on.")
+        return super().get_page_size(request)

@@ -42,7 +42,8 @@ def problem_response(error: Exception, context: dict[str, Any]) -> Response | No
         return problem(HTTPStatus.SERVICE_UNAVAILABLE, "This server cannot make PDFs at this moment.")
     if not isinstance(error, exceptions.APIException):
         return _outage(error)
-    response = problem(error.status_code, str(error.detail))
+    details = error.detail if isinstance(error.detail, list) else [error.detail]
+    response = problem(error.status_code, " ".join(map(str, details)))
     if header := getattr(error, "auth_header", None):
         response["WWW-Authenticate"] = header
     if wait_s := getattr(error, "wait", None):

@@ -6,11 +6,13 @@ from typing import Any
 
 from django.http import Http404
 from django.utils import timezone
+from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from analysis.history.overview import Overview
+from analysis.history.periods import DAYS_OFFERED
 from analysis.history.selectors import runs_of, told_by_owners
 from analysis.history.sums import frequent_findings, overview_of
 from jobs.models import Membership, ProjectAllocation
@@ -20,13 +22,19 @@ from portal.parts.over_time import asked_period
 
 
 class ProjectSummary(APIView):
-    """`GET /api/v1/projects/{project}/summary/`: classes, hours, waste and findings of the last `?days=`."""
+    """`GET /api/v1/projects/{project}/summary/`: classes, hours, waste and findings of the last `?days=`.
+
+    Days that are not offered are 400.
+    """
 
     def get(self, request: Request, project: str) -> Response:
         membership = membership_of(request.user, project)
         if membership.role != Membership.Role.PI:
             raise Http404("There is no such project here.")
-        days, period = asked_period(timezone.localtime(), request.query_params.get("days", ""))
+        asked = request.query_params.get("days")
+        if asked is not None and asked not in map(str, DAYS_OFFERED):
+            raise ValidationError(f"A number of days is one of {', '.join(map(str, DAYS_OFFERED))}.")
+        days, period = asked_period(timezone.localtime(), asked or "")
         whose = reach_of(request.user).of_project(membership.project_id)
         runs = runs_of([whose & BY_SITE], period.start, period.end)
         found = frequent_findings(runs, period)

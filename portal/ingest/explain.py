@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
+from functools import cache
 from itertools import islice
 from typing import Any, get_args
 
@@ -39,7 +40,7 @@ def _object_problems(value: object, kind: type[msgspec.Struct], path: str) -> It
     if not isinstance(value, dict):
         yield path, "Expected an object"
         return
-    for field in msgspec.structs.fields(kind):
+    for field in _fields(kind):
         where = _joined(path, field.encode_name)
         if field.encode_name in value:
             yield from _field_problems(value[field.encode_name], field.type, where)
@@ -55,8 +56,13 @@ def _field_problems(value: object, kind: Any, path: str) -> Iterator[Problem]:
         if not inside:
             msgspec.convert(value, kind, str_keys=True)
     except msgspec.ValidationError as error:
-        located = LOCATED.match(str(error))
-        yield path + (located["path"] or ""), located["message"]
+        yield first_problem(error, path)
+
+
+def first_problem(error: Exception, path: str = "") -> Problem:
+    """What msgspec itself says of a value that stands at this path."""
+    located = LOCATED.match(str(error))
+    return (path + (located["path"] or "")).removeprefix("."), located["message"]
 
 
 def _nested_problems(value: object, nested: type[msgspec.Struct] | None, path: str) -> Iterator[Problem]:
@@ -65,6 +71,12 @@ def _nested_problems(value: object, nested: type[msgspec.Struct] | None, path: s
     elif nested and isinstance(value, list):
         for index, item in enumerate(value):
             yield from _object_problems(item, nested, f"{path}[{index}]")
+
+
+@cache
+def _fields(kind: type[msgspec.Struct]) -> tuple[Any, ...]:
+    """Asked of msgspec once: it puts them together anew each time."""
+    return msgspec.structs.fields(kind)
 
 
 def _struct_in(kind: Any) -> type[msgspec.Struct] | None:

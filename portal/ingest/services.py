@@ -25,7 +25,7 @@ from jobs.services import record_job, record_jobs
 from metrics import payloads, raw_samples
 from metrics.services import record_node_summaries, record_node_summary, record_raw_window
 from portal.ingest.body import Document, MalformedBody
-from portal.ingest.explain import PROBLEMS_MAX, Problem, explain, non_finite
+from portal.ingest.explain import PROBLEMS_MAX, Problem, explain, first_problem, non_finite
 from portal.troubles import trouble
 
 log = logging.getLogger(__name__)
@@ -41,6 +41,10 @@ TOGETHER_SHARE, ALONE_SHARE = 0.1, 0.05
 INSTANTS = ("submitted_at", "started_at", "ended_at")
 AHEAD_MAX = timedelta(days=1)
 """Of any clock: one that keeps local time as if it were UTC is at most fourteen hours ahead."""
+
+EXPLAINED_MAX = 20
+"""Of so many refused records of a call every wrong field is named, of each further one the first: to look for all of
+them takes a thousand times longer than to refuse."""
 
 TOGETHER = 500
 """As many records of a file as one transaction holds."""
@@ -134,10 +138,11 @@ def check(
     checked = Checked()
     for place, document in enumerate(documents):
         checked.count += 1
+        is_brief = len(checked.rejected) >= EXPLAINED_MAX
         try:
-            checked.sound.append(Item(place, *_sound(document, kinds, until, beyond)))
+            checked.sound.append(Item(place, *_sound(document, kinds, until, beyond, is_brief=is_brief)))
         except Refused as refused:
-            checked.rejected.append((place, refused.problems))
+            checked.rejected.append((place, refused.problems[: 1 if is_brief else PROBLEMS_MAX]))
     return checked
 
 
@@ -190,12 +195,17 @@ def log_refusals(outcome: Outcome, count: int, sender: str, schema: str) -> None
 
 
 def _sound(
-    document: Document | MalformedBody, kinds: Kinds, until: datetime, beyond: Callable[[Any], list[Problem]] | None
+    document: Document | MalformedBody,
+    kinds: Kinds,
+    until: datetime,
+    beyond: Callable[[Any], list[Problem]] | None,
+    *,
+    is_brief: bool,
 ) -> tuple[Kind, Any]:
     if isinstance(document, MalformedBody):
         raise Refused([("", str(document))])
-    kind = kinds[_schema(document, kinds)]
-    record = _decoded(document, kind)
+    kind = kinds[_schema(document, kinds, is_brief=is_brief)]
+    record = _decoded(document, kind, is_brief=is_brief)
     problems = [*(beyond(record) if beyond else ()), *(kind.problems(record) or _ahead(record, until))]
     if problems:
         raise Refused(problems)
@@ -227,6 +237,21 @@ def _order(record: Any) -> tuple[str, int, int]:
 
 
 def _of_a_kind(kind: Kind, records: Sequence[Any]) -> Sequence[Result]:
+    """What came of records in the order of their jobs: one that comes again is known, and costs no statement."""
+    if kind.record_all is None:
+        return _stored_together(kind, records)
+    is_again = [place > 0 and record == records[place - 1] for place, record in enumerate(records)]
+    stored = iter(
+        _stored_together(kind, [record for record, again in zip(records, is_again, strict=True) if not again])
+    )
+    results: list[Result] = []
+    for again in is_again:
+        result = results[-1] if again else next(stored)
+        results.append(False if again and result is True else result)
+    return results
+
+
+def _stored_together(kind: Kind, records: Sequence[Any]) -> Sequence[Result]:
     if kind.record_all is not None and len(records) > 1:
         try:
             told = kind.record_all(records)
@@ -276,23 +301,23 @@ def _is_in_the_way(error: OperationalError) -> bool:
     return getattr(error.__cause__, "sqlstate", "") in IN_THE_WAY
 
 
-def _schema(document: Document, kinds: Kinds) -> str:
+def _schema(document: Document, kinds: Kinds, *, is_brief: bool) -> str:
     try:
         schema = _converted(document, Envelope).schema
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        raise Refused(_explained(document, Envelope)) from None
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise Refused([first_problem(error)] if is_brief else _explained(document, Envelope)) from None
     if schema not in kinds:
         raise Refused([("schema", f"unknown schema; known here: {', '.join(kinds)}")])
     return schema
 
 
-def _decoded(document: Document, kind: Kind) -> msgspec.Struct:
+def _decoded(document: Document, kind: Kind, *, is_brief: bool) -> msgspec.Struct:
     try:
-        if not isinstance(document, msgspec.Raw) and (wrong := list(non_finite(document))):
+        if not isinstance(document, msgspec.Raw) and (wrong := list(islice(non_finite(document), PROBLEMS_MAX))):
             raise Refused(wrong)
         return _converted(document, kind.struct)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        raise Refused(_explained(document, kind.struct)) from None
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise Refused([first_problem(error)] if is_brief else _explained(document, kind.struct)) from None
 
 
 def _converted(document: Document, struct: type[msgspec.Struct]) -> Any:

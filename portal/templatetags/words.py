@@ -10,16 +10,15 @@ from analysis.history.overview import ClassShare
 from analysis.models import Feedback
 from portal.charts.columns import Rect
 from reports import numbers
+from reports.digest import Silence
 
 register = template.Library()
 
 FORMAT_NAMES = {"html": "HTML", "md": "Markdown", "txt": "Text", "pdf": "PDF", "json": "JSON"}
 DELIVERY_REASONS = {
-    "mail_off": "switched off by its reader",
-    "ended_long_ago": "the jobs ended long before they were analysed",
-    "no_gpu": "no GPU",
-    "above_chosen_class": "in a better class than the reader asked for",
-    "not_told_alone": "short, ended by the system or not measured: not told alone",
+    # One reason for all that depends on the jobs: what they were like is for nobody who may not see them.
+    **{reason.value: "not mailed under the rules and the reader's settings" for reason in Silence},
+    Silence.OFF.value: "switched off by its reader",
     "no_address": "no address known; told as soon as there is one",
     "bad_address": "the address is not one",
     "account_closed": "the account is closed",
@@ -47,7 +46,7 @@ def format_name(name: str) -> str:
 
 @register.filter
 def delivery_reason(reason: str) -> str:
-    """Why a message was not sent, in words; what a mail server said stands as it is."""
+    """Why a message was not sent, in words for staff, who learn nothing of its jobs; a mail server's text is kept."""
     return DELIVERY_REASONS.get(reason, reason)
 
 

@@ -44,7 +44,7 @@ def test_an_answer_is_kept_with_the_rules_it_was_given_on_and_shown(alice) -> No
     judged = Job.objects.get().efficiency
     assert (row.user.username, row.code, row.is_right) == ("alice", "parallelism_mismatch", False)
     assert row.rules_version == judged.rules_version
-    assert "You said: <strong>wrong</strong>, “It was a warm-up &lt;b&gt;run&lt;/b&gt;”" in text_of(alice)
+    assert "You said: <strong>wrong</strong>, “<bdi>It was a warm-up &lt;b&gt;run&lt;/b&gt;</bdi>”" in text_of(alice)
 
 
 def test_the_last_answer_counts_and_can_be_taken_back(alice) -> None:
@@ -76,7 +76,7 @@ def test_the_pi_may_answer_and_reads_the_owners_answer_beside_their_own(alice, c
     carol = cast_again("carol")
     assert carol.post(ANSWER, said(code="verdict", answer="right")).status_code == 302
     page = text_of(carol)
-    assert "alice said: <strong>wrong</strong>, “It is right for us”" in page
+    assert "alice said: <strong>wrong</strong>, “<bdi>It is right for us</bdi>”" in page
     assert "You said: <strong>right</strong>" in page
 
 

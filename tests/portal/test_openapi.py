@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
+from datetime import UTC, datetime
 
 import jsonschema
 import pytest
 from django.test import Client
 from openapi_spec_validator import validate
 
+from portal.ingest.body import records
+from portal.ingest.services import KINDS
+from portal.ingest.services import check as check_payloads
 from portal.urls import urlpatterns
 from tests.payloads import gpu, raw_samples, record, summary
 from tests.portal.own_runs import RECORDS, SUMMARIES, own_summary, told
@@ -62,3 +67,77 @@ def test_people_read_the_same_calls() -> None:
     page = Client().get("/api/docs/").content.decode()
     assert "POST /api/v1/ingest/node-summaries" in page
     assert "GET /api/v1/jobs/{cluster}/{job_id}/report.pdf" in page
+
+
+def test_what_a_payload_is_called_is_a_constant_that_may_not_be_left_out(document: dict) -> None:
+    kinds = {
+        "NodePayload": "node-summary/1",
+        "JobRecord": "job-record/1",
+        "RawSamplesPayload": "raw-samples/1",
+        "JobReport": "job-report/1",
+    }
+    for name, constant in kinds.items():
+        described = document["components"]["schemas"][name]
+        assert described["properties"]["schema"]["const"] == constant
+        assert "schema" in described["required"]
+    with pytest.raises(jsonschema.ValidationError, match="'node-summary/1' was expected"):
+        check(document, "NodePayload", summary(schema="node-summary/2"))
+    with pytest.raises(jsonschema.ValidationError, match="'schema' is a required property"):
+        check(document, "JobRecord", {name: value for name, value in record().items() if name != "schema"})
+
+
+@pytest.mark.parametrize(
+    ("name", "payload"),
+    [
+        ("NodePayload", summary(gpus=[{"gpu_id": 0}])),
+        ("NodePayload", summary(gpus=[{"gpu_id": 0, "avg_util": None}])),
+        ("NodePayload", summary(started_at="1999-12-31T23:59:59Z")),
+        ("NodePayload", summary(started_at="2026-11-20T23:59:60Z")),
+        ("NodePayload", summary(started_at="2026-11-20T10:00:00")),
+        ("NodePayload", summary(gpus=[gpu(0, util_histogram_s={"ten": 1.0})])),
+        ("JobRecord", record(nodes=["nid1", "nid1"])),
+    ],
+)
+def test_what_the_code_refuses_the_document_does_too(document: dict, name: str, payload: dict) -> None:
+    with pytest.raises(jsonschema.ValidationError):
+        check(document, name, payload)
+    assert problems_of(payload)
+
+
+def test_a_reason_stands_for_a_number_that_is_not_there(document: dict) -> None:
+    check(document, "NodePayload", summary(gpus=[{"gpu_id": 0, "missing": {"avg_util": "unsupported"}}]))
+
+
+def test_each_link_leads_to_a_call_and_fills_its_path(document: dict) -> None:
+    calls = {call["operationId"]: call for path in document["paths"].values() for call in path.values()}
+    assert len(calls) == sum(len(path) for path in document["paths"].values())
+    followed = {name: answers(call)[0].get("links", {}) for name, call in calls.items()}
+    for links in followed.values():
+        for link in links.values():
+            taken = {parameter["name"]: parameter for parameter in calls[link["operationId"]]["parameters"]}
+            needed = {name for name, parameter in taken.items() if parameter["in"] == "path"}
+            assert needed <= set(link["parameters"]) <= set(taken)
+    assert {"getJob", "listGpus", "getReportPdf", "getReportJson", "getProjectSummary"} <= set(followed["listJobs"])
+    assert {"listGpus", "getReportMd", "getRawSamples", "getProjectSummary"} <= set(followed["getJob"])
+
+
+def answers(call: dict) -> list[dict]:
+    """What a call answers when all goes well."""
+    return [answer for status, answer in call["responses"].items() if status.startswith("2")]
+
+
+def problems_of(payload: dict) -> list:
+    """Why the ingest refuses a payload."""
+    return check_payloads(records(json.dumps(payload).encode()), KINDS, datetime(2026, 11, 21, tzinfo=UTC)).rejected
+
+
+@pytest.mark.django_db
+def test_numbers_of_a_query_that_make_no_sense_are_refused(cast) -> None:
+    carol = cast("carol")
+    summed = "projects/project_465000001/summary/?days"
+    for path in ("jobs/?page_size=0", "jobs/?page_size=x", "jobs/?page_size=", f"{summed}=8"):
+        answer = carol.get(f"/api/v1/{path}")
+        assert (answer.status_code, answer["Content-Type"]) == (400, "application/problem+json"), path
+        assert "ErrorDetail" not in answer.json()["detail"]
+    for path in ("jobs/?page_size=1000", "jobs/?page=1", f"{summed}=7"):
+        assert carol.get(f"/api/v1/{path}").status_code == 200, path

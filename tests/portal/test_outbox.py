@@ -11,6 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from jobs.models import User
+from reports.digest import Silence
 from reports.models import Delivery, Report
 
 STATES = ("pending", "sending", "sent", "failed", "suppressed")
@@ -71,6 +72,17 @@ def test_staff_see_nothing_of_the_jobs_but_their_number(cast, rows, reported) ->
     assert '<td data-label="Jobs" class="number">1</td>' in content
     for hidden in ("123456", "secret-project-name", "22.0"):
         assert hidden not in content
+
+
+def test_no_reason_tells_what_the_jobs_were_like(cast, rows) -> None:
+    said = set()
+    for reason in set(Silence) - {Silence.OFF}:
+        Delivery.objects.all().delete()
+        rows(1, reason=reason.value)
+        content = cast("erin").get("/support/outbox/").content.decode()
+        assert reason.value not in content
+        said.add(content.partition('class="reason">')[2].partition("<")[0])
+    assert said == {"not mailed under the rules and the reader&#x27;s settings"}
 
 
 def test_the_page_filters_by_state_and_forgives_odd_ones(cast, rows) -> None:

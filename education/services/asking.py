@@ -1,0 +1,177 @@
+"""Asking one address of the web whether it answers: within one deadline, and only where it is allowed to connect.
+
+A name is looked up once for each request, every address it leads to is checked, and the connection goes to one of
+exactly those: what a name says a moment later changes nothing. Nothing of an answer but its head is read. Proxies of
+the environment are not used, since a proxy looks the name up again.
+"""
+
+from __future__ import annotations
+
+import http.client
+import io
+import socket
+import ssl
+import time
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from http import HTTPStatus
+from threading import Thread
+from urllib.parse import quote, urljoin, urlsplit, urlunsplit
+
+DEFAULT_PORTS = {"http": 80, "https": 443}
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
+REDIRECTS_MAX = 10
+"""As many as Python's own client follows."""
+URL_CHARACTERS_MAX = 4096
+USER_AGENT = "Kaiku link check"
+
+MayReach = Callable[[str, int], bool]
+"""Whether an address, as a socket names it, may be connected to at a port."""
+
+
+class NotFollowed(Exception):
+    """An address that is not asked; the message says why and nothing about what is there."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where a request goes: the parts of an address."""
+
+    scheme: str
+    host: str
+    port: int
+    path: str
+
+    @property
+    def name(self) -> str:
+        """The host as a request names it, with its port where that is not the scheme's own."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
+
+
+class Asking:
+    """All that is asked for one link; `until_s` on the monotonic clock is when it ends, whatever it is at."""
+
+    def __init__(self, timeout_s: float, may_reach: MayReach) -> None:
+        self._until_s = time.monotonic() + timeout_s
+        self._may_reach = may_reach
+
+    def status(self, method: str, url: str) -> int:
+        """The status of the last answer, redirects followed with the same method.
+
+        Raises NotFollowed, TimeoutError, and what sockets, TLS, http.client and addresses that are none raise.
+        """
+        for _ in range(REDIRECTS_MAX + 1):
+            status, location = self._answer(method, target_of(url))
+            if status not in REDIRECTS or not location:
+                return status
+            url = urljoin(url, location)
+        raise NotFollowed("redirected too often")
+
+    def _answer(self, method: str, target: Target) -> tuple[int, str]:
+        with closing(self._connected(target)) as connection:
+            connection.settimeout(self._left_s())
+            connection.sendall(
+                f"{method} {target.path} HTTP/1.1\r\nHost: {target.name}\r\nUser-Agent: {USER_AGENT}\r\n"
+                "Accept: */*\r\nConnection: close\r\n\r\n".encode("ascii")
+            )
+            answer = http.client.HTTPResponse(_Arriving(connection, self._left_s), method=method)
+            with closing(answer):
+                answer.begin()
+                return answer.status, answer.headers.get("Location", "")
+
+    def _connected(self, target: Target) -> socket.socket:
+        """A connection to one of the addresses that were checked; to none of them where one is not allowed."""
+        found = self._looked_up(target)
+        if not all(self._may_reach(address[0], target.port) for _, address in found):
+            raise NotFollowed("leads to an address that is not public, or to a port other than 80 and 443")
+        error: OSError = OSError("the name has no address")
+        for family, address in found:
+            connection = socket.socket(family, socket.SOCK_STREAM)
+            try:
+                connection.settimeout(self._left_s())
+                connection.connect(address)
+                return self._over_tls(connection, target) if target.scheme == "https" else connection
+            except BaseException as failed:
+                connection.close()
+                if not isinstance(failed, OSError) or isinstance(failed, TimeoutError):
+                    raise
+                error = failed
+        raise error
+
+    def _over_tls(self, connection: socket.socket, target: Target) -> socket.socket:
+        connection.settimeout(self._left_s())
+        return ssl.create_default_context().wrap_socket(connection, server_hostname=target.host.rstrip("."))
+
+    def _looked_up(self, target: Target) -> list[tuple[int, tuple[str, int]]]:
+        """The addresses of a host, each once; a resolver that is slow is left behind in its own thread."""
+        found: list[list[tuple[int, tuple[str, int]]] | Exception] = []
+
+        def look() -> None:
+            try:
+                rows = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
+                found.append(list(dict.fromkeys((family, address) for family, _, _, _, address in rows)))
+            except Exception as error:
+                found.append(error)
+
+        looking = Thread(target=look, name="link-look-up", daemon=True)
+        looking.start()
+        looking.join(self._left_s())
+        if not found:
+            raise TimeoutError
+        if isinstance(found[0], Exception):
+            raise found[0]
+        return found[0]
+
+    def _left_s(self) -> float:
+        left_s = self._until_s - time.monotonic()
+        if left_s <= 0:
+            raise TimeoutError
+        return left_s
+
+
+class _Arriving(io.RawIOBase):
+    """What a connection brings, each read within what is left of the time: for http.client, as a socket's file."""
+
+    def __init__(self, connection: socket.socket, left_s: Callable[[], float]) -> None:
+        self._connection, self._left_s = connection, left_s
+
+    def makefile(self, mode: str) -> io.BufferedReader:
+        """What http.client asks a socket for."""
+        return io.BufferedReader(self)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:
+        self._connection.settimeout(self._left_s())
+        return self._connection.recv_into(buffer)
+
+
+def target_of(url: str) -> Target:
+    """Where an address leads: letters beyond ASCII in percent, names of hosts in IDNA.
+
+    Raises NotFollowed, and ValueError for what is no address.
+    """
+    if len(url) > URL_CHARACTERS_MAX:
+        raise NotFollowed("the address is too long")
+    parts = urlsplit(url)
+    if parts.scheme not in DEFAULT_PORTS:
+        raise NotFollowed("only http and https addresses are followed")
+    if parts.username is not None or not parts.hostname:
+        raise NotFollowed("an address with a user name, or without a host, is not followed")
+    host = parts.hostname if parts.hostname.isascii() else parts.hostname.encode("idna").decode()
+    path, query = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~-._"), quote(parts.query, safe="/%:@!$&'()*+,;=~-._?")
+    port = DEFAULT_PORTS[parts.scheme] if parts.port is None else parts.port
+    if not all(letter.isalnum() or letter in "-._:%" for letter in host):
+        raise ValueError("a host has no such letters")
+    return Target(parts.scheme, host, port, urlunsplit(("", "", path, query, "")))
+
+
+def named(code: int) -> str:
+    """A status with its name, `404 Not Found`."""
+    try:
+        return f"{code} {HTTPStatus(code).phrase}"
+    except ValueError:
+        return f"{code}"

@@ -1,0 +1,62 @@
+"""Middleware: requests that hold a NUL character are answered with 400 before anybody works on them.
+
+PostgreSQL stores no NUL in text and refuses each statement that has one as a parameter (its documentation, 8.3), which
+would be a fault of the page. Bodies of the ingest are JSON: there each field is checked by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from http import HTTPStatus
+
+from django.core.exceptions import BadRequest
+from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
+from django.http.request import UnreadablePostError
+from django.views.defaults import bad_request
+
+from portal.api.problems import ProblemRenderer, problem
+from portal.ingest.door import SCHEMAS
+
+NUL = "\0"
+WHY = "The request holds a NUL character, which no value here may have."
+
+
+class NoNul:
+    """Looks at the path, the query, the cookies and the form, their names and their values, as Django decodes them.
+
+    Halves of characters need no look: Django replaces what is no UTF-8 in all of these.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if any(NUL in text for text in _texts(request)):
+            return _refusal(request)
+        return self.get_response(request)
+
+
+def _texts(request: HttpRequest) -> Iterator[str]:
+    yield request.path_info
+    for name, value in request.COOKIES.items():
+        yield from (name, value)
+    yield from _of(request.GET)
+    # Reading a form reads the body, which the ingest reads by itself and within its own limits.
+    if request.path_info not in SCHEMAS:
+        with suppress(UnreadablePostError):
+            yield from _of(request.POST)
+            yield from (each.name or "" for each in request.FILES.values())
+
+
+def _of(fields: QueryDict) -> Iterator[str]:
+    for name, values in fields.lists():
+        yield name
+        yield from values
+
+
+def _refusal(request: HttpRequest) -> HttpResponse:
+    if not request.path_info.startswith("/api/"):
+        return bad_request(request, BadRequest(WHY))
+    said = problem(HTTPStatus.BAD_REQUEST, WHY).data
+    return JsonResponse(said, status=HTTPStatus.BAD_REQUEST, content_type=ProblemRenderer.media_type)
