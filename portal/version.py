@@ -1,0 +1,10 @@
+"""The version of the portal. pyproject.toml alone states it; the collector has its own in collector/wire.py."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+PROJECT_FILE = Path(__file__).resolve().parent.parent / "pyproject.toml"
+
+VERSION: str = tomllib.loads(PROJECT_FILE.read_text())["project"]["version"]
