@@ -10,6 +10,7 @@ import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from django.contrib.auth import get_user_model
@@ -17,10 +18,10 @@ from django.contrib.auth.hashers import PBKDF2PasswordHasher
 
 from metrics.models import NodeSummary
 from metrics.services import create_collector_token
-from tests.deploy.proxy import NAME, Proxy, proxied
+from tests.deploy.proxy import NAME, Proxy, certificate, laid_out, nginx, proxied
 from tests.payloads import summary
 from tests.portal.served import SUMMARIES
-from tests.processes import wait_until
+from tests.processes import free_ports, wait_until
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.xdist_group("proxy")]
 
@@ -170,6 +171,17 @@ def test_the_log_holds_no_address_of_a_page(proxy: Proxy) -> None:
     lines = [json.loads(line) for line in proxy.log.read_text().splitlines()]
     assert {"request_id", "status", "seconds", "part"} <= set(lines[-1])
     assert "secret" not in proxy.log.read_text()
+
+
+@pytest.mark.parametrize(("path", "kind"), [("/about/", "text/plain"), (SUMMARIES, "application/problem+json")])
+def test_servers_that_are_away_are_said_to_be_away_for_a_while(tmp_path: Path, path: str, kind: str) -> None:
+    tmp_path.chmod(0o755)
+    ports = dict(zip(("plain", "tls", "portal", "ingest"), free_ports(4), strict=True))
+    certificate(tmp_path)
+    with nginx(laid_out(tmp_path, ports), ports["tls"]):
+        alone = Proxy(ports["plain"], ports["tls"], ports["portal"], {}, tmp_path / "access.log")
+        answer = alone.ask(path, "POST", b"{}")
+    assert (answer.status, answer.headers["Retry-After"], answer.headers["Content-Type"]) == (503, "30", kind)
 
 
 def test_a_head_that_stops_is_given_up(drip: Drip) -> None:
