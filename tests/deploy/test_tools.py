@@ -1,4 +1,4 @@
-"""What a contributor and a release use: the same lint before a commit as in `make lint`, and lists of what is inside."""
+"""What contributors and releases use: the lint of `make lint` before each commit, and lists of what is inside."""
 
 from __future__ import annotations
 
