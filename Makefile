@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 MANAGE := $(BIN)/python manage.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo run worker collector test lint bench score format clean
+.PHONY: help setup demo run worker collector test lint bench score sbom audit format clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -55,6 +55,12 @@ bench: setup ## Measure pipeline, collector and analysis as ratios against limit
 score: setup ## How right the reports are: over the labelled runs, real runs, the noisy library, and every claim
 	@failed=0; for card in scorecard real_runs noisy_score claims; do \
 	echo "$$card:"; $(BIN)/python -m bench.$$card || failed=1; echo; done; exit $$failed
+
+sbom: setup ## List what an installed portal consists of: dist/kaiku.cdx.json (CycloneDX)
+	deploy/sbom dist/kaiku.cdx.json
+
+audit: setup ## Ask PyPI for known vulnerabilities of every pinned version; fails where it cannot be asked
+	$(BIN)/pip-audit --strict --no-deps --disable-pip --progress-spinner off -r constraints.txt
 
 format: setup ## Mend formatting and simple lint
 	$(BIN)/ruff format .

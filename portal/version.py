@@ -1,3 +1,10 @@
-"""The version of Kaiku that runs here; `pyproject.toml` and the About page read it from this line."""
+"""The version of the portal. pyproject.toml alone states it; the collector has its own in collector/wire.py."""
 
-VERSION = "1.0.0"
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+PROJECT_FILE = Path(__file__).resolve().parent.parent / "pyproject.toml"
+
+VERSION: str = tomllib.loads(PROJECT_FILE.read_text())["project"]["version"]

@@ -9,6 +9,7 @@ from django.views.decorators.http import require_GET
 from analysis.feedback import GROUP_USERS_MIN
 from analysis.findings import RIGHT_AT_THRESHOLD, RIGHT_FAR_PAST_IT
 from analysis.thresholds import LIMITS, RULES_VERSION
+from portal.version import VERSION
 from reports.wording import TITLES
 
 
@@ -17,6 +18,7 @@ def about(request: HttpRequest) -> HttpResponse:
     """Open to everyone, signed in or not: there is nothing in it about anyone."""
     context = {
         "limits": LIMITS,
+        "version": VERSION,
         "rules_version": RULES_VERSION,
         "titles": TITLES.values(),
         "right_at_threshold": RIGHT_AT_THRESHOLD,
