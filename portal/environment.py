@@ -73,16 +73,19 @@ def mail_address(name: str, default: str) -> str:
     return address
 
 
-def allowed_hosts(is_embedded: bool) -> list[str]:
-    """ALLOWED_HOSTS, the names the portal answers to; this machine's own on one machine with SQLite.
+THIS_MACHINE = ("127.0.0.1", "localhost")
 
-    Without any a server would start and refuse each request.
+
+def allowed_hosts(is_embedded: bool) -> list[str]:
+    """ALLOWED_HOSTS, the names the portal answers to, and those of this machine: for probes and Prometheus on it.
+
+    Without any a server would start and refuse each request of people.
     """
-    hosts = words("ALLOWED_HOSTS", "127.0.0.1,localhost" if is_embedded else "")
+    hosts = words("ALLOWED_HOSTS", "127.0.0.1" if is_embedded else "")
     if not hosts:
         with_what = "must name a host" if is_embedded else "is required with DATABASE_URL"
         raise ImproperlyConfigured(f"ALLOWED_HOSTS {with_what}, such as kaiku.example")
-    return hosts
+    return list(dict.fromkeys((*hosts, *THIS_MACHINE)))
 
 
 def secret_key(path: Path, is_embedded: bool) -> str:

@@ -41,7 +41,7 @@ def test_a_server_is_https_only_and_needs_its_key(tmp_path: Path) -> None:
     assert (nameless.returncode, nameless.stdout) == (1, "")
     assert "ALLOWED_HOSTS is required with DATABASE_URL" in nameless.stderr
     assert started(MODE, **server, SECRET_KEY="k", ALLOWED_HOSTS="kaiku.example").stdout == (
-        "False True False ['kaiku.example']\n"
+        "False True False ['kaiku.example', '127.0.0.1', 'localhost']\n"
     )
 
 
