@@ -96,8 +96,6 @@ def pod(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pod]:
     if lacking or not POSTGRES or os.geteuid():
         missing(", ".join([*lacking, "" if POSTGRES else "PostgreSQL", "root" if os.geteuid() else ""]).strip(", "))
     top = tmp_path_factory.mktemp("pod")
-    for folder in (top, *top.parents[:2]):
-        folder.chmod(0o755)
     subprocess.run([ROOT / "deploy/new-site", top / "site", NAME], check=True, timeout=20)
     certificate(top / "site/tls")
     os.chown(top / "site/tls/privkey.pem", 33, 33)
