@@ -145,6 +145,15 @@ def test_a_job_sent_through_the_proxy_becomes_a_report_by_a_worker(pod: Pod) -> 
 
 
 @pytest.mark.xdist_group("pod")
+def test_prometheus_is_answered_inside_and_only_with_the_token(pod: Pod) -> None:
+    script = "import http.client as h; c = h.HTTPConnection('portal', 8000); c.request('GET', '/metrics', headers=%r)"
+    token = pod.execute("portal", "cat", "/run/secrets/metrics_token").stdout.decode().strip()
+    for headers, status in (({"Authorization": f"Bearer {token}"}, b"200"), ({"X-Forwarded-For": "192.0.2.1"}, b"404")):
+        asked = f"{script % headers}; print(c.getresponse().status)"
+        assert pod.execute("worker", ".venv/bin/python", "-c", asked).stdout.split() == [status]
+
+
+@pytest.mark.xdist_group("pod")
 def test_nothing_but_the_named_folders_can_be_written(pod: Pod) -> None:
     for name in ("postgres", "redis", "portal", "ingest", "worker", "proxy"):
         assert pod.execute(name, "touch", "/etc/written").returncode != 0, name
