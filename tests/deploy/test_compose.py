@@ -96,8 +96,6 @@ def pod(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pod]:
     if lacking or not POSTGRES or os.geteuid():
         missing(", ".join([*lacking, "" if POSTGRES else "PostgreSQL", "root" if os.geteuid() else ""]).strip(", "))
     top = tmp_path_factory.mktemp("pod")
-    for folder in (top, *top.parents[:2]):
-        folder.chmod(0o755)
     subprocess.run([ROOT / "deploy/new-site", top / "site", NAME], check=True, timeout=20)
     certificate(top / "site/tls")
     os.chown(top / "site/tls/privkey.pem", 33, 33)
@@ -144,6 +142,15 @@ def test_a_job_sent_through_the_proxy_becomes_a_report_by_a_worker(pod: Pod) -> 
     printed = pod.execute("worker", *report, "--format", "pdf", "-o", "/tmp/report.pdf")
     assert printed.returncode == 0, printed.stderr
     assert pod.execute("worker", "head", "--bytes=5", "/tmp/report.pdf").stdout == b"%PDF-"
+
+
+@pytest.mark.xdist_group("pod")
+def test_prometheus_is_answered_inside_and_only_with_the_token(pod: Pod) -> None:
+    script = "import http.client as h; c = h.HTTPConnection('portal', 8000); c.request('GET', '/metrics', headers=%r)"
+    token = pod.execute("portal", "cat", "/run/secrets/metrics_token").stdout.decode().strip()
+    for headers, status in (({"Authorization": f"Bearer {token}"}, b"200"), ({"X-Forwarded-For": "192.0.2.1"}, b"404")):
+        asked = f"{script % headers}; print(c.getresponse().status)"
+        assert pod.execute("worker", ".venv/bin/python", "-c", asked).stdout.split() == [status]
 
 
 @pytest.mark.xdist_group("pod")
