@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from http import HTTPStatus
 
-from django.core.exceptions import BadRequest
+from django.core.exceptions import BadRequest, SuspiciousOperation
 from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
+from django.http.multipartparser import MultiPartParserError
 from django.http.request import UnreadablePostError
 from django.views.defaults import bad_request
 
@@ -44,7 +45,8 @@ def _texts(request: HttpRequest) -> Iterator[str]:
     yield from _of(request.GET)
     # Reading a form reads the body, which the ingest reads by itself and within its own limits.
     if request.path_info not in SCHEMAS:
-        with suppress(UnreadablePostError):
+        # What cannot be read as a form is for the view to answer.
+        with suppress(UnreadablePostError, SuspiciousOperation, MultiPartParserError):
             yield from _of(request.POST)
             yield from (each.name or "" for each in request.FILES.values())
 
