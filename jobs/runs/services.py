@@ -41,6 +41,10 @@ def record_run(record: JobRecord, user: User, project: Project, now: datetime) -
     """Store what the site says of a run, within a transaction of the caller; True when it brought something new."""
     _forget_claims(record, user, project, now)
     stored, is_new = locked_run(record, user, project, now)
+    if stored.is_told_by_owner and (stored.user_id, stored.project_id) != (user.pk, project.pk):
+        # Claimed since the look above; now the row is ours, so nobody claims it again.
+        _forget_claims(record, user, project, now)
+        stored, is_new = locked_run(record, user, project, now)
     if is_new:
         return True
     _refuse_other_owner(stored, user, project)

@@ -11,6 +11,7 @@ import pytest
 from django.utils import timezone
 
 from jobs.models import Job, Membership, Project, User
+from jobs.runs import services as run_services
 from jobs.services import record_job
 from metrics.models import NodeSummary
 from metrics.services import create_collector_token, record_node_summary
@@ -354,3 +355,17 @@ def test_what_the_site_does_not_say_stays_as_the_owner_told_it(alice: str) -> No
     record_job(job_record(walltime_requested_s=None, nodes=(), node_count=None))
     run = Job.objects.get()
     assert (run.walltime_requested_s, run.nodes, run.node_count) == (14400.0, ["nid005123"], 1)
+
+
+def test_a_claim_that_comes_while_the_sites_record_is_being_stored_gives_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    secret, look = sending_token(), run_services._forget_claims
+
+    def look_and_be_claimed(*about: object) -> None:
+        look(*about)
+        if not Job.objects.exists():
+            post(secret, own_summary(alone(), job_id=7))
+
+    monkeypatch.setattr(run_services, "_forget_claims", look_and_be_claimed)
+    assert record_job(job_record(job_id=7, user_id="bob"))
+    run = Job.objects.get(job_id=7)
+    assert (run.user.username, run.is_told_by_owner) == ("bob", False)
