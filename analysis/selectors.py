@@ -21,6 +21,7 @@ from analysis.models import Feedback, JobEfficiency, SweepMark
 from analysis.rightsizing import Recommendation
 from analysis.savings import Savings
 from analysis.thresholds import LIMITS, RULES_VERSION
+from jobs.failures.selectors import set_aside
 from jobs.models import Job
 from jobs.records import ENDED_STATES
 from jobs.selectors import counted_senders, record_of
@@ -39,6 +40,9 @@ from metrics.series import RunMetrics
 SCAN_SIZE = 500
 CHANGES, RULES = "changes", f"rules {RULES_VERSION}"
 """The names of the marks of two sweeps: of what changed, and of what the rules before these judged."""
+
+JUDGEMENT = "judgement"
+"""The kind of work that a failed judgement is noted as; its key is the job's row."""
 
 COMMITTED_LATE = timedelta(minutes=10)
 BACKLOG_LOOK_BACK = timedelta(hours=1)
@@ -164,9 +168,9 @@ def waiting_runs(now: datetime, limit: int) -> int:
 def waiting_since(now: datetime, limit: int) -> tuple[int, datetime | None]:
     """How many settled runs, counted up to `limit`, wait for a judgement of their record, and since when the first.
 
-    Looked for from where the sweep of what changed is at.
+    Looked for from where the sweep of what changed is at; what was set aside waits no longer.
     """
-    waiting = _unjudged(now, changed_since()).order_by("changed_at")
+    waiting = _unjudged(now, changed_since()).exclude(pk__in=set_aside(JUDGEMENT)).order_by("changed_at")
     first = waiting.values_list("changed_at", flat=True).first()
     return waiting.values("pk")[:limit].count(), first
 

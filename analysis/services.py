@@ -19,6 +19,7 @@ from analysis.models import Feedback, FindingRow, JobEfficiency, RecommendationR
 from analysis.selectors import (
     CHANGES,
     EFFICIENCY_COLUMNS,
+    JUDGEMENT,
     RULES,
     Due,
     changed_since,
@@ -38,9 +39,6 @@ from jobs.tallies.services import add, since_end
 
 LOOKED_AT_TOGETHER = 50
 """Judgements that a sweep with nothing else to do compares with the present rules."""
-
-JUDGEMENT = "judgement"
-"""The kind of work that a failed judgement is noted as; its key is the job's row."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +80,7 @@ def judge(job_pk: int, now: datetime, is_done: Callable[[Job, int], bool]) -> Ju
     A run whose use over time is no longer kept stays judged as it is, whatever changed and whoever asks.
     """
     judged = _judge(job_pk, now, is_done)
-    if judged is not None and judged.row.revision == 1:
+    if judged is not None and judged.row.revision == 1 and not judged.row.is_told_by_owner:
         _count_first(judged)
     return judged
 
@@ -105,8 +103,11 @@ def _judge(job_pk: int, now: datetime, is_done: Callable[[Job, int], bool]) -> J
         if assessment is None:
             JobEfficiency.objects.filter(job=job).update(job_revision=job.revision, metrics_revision=revision)
             return None
-        missing = absent_nodes(assessment.facts.record, assessment.facts.nodes)
-        note_nodes(job, missing, now)
+        facts = assessment.facts
+        if not job.is_told_by_owner:
+            # What people measure themselves says nothing of the site's collectors.
+            note_nodes(job, absent_nodes(facts.record, set(facts.nodes) - set(facts.own_nodes)), now)
+        missing = absent_nodes(facts.record, facts.nodes)
         return Judged(_save(job, assessment, len(missing), revision, now), assessment)
 
 

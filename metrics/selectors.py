@@ -33,6 +33,10 @@ COLLECTORS = ("",)
 whose run it is, this package does not know (`jobs.selectors.counted_senders`)."""
 
 NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
+ADDRESS = re.compile(r"\S+@\S+")
+OWN_PATH = re.compile(r"(?<!\S)['\"(]*/(?!sys/|proc/|dev/|run/|opt/|usr/|etc/)\S*")
+"""A path that may name a person or a project; those of the system may not."""
+
 REASON_LENGTH_MAX = 120
 
 NOT_MEASURED_MAX = 50
@@ -266,8 +270,10 @@ def nodes_heard_since(cluster: str, nodes: Collection[str], since: datetime) -> 
 
 
 def failure_reason(error: str) -> str:
-    """What a collector could not do, as it is counted: numbers read `N`, so that most of the same are the same."""
-    return NUMBER.sub("N", error)[:REASON_LENGTH_MAX]
+    """What a collector could not do, as it is counted: without people's paths and addresses, and numbers read `N`, so
+    that most of the same are the same."""
+    told = OWN_PATH.sub("PATH", ADDRESS.sub("ADDRESS", error))
+    return NUMBER.sub("N", told).strip()[:REASON_LENGTH_MAX] or "no reason given"
 
 
 @dataclass(frozen=True)

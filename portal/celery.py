@@ -102,4 +102,4 @@ def end_with_the_worker(**_: Any) -> None:
 application = Celery("kaiku", task_cls="portal.rounds:Work")
 application.config_from_object("django.conf:settings", namespace="CELERY")
 application.autodiscover_tasks()
-application.steps["worker"].add(KeepBeat)
+application.steps["worker"].update((KeepBeat, "portal.rounds:KeepSeen"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 from http import HTTPStatus
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -15,6 +16,7 @@ from portal.system.numbers import Numbers
 from portal.system.readiness import OK, parts, status_of
 
 LOOPBACK = ("127.0.0.1", "::1")
+LOCAL_NAMES = (*LOOPBACK, "localhost")
 FORWARDED = ("X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "Forwarded", "X-Real-IP", "Via")
 """What proxies add: a request with one of these came from elsewhere."""
 
@@ -50,4 +52,6 @@ def _may_scrape(request: HttpRequest) -> bool:
     if settings.METRICS_TOKEN and hmac.compare_digest(given, settings.METRICS_TOKEN.encode()):
         return True
     is_forwarded = any(name in request.headers for name in FORWARDED)
-    return request.META.get("REMOTE_ADDR") in LOOPBACK and not is_forwarded
+    # A proxy that adds nothing still passes on the name that people know.
+    is_named_here = urlsplit(f"//{request.get_host()}").hostname in LOCAL_NAMES
+    return request.META.get("REMOTE_ADDR") in LOOPBACK and is_named_here and not is_forwarded

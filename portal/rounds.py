@@ -1,17 +1,18 @@
-"""One round of background work, under Celery or in the local worker: how long it took, and that its worker is there."""
+"""Rounds of background work, under Celery or in the local worker: how long each took, and that a worker is there."""
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from celery import Task
+from celery import Task, bootsteps
+from celery.worker import WorkController
 
 from jobs.models import Process
-from jobs.processes.services import seen
+from jobs.processes.services import keep_saying
 from jobs.tallies.kinds import ROUNDS, SWEEP_FAILURES
 from jobs.tallies.services import add
 from portal.troubles import trouble
@@ -46,4 +47,20 @@ def a_round(name: str) -> Iterator[None]:
             add(SWEEP_FAILURES.of(name))
         raise
     add(ROUNDS.of(time.monotonic() - began_s, name))
-    seen(Process.Kind.WORKER)
+
+
+class KeepSeen(bootsteps.StartStopStep):
+    """A Celery worker says that it is there, whatever the processes of its pool are at; they began before this."""
+
+    requires = ("celery.worker.components:Pool",)
+
+    def __init__(self, worker: WorkController, **options: Any) -> None:
+        super().__init__(worker, **options)
+        self.end: Callable[[], None] | None = None
+
+    def start(self, worker: WorkController) -> None:
+        self.end = keep_saying(Process.Kind.WORKER)
+
+    def stop(self, worker: WorkController) -> None:
+        if self.end is not None:
+            self.end()

@@ -7,12 +7,13 @@ from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 
 import msgspec
-from django.db.models import Count, F, Max, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Case, Count, F, Max, Min, OuterRef, Q, QuerySet, Subquery, When
 from django.db.models.functions import Coalesce
 
 from analysis.efficiency import EfficiencyClass
 from analysis.models import JobEfficiency
 from analysis.selectors import COMMITTED_LATE, SCAN_SIZE, has_lost_series, swept_until
+from jobs.failures.selectors import set_aside
 from jobs.models import Job
 from jobs.records import all_printable
 from metrics.series import RunMetrics
@@ -21,6 +22,9 @@ from reports.ending import is_crash
 from reports.job_report import JobReport, without_use_over_time
 from reports.models import Delivery, DeliveryPreference, ProjectPreference, Report
 from reports.retries import LEASE
+
+REPORT = "report"
+"""The kind of work that a failed report is noted as; its key is the judgement's row."""
 
 REPORTED = "reports"
 """The name of the mark of the sweep that makes reports."""
@@ -60,14 +64,19 @@ def still_unreported(efficiency_pks: Collection[int]) -> list[int]:
 
 def reports_waiting_since(limit: int) -> tuple[int, datetime | None]:
     """How many judgements, counted up to `limit`, wait for their report, and since when the first."""
-    waiting = due_efficiencies(judged_since())
+    waiting = due_efficiencies(judged_since()).exclude(pk__in=set_aside(REPORT))
     return waiting.values("pk")[:limit].count(), waiting.values_list("analysed_at", flat=True).first()
 
 
 def messages_waiting_since(now: datetime, limit: int) -> tuple[int, datetime | None]:
-    """How many messages, counted up to `limit`, are due and not sent, and since when the first."""
-    waiting = due_deliveries(now)
-    return waiting.values("pk")[:limit].count(), waiting.values_list("due_at", flat=True).first()
+    """How many messages, counted up to `limit`, are due or were tried in vain, and since when the first.
+
+    Each try that fails moves the next one on, so of those the time counts at which they were made.
+    """
+    was_tried = Q(state=Delivery.State.PENDING, attempts__gt=0)
+    waiting = due_deliveries(now) | Delivery.objects.filter(was_tried)
+    since = Case(When(was_tried, then="created_at"), default="due_at")
+    return waiting.values("pk")[:limit].count(), waiting.aggregate(since=Min(since))["since"]
 
 
 def judged_name(efficiency_pk: int) -> str:

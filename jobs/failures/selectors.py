@@ -27,6 +27,11 @@ def held_back(kind: str, keys: Collection[int], now: datetime) -> dict[int, bool
     return {key: bool(claimed or aside or (again and again > now)) for key, claimed, again, aside in found}
 
 
+def set_aside(kind: str) -> QuerySet[WorkFailure]:
+    """The keys of what was set aside, for a query over what they are keys of."""
+    return failures(kind).filter(set_aside_at__isnull=False).order_by().values("key")
+
+
 def due_again(kind: str, now: datetime) -> list[int]:
     """What failed and may be tried again now, the longest waiting first."""
     waited = failures(kind).filter(set_aside_at=None, claimed_until=None).exclude(next_at__gt=now)

@@ -27,9 +27,8 @@ from django.db.models.functions import Coalesce
 
 from jobs.audit.services import Action, Actor, Kind, by_command, record_change
 from jobs.failures.selectors import due_again, failures, held_back
-from jobs.models import Process, WorkFailure
+from jobs.models import WorkFailure
 from jobs.processes.names import is_known_to_be_gone, this_process
-from jobs.processes.services import seen
 
 TOGETHER, SHARE = 20, 4
 """A worker takes so many pieces at a time, and of few that wait a quarter: the rest is for the others."""
@@ -115,7 +114,6 @@ def attempt_each(work: Work, due: Iterable[Sequence[int]], now: datetime, limit:
         while left:
             if done >= limit or time.monotonic() - began_s > ROUND_S:
                 return Round(done, is_all=False)
-            seen(Process.Kind.WORKER)
             batch, left = _share(work.kind, left, limit - done, now)
             taken = _attempt(work, batch, now)
             done += taken.done

@@ -5,10 +5,12 @@ from __future__ import annotations
 import logging
 import os
 import time
+from collections.abc import Callable
 from datetime import timedelta
+from threading import Event, Thread
 
 from django.conf import settings
-from django.db import DatabaseError, InterfaceError, transaction
+from django.db import DatabaseError, InterfaceError, connection, transaction
 from django.utils import timezone
 
 from jobs.models import Process
@@ -36,6 +38,22 @@ def seen(kind: str, waiting_records: int | None = None) -> None:
         _write(kind, waiting_records, is_first)
     except (DatabaseError, InterfaceError) as error:
         log.debug("this process could not say that it is there: %s", type(error).__name__)
+
+
+def keep_saying(kind: str) -> Callable[[], None]:
+    """Write every ten seconds that this process is there, from a thread of its own, until the answer is called."""
+    is_over = Event()
+
+    def say() -> None:
+        while True:
+            seen(kind)
+            # A connection of this thread alone, which a process that is forked meanwhile must not find open.
+            connection.close()
+            if is_over.wait(SEEN_EVERY_S):
+                return
+
+    Thread(target=say, name="still-there", daemon=True).start()
+    return is_over.set
 
 
 def _write(kind: str, waiting_records: int | None, is_first: bool) -> None:

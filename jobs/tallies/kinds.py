@@ -9,6 +9,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import product
 
 Counts = Counter[tuple[str, tuple[str, ...]]]
 """What to add, by name and labels."""
@@ -22,11 +23,21 @@ ROUND_S = (0.1, 0.3, 1, 3, 10, 30, 60, 120, 300, 1800)
 
 @dataclass(frozen=True)
 class Count:
-    """Something that happens, counted for good under these labels."""
+    """Something that happens, counted for good under these labels.
+
+    `known` are the values that labels are known to have, each with its own: these numbers are there from the beginning,
+    as Prometheus sees no rise in one that appears.
+    """
 
     name: str
     meaning: str
     labels: tuple[str, ...] = ()
+    known: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def zeros(self) -> list[tuple[str, ...]]:
+        """Every combination of what labels are known to have; none where one of them is not known."""
+        return list(product(*self.known)) if len(self.known) == len(self.labels) else []
 
     def of(self, *labels: str, times: float = 1) -> Counts:
         """That it happened so often."""
@@ -52,20 +63,41 @@ class Times:
         return Counter({(f"{self.name}_class", (*labels, in_class)): 1, (f"{self.name}_sum", labels): seconds})
 
 
+PAYLOADS = ("node-summary", "job-record", "raw-samples")
+STATUSES = ("200", "201", "202", "400", "401", "403", "408", "413", "422", "429", "500", "503")
+SWEEPS = ("follow_up", "deliver", "check_links", "import_directory", "expire")
+
 END_TO_JUDGEMENT = Times("kaiku_end_to_judgement_seconds", "From a job's end to its first judgement", SINCE_END_S)
 END_TO_REPORT = Times("kaiku_end_to_report_seconds", "From a job's end to its first report", SINCE_END_S)
 END_TO_MAIL = Times("kaiku_end_to_mail_seconds", "From a job's end to the message that tells of it", SINCE_END_S)
 ROUNDS = Times("kaiku_sweep_seconds", "Rounds of background work", ROUND_S, ("sweep",))
 
 JUDGEMENTS = Count(
-    "kaiku_judgements", "First judgements of jobs, by how many of their nodes had sent a summary", ("nodes",)
+    "kaiku_judgements",
+    "First judgements of jobs, by how many of their nodes had sent a summary",
+    ("nodes",),
+    (("all", "some", "none"),),
 )
 REPORTS = Count("kaiku_reports", "First reports of jobs")
-MESSAGES = Count("kaiku_mail_messages", "What became of attempts to send a message", ("outcome",))
-SWEEP_FAILURES = Count("kaiku_sweep_failures", "Rounds of background work that ended with an error", ("sweep",))
-CALLS = Count("kaiku_ingest_calls", "Calls of the ingest, by the status of their answer", ("kind", "code"))
-BODY_BYTES = Count("kaiku_ingest_bytes", "Bodies of calls of the ingest, as sent", ("kind",))
-RECORDS = Count("kaiku_ingest_records", "Records that the ingest answered for", ("kind", "outcome"))
+MESSAGES = Count(
+    "kaiku_mail_messages",
+    "What became of attempts to send a message",
+    ("outcome",),
+    (("sent", "failed", "tried again", "not wanted"),),
+)
+SWEEP_FAILURES = Count(
+    "kaiku_sweep_failures", "Rounds of background work that ended with an error", ("sweep",), (SWEEPS,)
+)
+CALLS = Count(
+    "kaiku_ingest_calls", "Calls of the ingest, by the status of their answer", ("kind", "code"), (PAYLOADS, STATUSES)
+)
+BODY_BYTES = Count("kaiku_ingest_bytes", "Bodies of calls of the ingest, as sent", ("kind",), (PAYLOADS,))
+RECORDS = Count(
+    "kaiku_ingest_records",
+    "Records that the ingest answered for",
+    ("kind", "outcome"),
+    (PAYLOADS, ("accepted", "duplicate", "rejected")),
+)
 SUMMARIES = Count("kaiku_node_summaries", "Node summaries stored from the site's collectors", ("cluster",))
 COLLECTOR_FAILURES = Count(
     "kaiku_collector_failures", "Node summaries that state what their collector could not do", ("cluster", "reason")

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from datetime import datetime
+from datetime import datetime, timedelta
+
+from django.db.models import Q
+from django.utils import timezone
 
 from jobs.models import Tally
+from jobs.tallies.kinds import COLLECTOR_FAILURES
+
+REASONS_KEPT = timedelta(days=30)
+"""A reason that nobody gave for so long gives its place to another."""
 
 
 def tallies() -> dict[str, dict[tuple[str, ...], float]]:
     """Every number by name and labels: some hundreds of rows, however much was counted."""
     found: dict[str, dict[tuple[str, ...], float]] = defaultdict(dict)
-    for name, labels, value in Tally.objects.values_list("name", "labels", "value"):
+    is_forgotten = Q(name=COLLECTOR_FAILURES.name, last_at__lt=timezone.now() - REASONS_KEPT)
+    for name, labels, value in Tally.objects.exclude(is_forgotten).values_list("name", "labels", "value"):
         found[name][tuple(json.loads(labels))] = value
     return found
 
@@ -21,8 +29,3 @@ def counted_since(name: str, since: datetime) -> list[tuple[tuple[str, ...], Tal
     """What was counted under this name since then, by its labels, what happened last first."""
     rows = Tally.objects.filter(name=name, last_at__gte=since).order_by("-last_at", "labels")
     return [(tuple(json.loads(row.labels)), row) for row in rows]
-
-
-def tally_labels(name: str) -> set[tuple[str, ...]]:
-    """The labels under which something was counted so far."""
-    return {tuple(json.loads(labels)) for labels in Tally.objects.filter(name=name).values_list("labels", flat=True)}

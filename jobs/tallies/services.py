@@ -7,9 +7,10 @@ import logging
 from collections import Counter
 from datetime import datetime, timedelta
 
-from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
+from django.db import DatabaseError, InterfaceError, connection, transaction
 from django.utils import timezone
 
+from jobs.failures.services import is_of_the_database
 from jobs.tallies.kinds import Counts, Times
 
 HISTORY = timedelta(days=7)
@@ -23,33 +24,34 @@ ADD = (
 log = logging.getLogger(__name__)
 
 
-def add(*counts: Counts) -> None:
-    """Count this, in one statement. What cannot be stored is lost: no work fails for want of its number."""
+def add(*counts: Counts) -> bool:
+    """Count this in one statement; False where the database takes nothing now: no work fails for want of its number."""
     total: Counts = Counter()
     for each in counts:
         total.update(each)
     # In one order, so that two processes wait for each other at most.
     rows = sorted((name, stored_labels(labels), float(value)) for (name, labels), value in total.items() if value)
     if not rows:
-        return
+        return True
     statement = ADD.format(rows=", ".join(["(%s, %s, %s, %s, %s)"] * len(rows)))
     at = connection.ops.adapt_datetimefield_value(timezone.now())
     try:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(statement, [value for row in rows for value in (*row, at, at)])
-    except (OperationalError, InterfaceError) as error:
-        # The database is away, full or read-only, which the work itself reports.
-        log.debug("%d numbers are not counted: %s", len(rows), type(error).__name__)
-    except DatabaseError as error:
+    except (DatabaseError, InterfaceError) as error:
+        # That the database is away, full or read-only the work itself reports.
+        if is_of_the_database(error):
+            return False
         log.warning("%d numbers could not be counted: %s", len(rows), type(error).__name__)
+    return True
 
 
 def since_end(kind: Times, *ended_at: datetime | None) -> Counts:
-    """How long ago these runs ended, for those that ended lately."""
+    """How long ago these runs ended, for those that ended lately; an end to come is another clock's."""
     now, counts = timezone.now(), Counter[tuple[str, tuple[str, ...]]]()
     for at in ended_at:
-        if at is not None and now - at < HISTORY:
-            counts.update(kind.of(max((now - at).total_seconds(), 0.0)))
+        if at is not None and timedelta() <= now - at < HISTORY:
+            counts.update(kind.of((now - at).total_seconds()))
     return counts
 
 

@@ -6,16 +6,19 @@ import threading
 from collections import Counter
 from collections.abc import Sequence
 
+from django.db import DatabaseError, InterfaceError
+from django.utils import timezone
+
 from collector.wire import NODE_SUMMARY
 from jobs.tallies.kinds import BODY_BYTES, CALLS, COLLECTOR_FAILURES, RECORDS, SUMMARIES, Counts
-from jobs.tallies.selectors import tally_labels
+from jobs.tallies.selectors import REASONS_KEPT, counted_since
 from jobs.tallies.services import add
 from metrics.payloads import NodePayload
 from metrics.selectors import failure_reason
 from portal.ingest.services import Checked, Outcome, Result
 
-REASONS_MAX = 200
-"""A row and a series stay for good for each reason, so what comes beyond these is counted as one."""
+REASONS_MAX = 50
+"""A scraper keeps a series for each reason for good, so what comes beyond these is counted as one."""
 
 OTHER = "other"
 
@@ -26,7 +29,7 @@ class Waiting:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._counts: Counts = Counter()
-        self._reasons: set[tuple[str, ...]] | None = None
+        self._reasons: set[tuple[str, ...]] = set()
 
     def answered(self, schema: str, code: int) -> None:
         """One call was answered."""
@@ -52,11 +55,15 @@ class Waiting:
                     self._add(SUMMARIES.of(item.record.cluster), _failures(item.record))
 
     def write(self) -> None:
-        """Write down what was counted since the last time."""
+        """Write down what was counted since the last time, or keep it for the next where the database is away."""
         with self._lock:
             counts, self._counts = self._counts, Counter()
-        if counts:
-            add(self._known(counts))
+        try:
+            is_written = add(self._known(counts))
+        except (DatabaseError, InterfaceError):
+            is_written = False
+        if not is_written:
+            self._add(counts)
 
     def _add(self, *counts: Counts) -> None:
         with self._lock:
@@ -65,8 +72,11 @@ class Waiting:
 
     def _known(self, counts: Counts) -> Counts:
         """The same with reasons beyond the first ones as one: what collectors say is bounded by nobody else."""
-        if self._reasons is None:
-            self._reasons = tally_labels(COLLECTOR_FAILURES.name)
+        given = {labels for name, labels in counts if name == COLLECTOR_FAILURES.name}
+        if not given <= self._reasons:
+            lately = timezone.now() - REASONS_KEPT
+            found = (labels for labels, _ in counted_since(COLLECTOR_FAILURES.name, lately))
+            self._reasons = {labels for labels in found if labels[1] != OTHER}
         known: Counts = Counter()
         for (name, labels), times in counts.items():
             if name == COLLECTOR_FAILURES.name and labels not in self._reasons:

@@ -25,10 +25,11 @@ DISK_FREE_MIN = 0.1
 PART_ADVICE = {
     "database": "Check that PostgreSQL runs and that DATABASE_URL reaches it.",
     "storing": "Free space on the database's disk, or end its read-only mode. Collectors keep what they have.",
-    "migrations": "Run manage.py migrate; it may run while the portal serves.",
-    "worker": "Start a worker, or see its log. Nothing is lost: what is due waits.",
+    "migrations": "Run kaiku migrate (manage.py migrate); it may run while the portal serves.",
+    "worker": "Start a worker (systemctl restart 'kaiku-worker@*') or see its log. Nothing is lost: what is due waits.",
+    "ingest": "Start it (systemctl restart kaiku-ingest), or see its log. Nodes keep what they have and send it later.",
     "broker": "Check that Redis runs and that REDIS_URL reaches it. Nothing is lost meanwhile.",
-    "beat": "Start a worker with a beat; make worker has one.",
+    "beat": "Start a worker with a beat: kaiku-worker@ has one.",
     "data directory": "Free space in KAIKU_VAR_DIR.",
 }
 WORK_ADVICE = "See whether enough workers run, and what their log states."

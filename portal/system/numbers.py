@@ -24,14 +24,11 @@ from analysis.thresholds import RULES_VERSION
 from jobs.failures.selectors import failure_counts
 from jobs.imports.selectors import last_imports
 from jobs.processes.selectors import processes_there
-from jobs.tallies.kinds import COLLECTOR_FAILURES, KINDS, Count, Times, running_total
+from jobs.tallies.kinds import KINDS, Count, Times, running_total
 from jobs.tallies.selectors import tallies
 from portal.system.readiness import UNKNOWN, UNUSED, Part, parts, trouble_of
 from portal.system.state import DUE_MAX, IMPORTS_LOOKED_AT, data_directory, database_bytes, due_work
 from portal.troubles import Trouble, trouble
-
-REASONS_MAX = 50
-"""A scraper keeps a series for each reason for good, so only the most frequent are told apart."""
 
 Values = Mapping[tuple[str, ...], float]
 
@@ -66,6 +63,9 @@ def _rows(now: datetime) -> Iterator[Metric]:
     stored_at = {(source,): at.timestamp() for source, at in last_imports(now - IMPORTS_LOOKED_AT).items()}
     what = "When what a directory says was stored last"
     yield _gauge("kaiku_directory_imported_timestamp_seconds", what, ("source",), stored_at)
+    if settings.DIRECTORY_SOURCE:
+        what = "How often the directory is imported automatically"
+        yield _number("kaiku_directory_interval_seconds", what, settings.DIRECTORY_SECONDS)
     there = processes_there(now)
     kinds = Counter(there.order_by().values_list("kind", "version"))
     yield _gauge("kaiku_processes", "Processes heard within a minute", ("kind", "version"), kinds)
@@ -103,17 +103,15 @@ def _counted() -> Iterator[Metric]:
 
 
 def _counter(kind: Count, values: Values) -> Metric:
-    if kind is COLLECTOR_FAILURES:
-        values = dict(Counter(values).most_common(REASONS_MAX))
     family = CounterMetricFamily(kind.name, kind.meaning, labels=kind.labels)
-    for labels, value in sorted(values.items()):
+    for labels, value in sorted({**dict.fromkeys(kind.zeros, 0.0), **values}.items()):
         family.add_metric(labels, value)
     return family
 
 
 def _histogram(kind: Times, in_class: Values, sums: Values) -> Metric:
     family = HistogramMetricFamily(kind.name, kind.meaning, labels=kind.labels)
-    for labels, total in sorted(sums.items()):
+    for labels, total in sorted({**({} if kind.labels else {(): 0.0}), **sums}.items()):
         counts = {limit: count for (*others, limit), count in in_class.items() if tuple(others) == labels}
         family.add_metric(labels, [*running_total(counts, kind.classes)], total)
     return family

@@ -63,13 +63,14 @@ def _of_the_database(now: datetime) -> Iterator[Part]:
     found = present_trouble()
     if found in (Trouble.UNREACHABLE, Trouble.BUSY):
         yield Part("database", found.status)
-        yield from (Part(name, UNKNOWN) for name in ("storing", "migrations", "worker"))
+        yield from (Part(name, UNKNOWN) for name in ("storing", "migrations", "worker", "ingest"))
         return
     yield Part("database")
     yield Part("storing", found.status if found else OK)
-    for name, question in (("migrations", _migrations), ("worker", _worker)):
+    for name, question in (("migrations", _migrations), ("worker", _worker), ("ingest", _ingest)):
         try:
-            yield question(now)
+            # Whoever is at work says so in a row, which nobody can write now.
+            yield Part(name, UNKNOWN) if found and name != "migrations" else question(now)
         except (DatabaseError, InterfaceError):
             # Such as a table of a release that is not migrated to yet.
             yield Part(name, UNKNOWN)
@@ -88,11 +89,19 @@ def _migrations_here() -> frozenset[tuple[str, str]]:
 
 def _worker(now: datetime) -> Part:
     at = last_seen_at(Process.Kind.WORKER)
-    if at is None:
-        return Part("worker", "never seen, or not for a day")
+    return _heard("worker", at, now) if at else Part("worker", "never seen, or not for a day")
+
+
+def _ingest(now: datetime) -> Part:
+    """Servers of the ingest alone, where there was one within a day; else the servers of pages take payloads."""
+    at = last_seen_at(Process.Kind.INGEST)
+    return _heard("ingest", at, now) if at else Part("ingest", UNUSED)
+
+
+def _heard(name: str, at: datetime, now: datetime) -> Part:
     if now - at <= THERE:
-        return Part("worker")
-    return Part("worker", f"not seen for {duration((now - at).total_seconds())}", at)
+        return Part(name)
+    return Part(name, f"not seen for {duration((now - at).total_seconds())}", at)
 
 
 def _of_the_broker() -> Iterator[Part]:

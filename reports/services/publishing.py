@@ -21,6 +21,7 @@ from jobs.tallies.services import add, since_end
 from reports.build import job_report
 from reports.models import Report, StoredPdf
 from reports.selectors import (
+    REPORT,
     REPORTED,
     due_efficiencies,
     due_report_pages,
@@ -28,9 +29,6 @@ from reports.selectors import (
     judged_since,
     still_unreported,
 )
-
-REPORT = "report"
-"""The kind of work that a failed report is noted as; its key is the judgement's row."""
 
 
 def follow_up(limit: int, now: datetime | None = None) -> int:
@@ -114,6 +112,6 @@ def publish(
         elif not known.filter(content=content).update(**made):
             known.update(content=content, **made)
             StoredPdf.objects.filter(report__job=job).delete()
-    if is_first:
+    if is_first and not job.is_told_by_owner:
         add(REPORTS.of(), since_end(END_TO_REPORT, job.ended_at))
     return True

@@ -18,8 +18,6 @@ from django.db import transaction
 from django.utils import timezone
 
 from jobs.failures.services import is_of_the_database
-from jobs.models import Process
-from jobs.processes.services import seen
 from jobs.tallies.kinds import END_TO_MAIL, MESSAGES
 from jobs.tallies.services import add, since_end
 from reports.digest import Choices, Frequency, Silence
@@ -58,7 +56,6 @@ def send_due(limit: int, now: datetime | None = None) -> int:
     sent, began_s = 0, time.monotonic()
     with post_office() as connection:
         while sent < limit and time.monotonic() - began_s < ROUND_S:
-            seen(Process.Kind.WORKER)
             delivery = claim(now or timezone.now())
             if delivery is None:
                 break

@@ -13,6 +13,8 @@ from analysis.silence.selectors import jobs_missing_summaries, silent_nodes
 from analysis.silence.services import forget_silent_nodes
 from jobs.models import Job
 from jobs.services import record_job
+from jobs.tallies.selectors import tallies
+from metrics.models import NodeSummary
 from metrics.services import record_node_summary
 from tests.payloads import job_record, node_payload
 
@@ -131,3 +133,18 @@ def test_a_run_that_only_its_owner_tells_of_is_not_counted(now: datetime) -> Non
     analyse_due(10, now)
     JobEfficiency.objects.update(is_told_by_owner=True)
     assert not +jobs_missing_summaries(now)
+
+
+def test_what_people_measure_themselves_makes_no_node_silent_and_none_heard(now: datetime) -> None:
+    at = now - timedelta(hours=5)
+    SilentNode.objects.create(cluster="lumi", node=NODES[0], since=at, last_at=at)
+    ran(1, now - timedelta(hours=2), heard=NODES[:1])
+    Job.objects.update(is_told_by_owner=True)
+    NodeSummary.objects.update(sent_by=Job.objects.get().user.username)
+    analyse_due(10, now)
+    assert [node for node, *_ in silent()] == [NODES[0]]
+    assert "kaiku_judgements" not in tallies()
+    # The same once the site's record is there: only its own collectors are missed.
+    Job.objects.update(is_told_by_owner=False, revision=9, changed_at=now)
+    analyse_due(10, now)
+    assert sorted(node for node, *_ in silent()) == list(NODES)

@@ -112,7 +112,8 @@ TABLE: dict[str, tuple[dict[str, object], tuple[int, ...]]] = {
     "api-docs": ({}, OPEN),
     "healthz": ({}, OPEN),
     "readyz": ({}, OPEN),
-    "metrics": ({}, OPEN),
+    # Not under the name that people know, however the request came.
+    "metrics": ({}, (404,) * 8),
     "admin:index": ({}, administrators(200)),
     "admin:jsi18n": ({}, administrators(200)),
     "admin:app_list": ({"app_label": "jobs"}, administrators(200)),

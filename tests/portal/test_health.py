@@ -14,11 +14,12 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from analysis.services import analyse_due
-from jobs.models import Job, Process, User
+from jobs.models import Job, Process, Tally, User, WorkFailure
 from jobs.services import record_job
 from metrics.services import create_collector_token
 from portal.beat import LEASE
 from portal.ingest import tallies
+from reports.models import Delivery
 from reports.services.sending import deliver_due
 from tests.payloads import job_record, summary
 from tests.processes import free_ports
@@ -32,7 +33,7 @@ def send(secret: str, document: dict) -> None:
 
 
 def scraped() -> list[str]:
-    answer = Client().get("/metrics")
+    answer = Client(SERVER_NAME="127.0.0.1").get("/metrics")
     assert answer.status_code == 200
     return answer.content.decode().splitlines()
 
@@ -103,7 +104,7 @@ def test_what_the_ingest_answers_and_the_collectors_could_not_do_is_counted_by_r
     assert [line for line in lines if "quoted" in line and line.endswith(" 2.0")]
     for outcome, times in (("accepted", 3), ("duplicate", 1), ("rejected", 1)):
         assert f'kaiku_ingest_records_total{{kind="node-summary",outcome="{outcome}"}} {times}.0' in lines
-    for code, times in ((201, 3), (200, 1), (422, 1), (401, 1)):
+    for code, times in ((201, 3), (200, 1), (422, 1), (401, 1), (503, 0)):
         assert f'kaiku_ingest_calls_total{{code="{code}",kind="node-summary"}} {times}.0' in lines
     assert 'kaiku_trouble{trouble="database busy"} 0.0' in lines
 
@@ -111,12 +112,71 @@ def test_what_the_ingest_answers_and_the_collectors_could_not_do_is_counted_by_r
 @pytest.mark.django_db
 def test_reasons_without_end_are_counted_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tallies, "REASONS_MAX", 2)
-    monkeypatch.setattr(tallies.waiting, "_reasons", None)
+    monkeypatch.setattr(tallies.waiting, "_reasons", set())
     secret = create_collector_token("nodes", "lumi")
     for job_id, reason in enumerate(("one", "two", "three", "four", "one"), 1):
         send(secret, summary(job_id=job_id, errors=[reason]))
     reasons = [line.partition("reason=")[2] for line in scraped() if line.startswith("kaiku_collector_failures_total")]
     assert reasons == ['"one"} 2.0', '"other"} 2.0', '"two"} 1.0']
+    # After a month without it, a reason gives its place to another.
+    long_ago = timezone.now() - timedelta(days=31)
+    Tally.objects.filter(labels__contains="two").update(last_at=long_ago)
+    send(secret, summary(job_id=9, errors=["five"]))
+    reasons = [line.partition("reason=")[2] for line in scraped() if line.startswith("kaiku_collector_failures_total")]
+    assert reasons == ['"five"} 1.0', '"one"} 2.0', '"other"} 2.0']
+
+
+@pytest.mark.django_db
+def test_what_collectors_say_of_people_is_no_label() -> None:
+    secret = create_collector_token("nodes", "lumi")
+    said = ["/users/alice/secret: Permission denied: alice@users.example", " ", "/sys/class/drm/card3: gone"]
+    send(secret, summary(job_id=1, errors=said))
+    reasons = [line.partition("reason=")[2] for line in scraped() if line.startswith("kaiku_collector_failures_total")]
+    assert reasons == [
+        '"/sys/class/drm/cardN: gone"} 1.0',
+        '"PATH Permission denied: ADDRESS"} 1.0',
+        '"no reason given"} 1.0',
+    ]
+
+
+@pytest.mark.django_db
+def test_what_the_ingest_answered_while_the_database_was_away_is_counted_once_it_is_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def unreachable(*_: object) -> None:
+        raise OperationalError("away")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(connection, "cursor", unreachable)
+        tallies.waiting.answered("node-summary/1", 503)
+        tallies.waiting.write()
+    assert 'kaiku_ingest_calls_total{code="503",kind="node-summary"} 0.0' in scraped()
+    tallies.waiting.write()
+    assert 'kaiku_ingest_calls_total{code="503",kind="node-summary"} 1.0' in scraped()
+
+
+@pytest.mark.django_db
+def test_what_is_set_aside_waits_no_longer_and_what_was_tried_in_vain_does(cast) -> None:
+    now = timezone.now()
+    ended = now - timedelta(hours=3)
+    run = record_job(job_record(ended_at=ended.isoformat()), now=ended) and Job.objects.get()
+    WorkFailure.objects.create(kind="judgement", key=run.pk, tries=5, first_at=now, last_at=now, set_aside_at=now)
+    Delivery.objects.create(
+        user=run.user, attempts=1, created_at=now - timedelta(hours=2), due_at=now + timedelta(hours=1)
+    )
+    lines = scraped()
+    assert {'kaiku_due{kind="judgement"} 0.0', 'kaiku_due{kind="mail"} 1.0'} <= set(lines)
+    (age_s,) = (float(line.split()[-1]) for line in lines if line.startswith('kaiku_oldest_due_seconds{kind="mail"'))
+    assert 7200 <= age_s < 7300
+
+
+@pytest.mark.django_db
+def test_a_server_of_the_ingest_that_was_there_within_a_day_is_missed() -> None:
+    assert Client().get("/readyz").json()["parts"]["ingest"] == "not used"
+    at = timezone.now() - timedelta(minutes=3)
+    Process.objects.create(name="host 1 2", kind="ingest", version="1", seen_at=at)
+    assert re.fullmatch(r"not seen for 3 min 0\d s", Client().get("/readyz").json()["parts"]["ingest"])
+    assert 'kaiku_part_up{part="ingest"} 0.0' in scraped()
 
 
 @pytest.mark.django_db
@@ -177,7 +237,7 @@ def test_numbers_that_cannot_be_read_are_left_out_and_said(monkeypatch: pytest.M
         raise OperationalError("connection refused at 10.0.0.1")
 
     monkeypatch.setattr(connection, "cursor", unreachable)
-    answer = Client().get("/metrics")
+    answer = Client(SERVER_NAME="127.0.0.1").get("/metrics")
     lines = answer.content.decode().splitlines()
     assert (answer.status_code, "10.0.0.1" in answer.content.decode()) == (200, False)
     assert 'kaiku_trouble{trouble="database unreachable"} 1.0' in lines
@@ -196,11 +256,14 @@ def test_numbers_that_cannot_be_read_are_left_out_and_said(monkeypatch: pytest.M
         ({"REMOTE_ADDR": "127.0.0.1", "HTTP_VIA": "1.1 proxy"}, "", 404),
         ({"REMOTE_ADDR": "127.0.0.1", "HTTP_X_FORWARDED_PROTO": "https"}, "", 404),
         ({"REMOTE_ADDR": "::1"}, "", 200),
+        ({"REMOTE_ADDR": "127.0.0.1", "SERVER_NAME": "testserver"}, "", 404),
+        ({"REMOTE_ADDR": "127.0.0.1", "SERVER_NAME": "testserver"}, "secret", 200),
     ],
 )
 def test_numbers_are_for_this_machine_or_for_a_token(settings, came: dict, token: str, status: int) -> None:
     settings.METRICS_TOKEN = "secret"
-    assert Client().get("/metrics", HTTP_AUTHORIZATION=f"Bearer {token}", **came).status_code == status
+    client = Client(**{"SERVER_NAME": "127.0.0.1"} | came)
+    assert client.get("/metrics", HTTP_AUTHORIZATION=f"Bearer {token}").status_code == status
 
 
 def test_without_a_token_set_none_opens_the_door(settings) -> None:

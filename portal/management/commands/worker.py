@@ -18,6 +18,8 @@ from django.utils import timezone
 
 from analysis.selectors import last_change
 from education.services.links import check_asked_links
+from jobs.models import Process
+from jobs.processes.services import keep_saying
 from portal import expiry
 from portal.logs import during_task
 from portal.rounds import a_round
@@ -46,6 +48,7 @@ class Command(BaseCommand):
         for name in (signal.SIGTERM, signal.SIGINT):
             signal.signal(name, lambda *_: stop.set())
         delivered_at = expire_at = -math.inf
+        keep_saying(Process.Kind.WORKER)
         while not stop.is_set():
             if time.monotonic() - delivered_at >= settings.DELIVER_SECONDS:
                 delivered_at = time.monotonic()
