@@ -18,7 +18,7 @@ from redis.exceptions import RedisError
 from portal.throttle import client_address
 
 API, ANONYMOUS_API, DOWNLOADS = "API_CALLS_PER_MINUTE", "ANONYMOUS_API_CALLS_PER_MINUTE", "DOWNLOADS_PER_MINUTE"
-OWN_RUNS = "OWN_RUN_CALLS_PER_MINUTE"
+OWN_RUNS, CHANGES = "OWN_RUN_CALLS_PER_MINUTE", "CHANGES_PER_MINUTE"
 """The limits by the settings that say how many."""
 WINDOW_S = 60
 

@@ -233,6 +233,7 @@ API_CALLS_PER_MINUTE = number("API_CALLS_PER_MINUTE", 120)
 ANONYMOUS_API_CALLS_PER_MINUTE = number("ANONYMOUS_API_CALLS_PER_MINUTE", 60)
 DOWNLOADS_PER_MINUTE = number("DOWNLOADS_PER_MINUTE", 20)
 OWN_RUN_CALLS_PER_MINUTE = number("OWN_RUN_CALLS_PER_MINUTE", 3000)
+CHANGES_PER_MINUTE = number("CHANGES_PER_MINUTE", 30)
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
@@ -298,6 +299,8 @@ LOGGING = {
         **{name: {"level": LOG_LEVEL} for name in ("jobs", "metrics", "analysis", "education", "reports", "portal")},
         # Django's own handlers would write paths and queries as they came.
         **{name: {"handlers": [], "propagate": True} for name in ("django", "django.server")},
+        # A client that goes away is no news.
+        "_granian.asgi.io": {"level": "WARNING"},
         # Libraries that tell every step of every figure and page.
         **{name: {"level": "ERROR"} for name in ("weasyprint", "fontTools", "matplotlib")},
     },

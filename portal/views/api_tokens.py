@@ -17,6 +17,7 @@ from jobs.models import ApiToken
 from jobs.selectors import own_api_tokens
 from portal.api_tokens import SENDING_PREFIX, issue_token
 from portal.forms.settings import TokenForm
+from portal.limits import CHANGES, seconds_to_wait, too_often
 
 
 @never_cache
@@ -24,6 +25,8 @@ from portal.forms.settings import TokenForm
 @login_required
 def api_tokens(request: HttpRequest) -> HttpResponse:
     """The tokens that hold; a new one stands in the very answer that made it, and is kept nowhere."""
+    if request.method == "POST" and (wait_s := seconds_to_wait(CHANGES, request)):
+        return too_often(request, wait_s)
     form, now, secret = TokenForm(request.user, request.POST or None), timezone.now(), ""
     if form.is_valid():
         try:

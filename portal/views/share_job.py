@@ -12,11 +12,13 @@ from django.views.decorators.http import require_POST
 from jobs.services import end_shares, share_job
 from portal.access import own_run
 from portal.forms.job import ShareForm
+from portal.limits import CHANGES, limited
 from portal.links import job_url
 
 
 @require_POST
 @login_required
+@limited(CHANGES)
 def share(request: HttpRequest, cluster: str, job_id: int) -> HttpResponse:
     """Support staff see this run from now on, for so many days."""
     run, form = own_run(request, cluster, job_id), ShareForm(request.POST)

@@ -70,8 +70,9 @@ def test_the_system_page_calls_late_what_the_alerts_do() -> None:
 
 
 @pytest.fixture
-def numbers(db: None) -> None:
+def numbers(db: None, settings) -> None:
     """A portal in which each number has a value."""
+    settings.DIRECTORY_SOURCE = "people.csv"
     now = timezone.now()
     for kind in kinds.KINDS:
         labels = [f"a {label}" for label in kind.labels]

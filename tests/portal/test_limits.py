@@ -89,3 +89,14 @@ def test_calls_are_counted_in_a_real_redis_for_all_processes_and_forgotten(cast,
     settings.API_CALLS_PER_MINUTE = 2
     assert statuses(cast("alice"), JOBS, 3) == [200, 200, 429]
     assert {0 < shared_cache.ttl(key) <= 120 for key in shared_cache.scan_iter()} == {True}
+
+
+def test_what_fills_the_audit_log_is_limited_and_taking_back_is_not(cast, reported, settings) -> None:
+    settings.CHANGES_PER_MINUTE = 2
+    reported(1)
+    alice = cast("alice")
+    share = [alice.post("/jobs/lumi/1/share/", {"days": 7}).status_code for _ in range(3)]
+    assert share == [302, 302, 429]
+    assert alice.post("/settings/tokens/", {"name": "x", "days": 30, "kind": "read"}).status_code == 429
+    assert alice.post("/jobs/lumi/1/share/end/").status_code == 302
+    assert alice.get("/settings/tokens/").status_code == 200

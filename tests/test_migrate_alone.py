@@ -1,0 +1,62 @@
+"""Hosts that start together migrate one after the other."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+from django.db import connection
+
+from portal.management.commands.migrate import LOCK
+from tests.processes import wait_until
+
+pytestmark = [pytest.mark.postgresql, pytest.mark.django_db(transaction=True)]
+
+NEW = "kaiku_migrated_at_once"
+
+
+@pytest.fixture
+def environment() -> Iterator[dict[str, str]]:
+    """An empty database of its own beside that of the tests."""
+    if connection.vendor != "postgresql":
+        pytest.skip("SQLite is one machine's own")
+    given = connection.settings_dict
+    address = f"{given['USER']}:{given['PASSWORD']}@{given['HOST']}:{given['PORT'] or 5432}"
+    with psycopg.connect(f"postgres://{address}/{given['NAME']}", autocommit=True) as server:
+        server.execute(f"DROP DATABASE IF EXISTS {NEW} WITH (FORCE)")
+        server.execute(f"CREATE DATABASE {NEW}")
+    named = {
+        "DATABASE_URL": f"postgres://{address}/{NEW}",
+        "SECRET_KEY": "only for tests",
+        "ALLOWED_HOSTS": "x.example",
+    }
+    yield os.environ | named | {"DJANGO_SETTINGS_MODULE": "portal.settings"}
+    with psycopg.connect(f"postgres://{address}/{given['NAME']}", autocommit=True) as server:
+        server.execute(f"DROP DATABASE {NEW} WITH (FORCE)")
+
+
+def migrating(environment: dict[str, str]) -> subprocess.Popen:
+    command = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
+    return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE)
+
+
+def test_three_that_migrate_an_empty_database_at_once_all_end_well(environment: dict[str, str]) -> None:
+    programs = [migrating(environment) for _ in range(3)]
+    ended = [(program.communicate(timeout=180)[1], program.returncode) for program in programs]
+    assert ended == [(b"", 0)] * 3
+
+
+def test_whoever_comes_second_waits(environment: dict[str, str]) -> None:
+    with psycopg.connect(environment["DATABASE_URL"], autocommit=True) as first:
+        first.execute("SELECT pg_advisory_lock(%s)", [LOCK])
+        second = migrating(environment)
+        others = "SELECT 1 FROM pg_stat_activity WHERE datname = %s AND pid <> pg_backend_pid()"
+        wait_until("the second", lambda: first.execute(others, [NEW]).fetchone())
+        assert first.execute("SELECT to_regclass('django_migrations')").fetchone() == (None,)
+        assert second.poll() is None
+        first.execute("SELECT pg_advisory_unlock(%s)", [LOCK])
+        assert (second.communicate(timeout=180)[1], second.returncode) == (b"", 0)
