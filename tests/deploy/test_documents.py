@@ -12,8 +12,8 @@ from tests.deploy.compose import ROOT
 PAGES = [ROOT / "README.md", ROOT / "SECURITY.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
 ALERTS = (
     "KaikuDown KaikuNotReady KaikuTrouble KaikuNoWorker KaikuNoBeat KaikuJudgementLate KaikuReportLate KaikuMailLate"
-    " KaikuWorkSetAside KaikuJobsWithoutSummary KaikuNodesSilent KaikuCollectorFailures KaikuIngestRefusing"
-    " KaikuIngestBusy KaikuIngestSilent KaikuDirectoryOld KaikuMailFailing KaikuDiskFilling KaikuScrapeFailing"
+    " KaikuWorkSetAside KaikuJobsWithoutSummary KaikuNodesSilent KaikuCollectorFailures KaikuIngestDown"
+    " KaikuIngestRefusing KaikuIngestBusy KaikuIngestSilent KaikuDirectoryOld KaikuMailFailing KaikuDiskFilling KaikuScrapeFailing"
     " KaikuMigrationsMissing"
 ).split()
 NOT_SETTINGS = {"KAIKU_HOST", "KAIKU_SITE", "KEEP_DAYS"}
