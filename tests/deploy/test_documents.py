@@ -41,6 +41,24 @@ def test_settings_that_a_page_names_exist(page: Path) -> None:
     assert named - known == set()
 
 
+def test_what_the_installation_copies_out_of_the_folder_is_renewed_by_an_upgrade_and_put_back_after_it() -> None:
+    installed = (ROOT / "docs/install.md").read_text().partition("## With containers")[0]
+    copied = {
+        word
+        for line in re.findall(r"^(?:cp|install -m 0755) (.*)$", installed, re.M)
+        for word in line.split()[:-1]
+        if word.startswith("deploy/")
+    }
+    assert {"deploy/portal/manage", "deploy/portal/*.service", "deploy/proxy/kaiku.conf"} <= copied
+    upgrade, _, back = (ROOT / "docs/upgrade.md").read_text().partition("## Back")
+    for path in copied:
+        folder, name = path.rsplit("/", 1)
+        assert name in upgrade, path
+        assert folder in upgrade, path
+        assert path in back or folder == "deploy/proxy", path
+    assert "/etc/nginx" in back
+
+
 def test_readers_of_the_readme_find_every_page() -> None:
     readme = (ROOT / "README.md").read_text()
     pages = [f"docs/{page.name}" for page in (ROOT / "docs").glob("*.md")] + ["CHANGELOG.md", "SECURITY.md"]
