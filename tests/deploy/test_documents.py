@@ -13,8 +13,8 @@ PAGES = [ROOT / "README.md", ROOT / "SECURITY.md", ROOT / "CHANGELOG.md", *sorte
 ALERTS = (
     "KaikuDown KaikuNotReady KaikuTrouble KaikuNoWorker KaikuNoBeat KaikuJudgementLate KaikuReportLate KaikuMailLate"
     " KaikuWorkSetAside KaikuJobsWithoutSummary KaikuNodesSilent KaikuCollectorFailures KaikuIngestDown"
-    " KaikuIngestRefusing KaikuIngestBusy KaikuIngestSilent KaikuDirectoryOld KaikuMailFailing KaikuDiskFilling KaikuScrapeFailing"
-    " KaikuMigrationsMissing"
+    " KaikuIngestRefusing KaikuIngestBusy KaikuIngestSilent KaikuDirectoryOld KaikuMailFailing KaikuDiskFilling"
+    " KaikuScrapeFailing KaikuMigrationsMissing"
 ).split()
 NOT_SETTINGS = {"KAIKU_HOST", "KAIKU_SITE", "KEEP_DAYS"}
 """Of compose.yaml and of the script that dumps."""
