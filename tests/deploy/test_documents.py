@@ -12,9 +12,9 @@ from tests.deploy.compose import ROOT
 PAGES = [ROOT / "README.md", ROOT / "SECURITY.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
 ALERTS = (
     "KaikuDown KaikuNotReady KaikuTrouble KaikuNoWorker KaikuNoBeat KaikuJudgementLate KaikuReportLate KaikuMailLate"
-    " KaikuWorkSetAside KaikuJobsWithoutSummary KaikuNodesSilent KaikuCollectorFailures KaikuIngestRefusing"
-    " KaikuIngestBusy KaikuIngestSilent KaikuDirectoryOld KaikuMailFailing KaikuDiskFilling KaikuScrapeFailing"
-    " KaikuMigrationsMissing"
+    " KaikuWorkSetAside KaikuJobsWithoutSummary KaikuNodesSilent KaikuCollectorFailures KaikuIngestDown"
+    " KaikuIngestRefusing KaikuIngestBusy KaikuIngestSilent KaikuDirectoryOld KaikuMailFailing KaikuDiskFilling"
+    " KaikuScrapeFailing KaikuMigrationsMissing"
 ).split()
 NOT_SETTINGS = {"KAIKU_HOST", "KAIKU_SITE", "KEEP_DAYS"}
 """Of compose.yaml and of the script that dumps."""
@@ -39,6 +39,24 @@ def test_settings_that_a_page_names_exist(page: Path) -> None:
     ending = r"(?:DAYS|SECONDS|HOST|HOSTS|URL|TOKEN|MAX|PORT|SECRET|KEY|THREADS|PROFILE|SOURCE|MIB_MAX)"
     named = set(re.findall(rf"`([A-Z]+(?:_[A-Z]+)*_{ending})(?:_FILE)?(?:=\w+)?`", page.read_text()))
     assert named - known == set()
+
+
+def test_what_the_installation_copies_out_of_the_folder_is_renewed_by_an_upgrade_and_put_back_after_it() -> None:
+    installed = (ROOT / "docs/install.md").read_text().partition("## With containers")[0]
+    copied = {
+        word
+        for line in re.findall(r"^(?:cp|install -m 0755) (.*)$", installed, re.M)
+        for word in line.split()[:-1]
+        if word.startswith("deploy/")
+    }
+    assert {"deploy/portal/manage", "deploy/portal/*.service", "deploy/proxy/kaiku.conf"} <= copied
+    upgrade, _, back = (ROOT / "docs/upgrade.md").read_text().partition("## Back")
+    for path in copied:
+        folder, name = path.rsplit("/", 1)
+        assert name in upgrade, path
+        assert folder in upgrade, path
+        assert path in back or folder == "deploy/proxy", path
+    assert "/etc/nginx" in back
 
 
 def test_readers_of_the_readme_find_every_page() -> None:

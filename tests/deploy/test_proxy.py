@@ -9,7 +9,7 @@ import socket
 import ssl
 import threading
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -27,6 +27,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.xdist_group("
 
 CALLS_MAX = 5
 PASSWORD = "a password of the proxy's test"
+METRICS_TOKEN = "a token of the proxy's test"
 DRIP_PAUSE_S = 1.0
 
 
@@ -57,7 +58,8 @@ class Drip(threading.Thread):
 
 @pytest.fixture(scope="module")
 def running(django_db_setup, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
-    with proxied(tmp_path_factory.mktemp("proxy"), ANONYMOUS_API_CALLS_PER_MINUTE=str(CALLS_MAX)) as proxy:
+    settings = {"ANONYMOUS_API_CALLS_PER_MINUTE": str(CALLS_MAX), "METRICS_TOKEN": METRICS_TOKEN}
+    with proxied(tmp_path_factory.mktemp("proxy"), **settings) as proxy:
         yield proxy
 
 
@@ -158,6 +160,10 @@ def test_people_sign_in_over_https_with_cookies_that_never_leave_it(proxy: Proxy
     assert refused.status == 403  # without a referrer over HTTPS Django takes no form
     answer = proxy.ask("/sign-in/", "POST", form, **sent, Referer=f"https://{NAME}/sign-in/")
     assert (answer.status, answer.headers["location"]) == (302, "/")
+    # On another port than 443 browsers name it, in the address they ask and in the origin of the form.
+    here = f"{NAME}:{proxy.port}"
+    answer = proxy.ask("/sign-in/", "POST", form, **sent, Host=here, Origin=f"https://{here}")
+    assert (answer.status, answer.headers["location"]) == (302, "/")
     assert all("; Secure" in cookie for cookie in [csrf, *cookies(answer.headers)])
 
 
@@ -169,19 +175,62 @@ def test_the_log_holds_no_address_of_a_page(proxy: Proxy) -> None:
     proxy.ask("/about/?secret=word")
     wait_until("the log", lambda: len(proxy.log.read_text().splitlines()) > 5)
     lines = [json.loads(line) for line in proxy.log.read_text().splitlines()]
-    assert {"request_id", "status", "seconds", "part"} <= set(lines[-1])
+    assert {"request_id", "status", "upstream_status", "seconds", "part"} <= set(lines[-1])
     assert "secret" not in proxy.log.read_text()
+
+
+@pytest.mark.parametrize("path", ["/sign-in/callback/?code=SECRET", "/jobs/?q=SECRET", "/mail/stop/SECRET/"])
+def test_no_log_holds_the_address_of_a_page_while_the_portal_is_away(tmp_path: Path, path: str) -> None:
+    with alone(tmp_path) as proxy:
+        assert proxy.ask(path).status == 503
+        assert proxy.ask(SUMMARIES, "POST", b"{}").status == 503
+        wait_until("the log", lambda: len(proxy.log.read_text().splitlines()) == 2)
+    first = json.loads(proxy.log.read_text().splitlines()[0])
+    assert (first["status"], first["upstream_status"]) == (503, "502")
+    errors = (tmp_path / "error.log").read_text()
+    assert SUMMARIES in errors  # an address without secrets, and why the ingest did not answer
+    assert "SECRET" not in proxy.log.read_text() + errors
+    assert path.partition("?")[0] not in errors
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "192.0.2.10"])
+def test_the_block_for_prometheus_on_another_machine_lets_one_address_pass(
+    proxy: Proxy, tmp_path: Path, address: str
+) -> None:
+    ports = dict(zip(("plain", "tls"), free_ports(2), strict=True))
+    tmp_path.chmod(0o755)
+    certificate(tmp_path)
+    configuration = laid_out(tmp_path, ports | {"portal": proxy.portal_port, "ingest": proxy.portal_port})
+    site = tmp_path / "kaiku.conf"
+    block = re.search(r"^ *#location = /metrics \{\n(?: *#.*\n)+? *#\}\n", site.read_text(), re.M)
+    assert block is not None
+    closed = "    location = /metrics { return 404; }\n"
+    opened = block[0].replace("#", "").replace("192.0.2.10", address)
+    site.write_text(site.read_text().replace(closed, "").replace(block[0], opened))
+    with nginx(configuration, ports["tls"]):
+        opening = Proxy(ports["plain"], ports["tls"], proxy.portal_port, {}, tmp_path / "access.log")
+        answer = opening.ask("/metrics", Authorization=f"Bearer {METRICS_TOKEN}")
+        without = opening.ask("/metrics")
+    is_allowed = address == "127.0.0.1"
+    assert (answer.status, b"\nkaiku_info" in answer.body) == (200 if is_allowed else 403, is_allowed)
+    assert without.status == (404 if is_allowed else 403)
 
 
 @pytest.mark.parametrize(("path", "kind"), [("/about/", "text/plain"), (SUMMARIES, "application/problem+json")])
 def test_servers_that_are_away_are_said_to_be_away_for_a_while(tmp_path: Path, path: str, kind: str) -> None:
-    tmp_path.chmod(0o755)
-    ports = dict(zip(("plain", "tls", "portal", "ingest"), free_ports(4), strict=True))
-    certificate(tmp_path)
-    with nginx(laid_out(tmp_path, ports), ports["tls"]):
-        alone = Proxy(ports["plain"], ports["tls"], ports["portal"], {}, tmp_path / "access.log")
-        answer = alone.ask(path, "POST", b"{}")
+    with alone(tmp_path) as proxy:
+        answer = proxy.ask(path, "POST", b"{}")
     assert (answer.status, answer.headers["Retry-After"], answer.headers["Content-Type"]) == (503, "30", kind)
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[Proxy]:
+    """The proxy while portal and ingest are stopped."""
+    folder.chmod(0o755)
+    ports = dict(zip(("plain", "tls", "portal", "ingest"), free_ports(4), strict=True))
+    certificate(folder)
+    with nginx(laid_out(folder, ports), ports["tls"]):
+        yield Proxy(ports["plain"], ports["tls"], ports["portal"], {}, folder / "access.log")
 
 
 def test_a_head_that_stops_is_given_up(drip: Drip) -> None:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from importlib.metadata import distributions
 from pathlib import Path
 
 import yaml
+from packaging.markers import default_environment
+from packaging.requirements import Requirement
 
 from portal.version import VERSION
 from tests.deploy.compose import ROOT
@@ -70,3 +73,12 @@ def test_every_direct_dependency_is_pinned_with_what_it_pulls_in() -> None:
         lines = [line for line in (ROOT / file).read_text().splitlines() if line and not line.startswith("#")]
         assert len(direct) == len(lines), file
         assert {plain(name) for name in direct} <= pinned
+
+
+def test_what_libraries_need_on_the_python_of_debian_12_alone_is_pinned_too() -> None:
+    debian = default_environment() | {"python_version": "3.11", "python_full_version": "3.11.2", "extra": ""}
+    needed = [Requirement(line) for each in distributions() for line in each.requires or ()]
+    names = {plain(each.name) for each in needed if each.marker is None or each.marker.evaluate(debian)}
+    pinned = {plain(name) for name in re.findall(r"^([\w.-]+)==", (ROOT / "constraints.txt").read_text(), re.M)}
+    assert "async-timeout" in names
+    assert names - pinned - {"setuptools", "pip"} == set()
