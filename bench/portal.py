@@ -114,7 +114,7 @@ def show_operating(only: str) -> None:
     silent = (SilentNode(cluster="lumi", node=f"nid{number:06}", since=now, last_at=now) for number in range(SILENT))
     SilentNode.objects.bulk_create(silent, ignore_conflicts=True)
     administrator, _ = User.objects.get_or_create(username="administrator", is_superuser=True)
-    client = Client()
+    client = Client(SERVER_NAME="127.0.0.1")
     client.force_login(administrator)
     print(f"\nwhoever runs a portal of {Job.objects.count():,} jobs")
     for path, target_ms in OPERATING.items():
