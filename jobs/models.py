@@ -299,6 +299,8 @@ class DirectoryImport(models.Model):
     began = models.PositiveIntegerField(null=True)
     ended = models.PositiveIntegerField(null=True)
     relinked = models.PositiveIntegerField(null=True)
+    roles_began = models.PositiveIntegerField(null=True)
+    roles_ended = models.PositiveIntegerField(null=True)
     skipped = models.PositiveIntegerField(null=True)
     ended_names = models.JSONField(default=list)
     skipped_rows = models.JSONField(default=list)

@@ -49,7 +49,7 @@ ENDED_NAMED_MAX = 50
 
 
 class DirectoryShrunk(ValueError):
-    """A directory lists so few memberships that it is more likely broken than right."""
+    """A directory lists so few memberships, or so few administrators, that it is more likely broken than right."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,8 @@ class DirectoryChange:
     began: int
     ended: int
     relinked: int
+    roles_began: int
+    roles_ended: int
     ended_names: tuple[str, ...] = field(default=(), repr=False)
 
 
@@ -170,16 +172,18 @@ def record_sign_in(user: User, *, email: str, roles: Iterable[str] | None) -> No
 
 def replace_grants(
     source: str, wanted: set[tuple[int, str]], scope: QuerySet[Grant] | None = None, *, by: Actor | None = None
-) -> None:
+) -> tuple[int, int]:
     """Make `(user, role)` the only grants of a source; staff and superuser follow from the grants of all sources.
 
-    `by` is who says so where that is not the source, a directory, itself.
+    `by` is who says so where that is not the source, a directory, itself. Returns how many grants began and ended.
     """
     with transaction.atomic():
-        _replace_grants(source, wanted, Grant.objects.all() if scope is None else scope, by or by_directory(source))
+        return _replace_grants(
+            source, wanted, Grant.objects.all() if scope is None else scope, by or by_directory(source)
+        )
 
 
-def _replace_grants(source: str, wanted: set[tuple[int, str]], scope: QuerySet[Grant], by: Actor) -> None:
+def _replace_grants(source: str, wanted: set[tuple[int, str]], scope: QuerySet[Grant], by: Actor) -> tuple[int, int]:
     known = scope.filter(source=source)
     rows = {(row.user_id, row.role): row.pk for row in known}
     Grant.objects.filter(pk__in=[pk for key, pk in rows.items() if key not in wanted]).delete()
@@ -194,13 +198,14 @@ def _replace_grants(source: str, wanted: set[tuple[int, str]], scope: QuerySet[G
     names = dict(changed.values_list("pk", "username"))
     said = [(Action.ROLE_TAKEN, key) for key in sorted(ended)] + [(Action.ROLE_GIVEN, key) for key in sorted(new)]
     record_changes(by, [Change(done, Kind.ACCOUNT, names[user], Grant.Role(role).label) for done, (user, role) in said])
+    return len(new), len(ended)
 
 
 def record_directory(directory: Directory, *, is_forced: bool = False) -> DirectoryChange:
     """Make memberships, identities and grants what this source says; all of it or, on an error, nothing.
 
-    Raises DirectoryShrunk, unless forced, when a whole source would lose most of its memberships at once: that is far
-    more often a fault of the source than the truth.
+    Raises DirectoryShrunk, unless forced, when a whole source would lose most of its memberships at once, or the portal
+    its last administrator: that is far more often a fault of the source than the truth.
     """
     with transaction.atomic():
         named = {user for members in directory.roles.values() for user in members}
@@ -218,12 +223,22 @@ def record_directory(directory: Directory, *, is_forced: bool = False) -> Direct
         for user in readdressed:
             user.email = directory.emails[user.username]
         User.objects.bulk_update(readdressed, ["email"], batch_size=500)
-        if directory.grants_roles:
-            replace_grants(directory.source, {(users[name].pk, role) for name, role in directory.grants})
+        began, ended = _replace_roles(directory, users, is_forced) if directory.grants_roles else (0, 0)
         if directory.tells_hours:
             _replace_allocations(directory)
     memberships = sum(map(len, directory.roles.values()))
-    return DirectoryChange(len(projects), memberships, listed.began, listed.ended, relinked, listed.ended_names)
+    counts = (len(projects), memberships, listed.began, listed.ended, relinked, began, ended)
+    return DirectoryChange(*counts, listed.ended_names)
+
+
+def _replace_roles(directory: Directory, users: dict[str, User], is_forced: bool) -> tuple[int, int]:
+    """Store the portal roles of this source; how many began and ended."""
+    administrators = User.objects.filter(is_active=True, is_superuser=True)
+    had_one = administrators.exists()
+    counts = replace_grants(directory.source, {(users[name].pk, role) for name, role in directory.grants})
+    if had_one and not is_forced and not administrators.exists():
+        raise DirectoryShrunk(f"{directory.source} would take the role of the last administrator")
+    return counts
 
 
 def _replace_listed(

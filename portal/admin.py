@@ -120,16 +120,20 @@ class Projects(ReadOnly):
         return ", ".join(f"{row.user.username} ({row.get_role_display()})" for row in rows)
 
 
-def named(queryset: QuerySet[Any], column: str) -> forms.ModelChoiceField:
+def named(queryset: QuerySet[Any], column: str, help_text: str) -> forms.ModelChoiceField:
     """A row by the name that people know it by: there are too many to choose from a list."""
-    return forms.ModelChoiceField(queryset, to_field_name=column, widget=forms.TextInput)
+    return forms.ModelChoiceField(queryset, to_field_name=column, widget=forms.TextInput, help_text=help_text)
+
+
+def named_user() -> forms.ModelChoiceField:
+    return named(User.objects.all(), "username", "The user name, as the list of users has it.")
 
 
 class MembershipForm(forms.ModelForm):
     """Who belongs to a project that no directory lists."""
 
-    user = named(User.objects.all(), "username")
-    project = named(Project.objects.all(), "name")
+    user = named_user()
+    project = named(Project.objects.all(), "name", "The name, as the list of projects has it.")
 
     class Meta:
         model = Membership
@@ -179,7 +183,7 @@ class Memberships(ReadOnly):
 class GrantForm(forms.ModelForm):
     """A role in the portal, given by an administrator."""
 
-    user = named(User.objects.all(), "username")
+    user = named_user()
 
     class Meta:
         model = Grant

@@ -13,6 +13,7 @@ from django.views.defaults import server_error as unforeseen
 
 from portal.api.problems import ProblemRenderer, problem
 from portal.ingest.door import RETRY_AFTER_S
+from portal.logs import type_of
 from portal.troubles import Trouble, trouble
 
 API = "/api/v1/"
@@ -33,7 +34,7 @@ class OutagePage:
         found = trouble(error)
         if found is None:
             return None
-        logger.error("%s: %s", found.status, error)
+        logger.error("%s: %s", found.status, type_of(error))
         return _answer(request, found)
 
 

@@ -300,7 +300,7 @@ def _give_back(claimed: QuerySet[WorkFailure]) -> None:
 
 
 def _fail(work: Work, row: QuerySet[WorkFailure], key: int, error: Exception, now: datetime) -> None:
-    log.warning("%s", _failed(work, key, error))
+    log.warning("%s", _failed(work, key, error), exc_info=error)
     tries = row.values_list("tries", flat=True).first()
     if tries is not None:
         _note(work, row, tries, _where(error), now, now + timedelta(seconds=_pause_s(tries)))

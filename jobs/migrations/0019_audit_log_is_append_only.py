@@ -3,7 +3,7 @@ what administrators did before is moved there.
 
 A table of its own could be kept from the portal's database user, but that user owns all tables and migrates them. The
 setting that lets the expiry delete is one of its transaction and holds an instant: a fault in it cannot delete what is
-younger. TRUNCATE is left to the owner of the table.
+younger.
 """
 
 from __future__ import annotations

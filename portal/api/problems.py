@@ -13,6 +13,7 @@ from rest_framework.renderers import JSONRenderer
 from rest_framework.response import Response
 
 from portal.ingest.door import RETRY_AFTER_S
+from portal.logs import type_of
 from portal.troubles import trouble
 from reports.services.pdf import PdfUnavailable
 
@@ -56,7 +57,7 @@ def _outage(error: Exception) -> Response | None:
     found = trouble(error)
     if found is None:
         return None
-    log.error("%s: %s", found.status, error)
+    log.error("%s: %s", found.status, type_of(error))
     response = problem(HTTPStatus.SERVICE_UNAVAILABLE, found.sentence)
     response["Retry-After"] = str(RETRY_AFTER_S)
     return response

@@ -21,6 +21,7 @@ from portal.ingest.services import Checked, Outcome, Result, check, log_refusals
 from portal.ingest.shedding import Load
 from portal.ingest.tallies import waiting
 from portal.limits import OWN_RUNS, count_call
+from portal.logs import type_of
 from portal.troubles import trouble
 
 log = logging.getLogger(__name__)
@@ -141,7 +142,7 @@ def refusal(error: Exception) -> Answer | None:
     found = trouble(error)
     if found is None:
         return None
-    log.error("%s: %s", found.status, error)
+    log.error("%s: %s", found.status, type_of(error))
     return come_again(found.sentence)
 
 

@@ -38,10 +38,11 @@ def members() -> dict[str, str]:
 
 def test_a_directory_is_stored_and_again_changes_nothing(tmp_path: Path) -> None:
     rows = (f"carol,{PROJECT},pi,c@idp,carol@example.org", f"alice,{PROJECT},,,", "erin,,administrator,,")
-    said = "1 projects, 2 memberships: {} began, 0 ended; {} identities changed; 0 rows left out"
-    assert imported(tmp_path, *rows) == said.format(2, 1)
+    said = "1 projects, 2 memberships: {} began, 0 ended; {} identities changed;"
+    said += " portal roles: {} began, 0 ended; 0 rows left out"
+    assert imported(tmp_path, *rows) == said.format(2, 1, 1)
     kept = list(Membership.objects.values_list("pk", flat=True))
-    assert imported(tmp_path, *rows) == said.format(0, 0)
+    assert imported(tmp_path, *rows) == said.format(0, 0, 0)
     assert list(Membership.objects.values_list("pk", flat=True)) == kept
     assert members() == {"carol": "pi", "alice": "member"}
     assert User.objects.get(email="carol@example.org").oidc_subject == "c@idp"
@@ -141,6 +142,31 @@ def test_a_source_that_would_lose_most_of_its_people_is_not_believed(tmp_path: P
     assert Membership.objects.count() == 40
     imported(tmp_path, f"user0,{PROJECT},,,", options=("--force",))
     assert Membership.objects.count() == 1
+
+
+def test_a_source_that_would_take_the_last_administrator_is_not_believed(tmp_path: Path) -> None:
+    row = f"alice,{PROJECT},,,"
+    imported(tmp_path, row, "erin,,administrator,,", "frank,,administrator,,")
+    assert "portal roles: 0 began, 1 ended" in imported(tmp_path, row, "erin,,administrator,,")
+    refused = "csv would take the role of the last administrator; nothing was changed, --force does it all the same"
+    with pytest.raises(CommandError, match=refused):
+        imported(tmp_path, row, "bob,project_2,,,", "erin,,support,,")
+    assert (members(), User.objects.get(is_superuser=True).username) == ({"alice": "member"}, "erin")
+    said = imported(tmp_path, row, "erin,,support,,", options=("--force",))
+    assert "portal roles: 1 began, 1 ended" in said
+    assert not User.objects.filter(is_superuser=True).exists()
+    assert "portal roles: 0 began, 1 ended" in imported(tmp_path, row), "where there was none, none is lost"
+
+
+def test_an_administrator_whose_account_is_closed_or_who_is_known_otherwise(tmp_path: Path) -> None:
+    row = f"alice,{PROJECT},,,"
+    imported(tmp_path, row, "erin,,administrator,,", "frank,,administrator,,")
+    User.objects.filter(username="frank").update(is_active=False)
+    with pytest.raises(CommandError, match="the last administrator"):
+        imported(tmp_path, row, "frank,,administrator,,")
+    record_sign_in(User.objects.create(username="grace"), email="", roles=["administrator"])
+    imported(tmp_path, row, "frank,,administrator,,")
+    assert set(User.objects.filter(is_superuser=True).values_list("username", flat=True)) == {"frank", "grace"}
 
 
 def test_portal_roles_come_from_the_directory_and_from_the_groups_of_a_sign_in(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ PAGES = {
     "carol": "/projects/project_465000001/",
     "grace": "/system/ /admin/ /admin/jobs/user/ /admin/jobs/grant/ /admin/jobs/grant/add/ /admin/jobs/membership/add/ "
     "/admin/jobs/project/ /admin/jobs/apitoken/ /admin/metrics/collectortoken/ /admin/admin/logentry/ "
-    "/admin/jobs/unknownidentity/",
+    "/admin/jobs/unknownidentity/ /admin/jobs/auditentry/",
     "erin": "/lessons/ /lessons/timeout/en/ /lessons/timeout/en/history/ /support/outbox/ "
     "/support/ /support/links/ /support/directory/ /support/shared/ /support/feedback/",
 }

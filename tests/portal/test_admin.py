@@ -213,6 +213,18 @@ def test_what_was_changed_is_listed_and_cannot_be_changed_itself(grace) -> None:
     assert AuditEntry.objects.get(pk=entry.pk).actor == "grace"
 
 
+@pytest.mark.parametrize(
+    ("path", "helps"),
+    [
+        (GRANTS, ["The user name, as the list of users has it."]),
+        (MEMBERSHIPS, ["The user name, as the list of users has it.", "The name, as the list of projects has it."]),
+    ],
+)
+def test_a_field_that_wants_a_name_says_which(grace, path: str, helps: list[str]) -> None:
+    page = grace.get(f"{path}add/").content.decode()
+    assert [said for said in helps if said not in page] == []
+
+
 def test_it_is_under_the_strict_policy(grace) -> None:
     answer = grace.get(f"{USERS}{user('alice').pk}/change/")
     assert "unsafe" not in answer["Content-Security-Policy"]

@@ -7,6 +7,7 @@ import csv
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.core.management import CommandError, call_command
+from django.db import transaction
 from django.test import Client
 from django.utils import timezone
 
@@ -17,6 +18,7 @@ from metrics.models import CollectorToken
 from metrics.services import create_collector_token
 from portal.api_tokens import issue_token
 from tests.payloads import job_record
+from tests.portal.conftest import carry_session
 from tests.portal.test_lessons import EDIT, fields
 
 pytestmark = pytest.mark.django_db
@@ -170,3 +172,20 @@ def test_it_is_taken_along_as_a_table(grace) -> None:
         ["command", "manage.py create_token", "token_made", "collector_token", "'=1+1"],
     ]
     assert rows[0][0].endswith("+00:00")
+
+
+@pytest.mark.browser
+@pytest.mark.django_db(transaction=True)
+def test_on_a_phone_all_of_an_entry_is_on_the_screen(browser, live_server, cast) -> None:
+    with transaction.atomic():
+        name = f"{'somebody' * 5} in project_465000001"
+        record_change(by_command("set_role"), Action.MEMBER_CHANGED, Kind.MEMBERSHIP, name, "Member to PI")
+    context = browser.new_context(viewport={"width": 390, "height": 900}, base_url=live_server.url)
+    carry_session(context, live_server, cast("grace"))
+    page = context.new_page()
+    page.goto(LOG)
+    right_edges = "cells => cells.map(cell => cell.getBoundingClientRect().right)"
+    for cells in ("th", "td"):
+        assert max(page.eval_on_selector_all(f"#result_list {cells}", right_edges)) <= 390
+    assert page.is_visible(".field-details:has-text('Member to PI')")
+    context.close()

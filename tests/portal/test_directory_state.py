@@ -23,12 +23,13 @@ pytestmark = pytest.mark.django_db
 
 PAGE = "/support/directory/"
 HEADER = "username,project,role,subject,email\n"
+STAFF = "erin,,support,,\ngrace,,administrator,,\n"
 
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     path = tmp_path / "people.csv"
-    path.write_text(f"{HEADER}alice,project_1,pi,alice@idp.example,\nbob,project_1,,,\nerin,,support,,\n")
+    path.write_text(f"{HEADER}alice,project_1,pi,alice@idp.example,\nbob,project_1,,,\n{STAFF}")
     return path
 
 
@@ -55,15 +56,17 @@ def test_a_source_is_shown_with_what_it_says_and_what_changed(erin, file: Path, 
         *("csv", 1, 2),
         *(2, 0, 1, 0),
     )
+    assert (row.roles_began, row.roles_ended) == (0, 1)  # frank's
     (source,) = erin.get(PAGE).context["sources"]
-    assert (source.name, source.projects, source.memberships, source.identities, source.roles) == ("csv", 1, 2, 1, 1)
+    assert (source.name, source.projects, source.memberships, source.identities, source.roles) == ("csv", 1, 2, 1, 2)
     assert "2026-11-20 12:30 UTC" in text(erin)
+    assert "stored 1 2 2 0 1 0, 1 0" in text(erin)
     assert "Last imported" in erin.get("/support/").content.decode()
 
 
 def test_ended_memberships_and_rows_left_out_are_named(erin, file: Path, now) -> None:
     import_from(str(file), cluster="lumi", now=now)
-    file.write_text(f"{HEADER}alice,project_1,pi,alice@idp.example,\n<b>no name</b>,project_1,,,\nerin,,support,,\n")
+    file.write_text(f"{HEADER}alice,project_1,pi,alice@idp.example,\n<b>no name</b>,project_1,,,\n{STAFF}")
     call_command("import_projects", str(file), verbosity=0)
     said = text(erin)
     assert "bob in project_1" in said
@@ -117,12 +120,22 @@ def test_an_address_that_no_database_keeps_costs_its_row_alone(file: Path, now) 
 
 def test_a_directory_that_shrank_is_on_record(erin, file: Path, tmp_path: Path) -> None:
     people = "".join(f"person{number},project_1,,,\n" for number in range(30))
-    file.write_text(f"{HEADER}{people}erin,,support,,\n")
+    file.write_text(f"{HEADER}{people}{STAFF}")
     call_command("import_projects", str(file), verbosity=0)
-    file.write_text(f"{HEADER}alice,project_1,,,\nerin,,support,,\n")
+    file.write_text(f"{HEADER}alice,project_1,,,\n{STAFF}")
     with pytest.raises(CommandError):
         call_command("import_projects", str(file), verbosity=0)
     assert "30 of 30 would end" in text(erin)
+
+
+def test_a_directory_that_would_take_the_last_administrator_is_on_record(erin, file: Path, settings) -> None:
+    file.write_text(f"{HEADER}alice,project_1,,,\nerin,,administrator,,\n")
+    call_command("import_projects", str(file), verbosity=0)
+    file.write_text(f"{HEADER}alice,project_1,,,\nerin,,support,,\n")
+    settings.DIRECTORY_SOURCE = str(file)
+    import_directory()
+    assert "csv would take the role of the last administrator" in text(erin)
+    assert User.objects.get(is_superuser=True).username == "erin"
 
 
 def test_people_and_projects_that_no_directory_covers_are_named(erin, file: Path, now) -> None:

@@ -15,12 +15,13 @@ from types import SimpleNamespace
 
 import pytest
 from django.contrib.auth import get_user_model
-from django.db import IntegrityError, OperationalError, transaction
+from django.db import IntegrityError, OperationalError, connection, transaction
 from django.test import Client
 from django.utils import timezone
 
 from analysis.services import analyse_due
-from jobs.models import User
+from jobs.failures.services import Work, attempt
+from jobs.models import User, WorkFailure
 from jobs.tasks import import_directory
 from metrics.services import create_collector_token
 from portal import logs
@@ -258,6 +259,41 @@ def mail_that_fails(settings) -> None:
         post.answers["RCPT"] = f"550 5.1.1 <{ADDRESS}>: {NAME} is unknown here"
         Delivery.objects.create(user=person, created_at=then, due_at=then)
         send_due(10, timezone.now())
+
+
+@pytest.mark.django_db
+def test_each_failed_try_of_work_is_told_with_its_frames_and_without_its_words(written) -> None:
+    def step(key: int) -> int:
+        raise ValueError(NAME) from KeyError(ADDRESS)
+
+    attempt(Work("judgement", step, name=lambda key: f"lumi/{key}"), 901, timezone.now())
+    error, lines = WorkFailure.objects.get().error, written()
+    (said,) = json_lines(lines)
+    assert said["message"] == f"judgement lumi/901 failed: {error}"
+    assert lines[0].endswith(f"WARNING jobs.failures.services: judgement lumi/901 failed: {error}")
+    for through in (said["traceback"].splitlines(), lines[:-1]):
+        assert any(frame.endswith(", in step") for frame in through)
+        assert through[-1] == "ValueError"
+    assert [line for line in lines if NAME in line or ADDRESS in line] == []
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("path", ["/jobs/", "/api/v1/jobs/", SUMMARIES])
+def test_a_database_that_is_away_is_told_without_its_host_port_and_name(path, written, monkeypatch) -> None:
+    words = 'connection to server at "db.site.example", port 5432 failed: database "kaiku"'
+
+    def unreachable(*_: object) -> None:
+        raise OperationalError(words)
+
+    client = Client(headers={"Authorization": "Bearer kaiku_pat_some-secret"})
+    client.cookies["sessionid"] = "a" * 32
+    monkeypatch.setattr(connection, "cursor", unreachable)
+    given = {"data": "{}", "content_type": "application/json"} if path == SUMMARIES else {}
+    answer = (client.post if given else client.get)(path, **given)
+    lines = written()
+    assert answer.status_code == 503
+    assert "database unreachable: django.db.utils.OperationalError" in [said["message"] for said in json_lines(lines)]
+    assert [line for line in lines if "db.site" in line or "5432" in line] == []
 
 
 @pytest.mark.django_db

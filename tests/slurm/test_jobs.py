@@ -162,7 +162,8 @@ def test_accounting_agrees_with_the_hooks_and_finds_what_they_missed(site: Site,
 def test_associations_and_coordinators_become_members_and_pis(site: Site) -> None:
     for command in ("add user carol", "add coordinator names=carol"):
         site.cluster.run("sacctmgr", "-iQ", *command.split(), f"account={ACCOUNT}")
-    said = "1 projects, 2 memberships: {} began, {} ended; 0 identities changed; 0 rows left out"
+    said = "1 projects, 2 memberships: {} began, {} ended; 0 identities changed;"
+    said += " portal roles: 0 began, 0 ended; 0 rows left out"
     assert site.manage("import_projects", "--slurm") == said.format(2, 0)
     assert site.manage("import_projects", "--slurm") == said.format(0, 0)
     assert site.roles() == {"carol": "pi", USER: "member"}

@@ -28,7 +28,9 @@ class Command(BaseCommand):
         )
         source.add_argument("--slurm", action="store_true", help="ask sacctmgr for associations and coordinators")
         parser.add_argument("--cluster", default=settings.DIRECTORY_CLUSTER, help="Slurm's name of the cluster")
-        parser.add_argument("--force", action="store_true", help="even if most memberships of the source would end")
+        parser.add_argument(
+            "--force", action="store_true", help="even if most memberships or the last administrator's role end"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         source = options["file"] or options["waldur"] or ("slurm" if options["slurm"] else settings.DIRECTORY_SOURCE)
@@ -48,5 +50,7 @@ class Command(BaseCommand):
             self.stderr.write(row)
         self.stdout.write(
             f"{change.projects} projects, {change.memberships} memberships: {change.began} began, {change.ended} ended;"
-            f" {change.relinked} identities changed; {len(directory.skipped)} rows left out"
+            f" {change.relinked} identities changed;"
+            f" portal roles: {change.roles_began} began, {change.roles_ended} ended;"
+            f" {len(directory.skipped)} rows left out"
         )

@@ -296,6 +296,15 @@ class TestTheTrigger:
             QuerySet(AuditEntry).delete()
         assert AuditEntry.objects.count() == 1
 
+    def test_it_refuses_to_empty_the_table_whatever_is_set(self) -> None:
+        an_entry(timedelta(days=500))
+        with connection.cursor() as cursor:
+            cursor.execute("ALTER TABLE jobs_auditentry ENABLE TRIGGER kaiku_keep_audit_log")
+        for before in (None, timezone.now().isoformat()):
+            with pytest.raises(DatabaseError, match="the audit log is not emptied"):
+                self.done("TRUNCATE jobs_auditentry CASCADE", before)
+        assert AuditEntry.objects.count() == 1
+
     @pytest.mark.django_db(transaction=True)
     def test_what_the_expiry_may_do_ends_with_its_transaction(self) -> None:
         an_entry(timedelta(days=500))
