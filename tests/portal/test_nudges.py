@@ -59,6 +59,7 @@ def test_without_a_broker_nobody_is_told(monkeypatch: pytest.MonkeyPatch, settin
     assert broker.words == 0
 
 
+@pytest.mark.django_db
 @pytest.mark.parametrize(("done", "rounds", "words"), [(19, 1, 0), (20, 2, 1)])
 def test_where_more_is_due_than_one_worker_takes_at_a_time_another_is_called(
     monkeypatch: pytest.MonkeyPatch, done: int, rounds: int, words: int
@@ -71,6 +72,7 @@ def test_where_more_is_due_than_one_worker_takes_at_a_time_another_is_called(
     assert (len(asked), broker.words) == (rounds, words)
 
 
+@pytest.mark.django_db
 def test_a_worker_goes_on_while_the_broker_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
     monkeypatch.setattr(tasks, "judge_and_report", lambda limit: asked.append(limit) or 20)
