@@ -16,8 +16,6 @@ from tests.processes import wait_until
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.django_db(transaction=True)]
 
-NEW = "kaiku_migrated_at_once"
-
 
 @pytest.fixture
 def environment() -> Iterator[dict[str, str]]:
@@ -25,18 +23,20 @@ def environment() -> Iterator[dict[str, str]]:
     if connection.vendor != "postgresql":
         pytest.skip("SQLite is one machine's own")
     given = connection.settings_dict
+    # Of this process of the tests alone: its neighbour may be at the other test.
+    new = f"{given['NAME']}_migrated"
     address = f"{given['USER']}:{given['PASSWORD']}@{given['HOST']}:{given['PORT'] or 5432}"
     with psycopg.connect(f"postgres://{address}/{given['NAME']}", autocommit=True) as server:
-        server.execute(f"DROP DATABASE IF EXISTS {NEW} WITH (FORCE)")
-        server.execute(f"CREATE DATABASE {NEW}")
+        server.execute(f"DROP DATABASE IF EXISTS {new} WITH (FORCE)")
+        server.execute(f"CREATE DATABASE {new}")
     named = {
-        "DATABASE_URL": f"postgres://{address}/{NEW}",
+        "DATABASE_URL": f"postgres://{address}/{new}",
         "SECRET_KEY": "only for tests",
         "ALLOWED_HOSTS": "x.example",
     }
     yield os.environ | named | {"DJANGO_SETTINGS_MODULE": "portal.settings"}
     with psycopg.connect(f"postgres://{address}/{given['NAME']}", autocommit=True) as server:
-        server.execute(f"DROP DATABASE {NEW} WITH (FORCE)")
+        server.execute(f"DROP DATABASE {new} WITH (FORCE)")
 
 
 def migrating(environment: dict[str, str]) -> subprocess.Popen:
@@ -54,8 +54,8 @@ def test_whoever_comes_second_waits(environment: dict[str, str]) -> None:
     with psycopg.connect(environment["DATABASE_URL"], autocommit=True) as first:
         first.execute("SELECT pg_advisory_lock(%s)", [LOCK])
         second = migrating(environment)
-        others = "SELECT 1 FROM pg_stat_activity WHERE datname = %s AND pid <> pg_backend_pid()"
-        wait_until("the second", lambda: first.execute(others, [NEW]).fetchone())
+        others = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        wait_until("the second", lambda: first.execute(others).fetchone())
         assert first.execute("SELECT to_regclass('django_migrations')").fetchone() == (None,)
         assert second.poll() is None
         first.execute("SELECT pg_advisory_unlock(%s)", [LOCK])
