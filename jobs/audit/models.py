@@ -62,17 +62,17 @@ class AuditEntry(models.Model):
     NAME_LENGTH_MAX, DETAILS_LENGTH_MAX = 255, 255
 
     at = models.DateTimeField()
-    actor_kind = models.CharField("by", max_length=16, choices=ActorKind.choices)
+    actor_kind = models.CharField("kind of actor", max_length=16, choices=ActorKind.choices)
     actor = models.CharField(max_length=NAME_LENGTH_MAX)
     action = models.CharField(max_length=24, choices=Action.choices)
-    kind = models.CharField("of", max_length=24, choices=Kind.choices)
+    kind = models.CharField("kind of object", max_length=24, choices=Kind.choices)
     name = models.CharField(max_length=NAME_LENGTH_MAX)
     details = models.CharField(max_length=DETAILS_LENGTH_MAX, blank=True)
 
     objects = AppendOnly.as_manager()
 
     class Meta:
-        verbose_name_plural = "audit log"
+        verbose_name_plural = "audit entries"
         indexes = [models.Index(fields=["-at", "-id"], name="audit_by_time")]
 
     def __str__(self) -> str:
