@@ -80,8 +80,9 @@ def judge(job_pk: int, now: datetime, is_done: Callable[[Job, int], bool]) -> Ju
     A run whose use over time is no longer kept stays judged as it is, whatever changed and whoever asks.
     """
     judged = _judge(job_pk, now, is_done)
-    if judged is not None and judged.row.revision == 1 and not judged.row.is_told_by_owner:
-        _count_first(judged)
+    # What people measure themselves says nothing of the site's collectors.
+    if judged is not None and not judged.row.is_told_by_owner:
+        _follow_collectors(judged, now)
     return judged
 
 
@@ -103,17 +104,20 @@ def _judge(job_pk: int, now: datetime, is_done: Callable[[Job, int], bool]) -> J
         if assessment is None:
             JobEfficiency.objects.filter(job=job).update(job_revision=job.revision, metrics_revision=revision)
             return None
-        facts = assessment.facts
-        if not job.is_told_by_owner:
-            # What people measure themselves says nothing of the site's collectors.
-            note_nodes(job, absent_nodes(facts.record, set(facts.nodes) - set(facts.own_nodes)), now)
-        missing = absent_nodes(facts.record, facts.nodes)
+        missing = absent_nodes(assessment.facts.record, assessment.facts.nodes)
         return Judged(_save(job, assessment, len(missing), revision, now), assessment)
 
 
-def _count_first(judged: Judged) -> None:
-    """Count that a run was judged, how long after its end, and of how many of its nodes a summary was there."""
+def _follow_collectors(judged: Judged, now: datetime) -> None:
+    """Keep which nodes are silent, and count the first judgement of a run: when it came, on how many of its nodes.
+
+    After the judgement is committed: rows of nodes are those of many runs, and no judgement waits for another's.
+    """
     row, facts = judged.row, judged.assessment.facts
+    is_first = row.revision == 1
+    note_nodes(row.job, absent_nodes(facts.record, set(facts.nodes) - set(facts.own_nodes)), now, is_first=is_first)
+    if not is_first:
+        return
     nodes = "none" if not facts.nodes else "some" if row.missing_nodes else "all"
     add(JUDGEMENTS.of(nodes), since_end(END_TO_JUDGEMENT, row.ended_at))
 

@@ -21,8 +21,9 @@ FRESH = timedelta(days=1)
 """What ended before says nothing of whether a node is silent now: it may be history that somebody brought in."""
 
 
-def note_nodes(job: Job, missing: Sequence[str], now: datetime) -> None:
-    """Keep which nodes of a run that is being judged sent a summary, and which, as Slurm names them, did not."""
+def note_nodes(job: Job, missing: Sequence[str], now: datetime, *, is_first: bool) -> None:
+    """Keep which nodes of a run that was just judged, for the first time or again, sent a summary, and which, as Slurm
+    names them, did not."""
     if job.ended_at is None:
         return
     heard = set(job.nodes) - set(missing)
@@ -31,7 +32,7 @@ def note_nodes(job: Job, missing: Sequence[str], now: datetime) -> None:
     if missing and now - FRESH < job.ended_at <= now:
         # The run of a node that ended later may have been judged first.
         later = nodes_heard_since(job.cluster, missing, job.ended_at)
-        _note_missing(job, [node for node in missing if node not in later])
+        _note_missing(job, [node for node in missing if node not in later], is_first=is_first)
 
 
 def forget_silent_nodes(now: datetime) -> Iterator[int]:
@@ -39,10 +40,10 @@ def forget_silent_nodes(now: datetime) -> Iterator[int]:
     yield from remove_rows(SilentNode.objects.filter(last_at__lt=now - FORGOTTEN_AFTER))
 
 
-def _note_missing(job: Job, nodes: Sequence[str]) -> None:
+def _note_missing(job: Job, nodes: Sequence[str], *, is_first: bool) -> None:
     known = SilentNode.objects.filter(cluster=job.cluster, node__in=nodes)
     fresh = sorted(set(nodes) - set(known.values_list("node", flat=True)))
-    if not hasattr(job, "efficiency"):
+    if is_first:
         ended_at = Value(job.ended_at, DateTimeField())
         known.update(since=Least("since", ended_at), last_at=Greatest("last_at", ended_at), runs=F("runs") + 1)
     began = {"cluster": job.cluster, "since": job.ended_at, "last_at": job.ended_at}

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 
 import pytest
+from django.db import connection, transaction
 from django.utils import timezone
 
 from analysis.models import JobEfficiency, SilentNode
-from analysis.services import analyse_due
+from analysis.services import analyse_due, analyse_job
 from analysis.silence.selectors import jobs_missing_summaries, silent_nodes
 from analysis.silence.services import forget_silent_nodes
 from jobs.models import Job
@@ -17,6 +19,7 @@ from jobs.tallies.selectors import tallies
 from metrics.models import NodeSummary
 from metrics.services import record_node_summary
 from tests.payloads import job_record, node_payload
+from tests.processes import wait_until
 
 pytestmark = pytest.mark.django_db
 
@@ -148,3 +151,28 @@ def test_what_people_measure_themselves_makes_no_node_silent_and_none_heard(now:
     Job.objects.update(is_told_by_owner=False, revision=9, changed_at=now)
     analyse_due(10, now)
     assert sorted(node for node, *_ in silent()) == list(NODES)
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+def test_no_judgement_waits_for_a_row_of_a_node_that_another_holds(now: datetime) -> None:
+    if connection.vendor != "postgresql":
+        pytest.skip("the embedded database has one writer at a time")
+    ran(1, now - timedelta(hours=2))
+    at = now - timedelta(hours=5)
+    SilentNode.objects.create(cluster="lumi", node=NODES[0], since=at, last_at=at)
+
+    def judge() -> bool:
+        try:
+            return analyse_job(Job.objects.get().pk)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as thread:
+        with transaction.atomic():
+            list(SilentNode.objects.select_for_update())
+            judging = thread.submit(judge)
+            wait_until("the judgement", JobEfficiency.objects.exists)
+            assert not judging.done()
+        assert judging.result(30)
+    assert not SilentNode.objects.exists()
