@@ -20,7 +20,7 @@ $(VENV)/.ready: requirements.txt requirements-dev.txt constraints.txt deploy/sys
 setup: $(VENV)/.ready ## Make the environment: system packages where allowed, and .venv
 
 demo: setup ## Sample jobs through the real pipeline, then the portal on 127.0.0.1:8000
-	$(MANAGE) demo
+	$(BIN)/python -m bench.demo
 
 run: setup ## Serve the portal on 127.0.0.1:8000
 	$(MANAGE) migrate --verbosity 0

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.node_errors import node_errors
-from analysis.plausible import trusted
 from analysis.thresholds import LIMITS, Limits
 from analysis.turns import GpuTurns, gpu_turns
+from analysis.validation import trusted
 from jobs.billing import Allocation, gpu_hours
 from jobs.hardware import Partition, partition_of
 from jobs.hostlist import short_name

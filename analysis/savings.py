@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.facts import JobFacts
-from analysis.modules import idle_module_energy_j
+from analysis.module_power import idle_module_energy_j
 from analysis.next_request import bill
 from analysis.rightsizing import Recommendation, RecommendationKind, run_seconds_after
 from analysis.thresholds import LIMITS, Limits

@@ -19,6 +19,7 @@ from analysis.rightsizing import RecommendationKind
 from analysis.savings import GPU_HOURS_MIN
 from bench.noisy.library import LIBRARY as NOISY_LIBRARY
 from bench.noisy_score import draw
+from bench.samples.library import LIBRARY
 from bench.scorecard import drawn
 from collector.record import request as request_of_slurm
 from jobs.hardware import partition_of, threads_per_core
@@ -26,7 +27,6 @@ from jobs.records import JobRecord
 from jobs.sbatch import OptionChange, apply, parse_block, refusal, shape_of, walltime_text
 from metrics.payloads import NodePayload
 from metrics.series import RunMetrics
-from portal.demo.library import LIBRARY
 from tests.analysis.runs import metrics_of
 
 TOLERANCE_GPU_HOURS = 0.01

@@ -20,7 +20,7 @@ from bench.contradictions import codes, contradictions, ended_badly, evidence, i
 from education.seeds import seed_lessons
 from jobs.records import JobRecord
 from metrics.payloads import NodePayload
-from reports.build import job_report
+from reports.job_report import job_report
 from reports.text import report_text
 from tests.analysis.runs import metrics_of
 

@@ -1,6 +1,6 @@
 """How often each finding is right: precision, recall, and false alarms on healthy jobs, over the labelled library.
 
-Every kind of `portal.demo.library` is drawn with many seeds and judged through the same payload types as real ones.
+Every kind of `bench.samples.library` is drawn with many seeds and judged through the same payload types as real ones.
 Run by `make score`; `tests/test_scorecard.py` holds the same floors with other seeds.
 """
 
@@ -19,10 +19,10 @@ from tqdm import tqdm
 from analysis.assess import Assessment, assess
 from analysis.findings import FindingCode
 from analysis.thresholds import LIMITS, Limits
+from bench.samples.generate import SampleJob, make_job
+from bench.samples.library import LIBRARY
 from jobs.records import JobRecord
 from metrics.payloads import NodePayload
-from portal.demo.generate import SampleJob, make_job
-from portal.demo.library import LIBRARY
 from tests.analysis.runs import metrics_of
 
 SEEDS = range(1000, 1050)

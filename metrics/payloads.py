@@ -209,7 +209,7 @@ def _are_seconds(values: Collection[float]) -> bool:
 
 
 def _above_capacity(gpu: GpuPayload) -> dict[str, str]:
-    """Memory that the GPU does not have; a capacity of nothing says nothing of the others (`analysis.plausible`)."""
+    """Memory that the GPU does not have; a capacity of nothing says nothing of the others (`analysis.validation`)."""
     if not gpu.mem_total_gb:
         return {}
     highest_gb = gpu.mem_total_gb * (1 + CAPACITY_SLACK_FRACTION)

@@ -35,7 +35,7 @@ from metrics.models import CollectorToken
 from metrics.services import revoke_collector_token
 from portal.administration.audit_log import AuditLog
 from portal.administration.site import Administration, ReadOnly
-from portal.parts.failed_work import named_work
+from portal.failed_work import named_work
 from reports.numbers import counted
 
 

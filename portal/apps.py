@@ -5,9 +5,9 @@ from django.conf import settings
 from django.db.backends.signals import connection_created
 from django.db.backends.sqlite3.base import DatabaseWrapper
 
-from portal.far_times import read_far_times
+from portal.database.far_times import read_far_times
+from portal.database.sqlite_schema import SchemaEditor
 from portal.logs import take_over
-from portal.sqlite_schema import SchemaEditor
 
 
 class PortalConfig(AppConfig):

@@ -15,7 +15,7 @@ from csp.constants import NONE, SELF
 
 from jobs.directory import EXACT, SUBJECT_CASES
 from portal.environment import allowed_hosts, choice, flag, mail_address, number, secret_key, site_url, text, words
-from portal.oidc.provider import form_targets, provider_from_environment
+from portal.sign_in.provider import form_targets, provider_from_environment
 from portal.version import VERSION as VERSION
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -52,19 +52,19 @@ INSTALLED_APPS = [
     "portal",
 ]
 MIDDLEWARE = [
-    "portal.request_id.RequestId",
+    "portal.middleware.request_id.RequestId",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
-    "portal.nul.NoNul",
+    "portal.middleware.nul.NoNul",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "portal.reader.Reader",
-    "portal.outages.OutagePage",
+    "portal.middleware.reader_preferences.Reader",
+    "portal.middleware.outages.OutagePage",
 ]
 ROOT_URLCONF = "portal.urls"
 WSGI_APPLICATION = "portal.wsgi.application"
@@ -135,7 +135,7 @@ OIDC_PROVIDER = provider_from_environment()
 # Whether identities are compared as they are or in lower case, wherever they come from.
 OIDC_SUBJECT_CASE = choice("OIDC_SUBJECT_CASE", EXACT, SUBJECT_CASES)
 AUTHENTICATION_BACKENDS = [
-    "portal.oidc.backend.ProviderBackend" if OIDC_PROVIDER else "django.contrib.auth.backends.ModelBackend"
+    "portal.sign_in.backend.ProviderBackend" if OIDC_PROVIDER else "django.contrib.auth.backends.ModelBackend"
 ]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
@@ -197,7 +197,7 @@ METRICS_TOKEN = text("METRICS_TOKEN")
 # Where people reach the portal: mail cannot take it from a request.
 SITE_URL = site_url(f"https://{ALLOWED_HOSTS[0]}" if IS_HTTPS else "http://127.0.0.1:8000")
 SMTP_HOST = text("SMTP_HOST")
-EMAIL_BACKEND = "reports.emails.SmtpBackend" if SMTP_HOST else "reports.services.mail_files.FileBackend"
+EMAIL_BACKEND = "reports.mail.emails.SmtpBackend" if SMTP_HOST else "reports.mail.services.files.FileBackend"
 EMAIL_FILE_PATH = VAR_DIR / "outbox"
 EMAIL_HOST, EMAIL_PORT = SMTP_HOST, number("SMTP_PORT", 25)
 EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = text("SMTP_USER"), text("SMTP_PASSWORD")
@@ -228,7 +228,7 @@ RAW_MIB_MAX = number("RAW_MIB_MAX", 2048, lowest=0)
 RAW_BACKLOG_MAX = number("RAW_BACKLOG_MAX", 500, lowest=0)
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1 * 2**20
 
-# What one person, or without one an address, may ask for within a minute; see portal/limits.py.
+# What one person, or without one an address, may ask for within a minute; see portal/rate_limits.py.
 API_CALLS_PER_MINUTE = number("API_CALLS_PER_MINUTE", 120)
 ANONYMOUS_API_CALLS_PER_MINUTE = number("ANONYMOUS_API_CALLS_PER_MINUTE", 60)
 DOWNLOADS_PER_MINUTE = number("DOWNLOADS_PER_MINUTE", 20)
@@ -240,13 +240,13 @@ REST_FRAMEWORK = {
         "portal.api.authentication.PersonalTokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",
     ],
-    "DEFAULT_THROTTLE_CLASSES": ["portal.api.throttles.Calls"],
+    "DEFAULT_THROTTLE_CLASSES": ["portal.api.rate_limits.Calls"],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "portal.api.negotiation.OwnFormat",
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
     "EXCEPTION_HANDLER": "portal.api.problems.problem_response",
-    "DEFAULT_PAGINATION_CLASS": "portal.api.pages.JobPages",
+    "DEFAULT_PAGINATION_CLASS": "portal.api.pagination.JobPages",
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
 }
 

@@ -4,50 +4,40 @@ from django.urls import path, re_path
 
 from collector.wire import NODE_SUMMARY, RAW_SAMPLES
 from jobs.records import SCHEMA as JOB_RECORD
-from portal import (
-    health,
-    sign_in_attempts_admin,  # noqa: F401  (registers its table)
-)
+from portal import health
 from portal.admin import administration
+from portal.administration import unknown_identities  # noqa: F401  (registers its table)
 from portal.api import docs, education, ingest, jobs, raw_samples
 from portal.api import projects as project_api
-from portal.views.about import about
-from portal.views.api_tokens import api_tokens, revoke
-from portal.views.appearance import appearance
-from portal.views.dashboard import dashboard
-from portal.views.directory_state import directory_state
-from portal.views.edit_lesson import edit_lesson, preview_lesson
-from portal.views.feedback_sums import feedback_page
-from portal.views.history import history
-from portal.views.job import job, job_figure
-from portal.views.job_feedback import job_feedback
-from portal.views.jobs_csv import jobs_csv
-from portal.views.learn import learn
-from portal.views.lesson import lesson
-from portal.views.lesson_history import lesson_history, restore_lesson
-from portal.views.lesson_links import check_links, lesson_links
-from portal.views.lessons import lessons, start_lesson
-from portal.views.mail_settings import mail_settings
-from portal.views.my_jobs import my_jobs
-from portal.views.opt_out import opt_out_page
-from portal.views.outbox import outbox_page
-from portal.views.project import project
-from portal.views.projects import projects
-from portal.views.raw_window import raw_window_page
-from portal.views.share_job import end_share, share
-from portal.views.shared_jobs import shared_jobs_page
-from portal.views.sign_in import no_account, sign_in
-from portal.views.sign_in_provider import finish_sign_in, start_sign_in
-from portal.views.sign_out import sign_out
-from portal.views.sign_out_back_channel import back_channel_sign_out
-from portal.views.support import support
-from portal.views.system import system
+from portal.pages.about.views import about
+from portal.pages.dashboard.views import dashboard
+from portal.pages.history.views import history
+from portal.pages.job.feedback import job_feedback
+from portal.pages.job.share import end_share, share
+from portal.pages.job.views import job, job_figure
+from portal.pages.jobs.download import jobs_csv
+from portal.pages.jobs.views import my_jobs
+from portal.pages.learn.views import learn, lesson
+from portal.pages.lessons.editor import edit_lesson, preview_lesson
+from portal.pages.lessons.history import lesson_history, restore_lesson
+from portal.pages.lessons.links import check_links, lesson_links
+from portal.pages.lessons.views import lessons, start_lesson
+from portal.pages.opt_out.views import opt_out_page
+from portal.pages.projects.views import project, projects
+from portal.pages.raw_window.views import raw_window_page
+from portal.pages.settings.views import api_tokens, appearance, mail_settings, revoke
+from portal.pages.support.views import directory_state, feedback_page, outbox_page, shared_jobs_page, support
+from portal.pages.system.views import system
+from portal.sign_in.back_channel import back_channel_sign_out
+from portal.sign_in.sign_out import sign_out
+from portal.sign_in.views import no_account, sign_in
+from portal.sign_in.with_provider import finish_sign_in, start_sign_in
 
 CLUSTER = r"(?P<cluster>[A-Za-z0-9_][A-Za-z0-9._@+-]{0,63})"
 JOB = CLUSTER + r"/(?P<job_id>[0-9]{1,16})"
 
-handler404 = "portal.api.nothing.not_found"
-handler500 = "portal.outages.server_error"
+handler404 = "portal.api.not_found.not_found"
+handler500 = "portal.middleware.outages.server_error"
 
 urlpatterns = [
     path("", dashboard, name="dashboard"),

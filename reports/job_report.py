@@ -6,9 +6,23 @@ anything up again, so the five can never disagree.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 
+import numpy as np
+
+from analysis.assess import Assessment
+from analysis.efficiency import Efficiency
+from analysis.facts import JobFacts
+from analysis.findings import Finding
+from analysis.phases import course, phases
+from analysis.thresholds import LIMITS
+from education.lesson import Lessons
 from jobs.records import JobRecord
+from reports.advice import assumption, reason
+from reports.finding_texts import finding_text
+from reports.lessons import CODES, LessonView, lesson_view
+from reports.numbers import duration, energy, gigabytes, hours, percent, share
+from reports.wording import COURSES, headline, no_advice, no_causes, origin, title, verdict
 
 SCHEMA = "job-report/1"
 
@@ -37,24 +51,6 @@ class EfficiencyView:
     energy_j: float | None
     uncounted_reason: str
     rules_version: str
-
-
-@dataclass(frozen=True)
-class LinkView:
-    """One page to read on."""
-
-    title: str
-    url: str
-
-
-@dataclass(frozen=True)
-class LessonView:
-    """What to learn and where to read on; all empty where staff show no lesson. `links` are those after `url`."""
-
-    title: str = ""
-    url: str = ""
-    text: str = ""
-    links: tuple[LinkView, ...] = ()
 
 
 COUNTED, INFERRED = "counted", "inferred"
@@ -146,3 +142,166 @@ def without_use_over_time(report: JobReport) -> JobReport:
     figures = tuple(name for name in report.figures if name not in OVER_TIME)
     not_measured = (NOT_KEPT, *report.not_measured) if figures != report.figures else report.not_measured
     return replace(report, figures=figures, figure_texts=texts, not_measured=not_measured)
+
+
+SAME_NAMES = {field.name for field in fields(Efficiency)} & {field.name for field in fields(EfficiencyView)}
+HEATMAP_GPUS_MIN = 2
+
+
+def job_report(judged: Assessment, lessons: Lessons, *, is_told_by_owner: bool = False) -> JobReport:
+    """The report of one run, with the lessons as they are now; `is_told_by_owner` as the job has it."""
+    facts = judged.facts
+    texts = _figures(facts)
+    return JobReport(
+        job=facts.record,
+        efficiency=_efficiency(judged),
+        headline=headline(judged),
+        verdict=verdict(judged),
+        observed=_observed(facts, judged.efficiency),
+        findings=tuple(_finding(found, judged, lessons) for found in judged.findings),
+        recommendations=tuple(
+            RecommendationView(
+                kind=advice.kind.value,
+                recommended_gpus=advice.recommended_gpus,
+                reason=reason(advice, facts),
+                diff=tuple(str(change) for change in advice.changes),
+                basis=advice.basis,
+                request=advice.request,
+            )
+            for advice in judged.recommendations
+        ),
+        savings=_savings(judged),
+        not_measured=judged.not_measured,
+        figures=tuple(texts),
+        figure_texts=texts,
+        no_causes=no_causes(judged),
+        no_advice=no_advice(judged),
+        is_use_judged=facts.is_use_judged,
+        origin=origin(len(facts.own_nodes), len(facts.nodes), is_told_by_owner=is_told_by_owner),
+        is_told_by_owner=is_told_by_owner,
+    )
+
+
+def _savings(judged: Assessment) -> SavingsView | None:
+    saved = judged.savings
+    if saved is None:
+        return None
+    return SavingsView(saved.gpu_hours, assumption(saved, judged.facts, judged.recommendations), saved.energy_j)
+
+
+def _efficiency(judged: Assessment) -> EfficiencyView:
+    same = {name: getattr(judged.efficiency, name) for name in SAME_NAMES - {"efficiency_class"}}
+    return EfficiencyView(
+        job_id=judged.facts.record.job_id,
+        efficiency_class=judged.efficiency.efficiency_class.value,
+        partial=judged.efficiency.is_partial,
+        rules_version=judged.rules_version,
+        **same,
+    )
+
+
+def _finding(found: Finding, judged: Assessment, lessons: Lessons) -> FindingView:
+    facts = judged.facts
+    counts = [advice.recommended_gpus for advice in judged.recommendations if advice.recommended_gpus]
+    fewer = next((gpus for gpus in counts if gpus < facts.allocated_gpus), None)
+    return FindingView(
+        code=found.code.value,
+        title=title(found),
+        confidence=found.confidence,
+        evidence=dict(found.evidence),
+        text=finding_text(found, facts, fewer),
+        lesson=lesson_view(found.code, lessons, facts.record, found.evidence),
+        basis=COUNTED if found.is_fact else INFERRED,
+    )
+
+
+def _observed(facts: JobFacts, judged: Efficiency) -> tuple[Observation, ...]:
+    """The measured quantities, the most telling first; only energy is left out where it is not known."""
+    effective = f"{judged.effective_gpus:,} of {judged.measured_gpus:,}" if judged.effective_gpus is not None else None
+    peak = gigabytes(judged.peak_gpu_mem_gb)
+    if judged.peak_gpu_mem_fraction is not None:
+        peak += f" ({share(judged.peak_gpu_mem_fraction)})"
+    pairs = [
+        ("Mean GPU use", percent(judged.avg_gpu_util)),
+        (f"GPUs used above {LIMITS.active_gpu_percent:g} %", effective or percent(None)),
+        ("Measured GPU time", share(judged.coverage_fraction)),
+        ("GPU use over time", _over_time(facts)),
+        ("Peak GPU memory", peak),
+        ("Run time", duration(facts.elapsed_s)),
+        ("GPU-hours billed", hours(judged.gpu_hours)),
+        ("Unused GPU-hours (estimate)", _hours(judged.wasted_gpu_hours, judged)),
+        ("GPU-hours on idle GPUs", _hours(judged.idle_gpu_hours, judged)),
+        ("Busy CPU cores", _busy_cores(facts)),
+        ("Host memory", _host_memory(facts)),
+    ]
+    if judged.energy_j is not None:
+        pairs.append(("GPU energy", energy(judged.energy_j)))
+    return tuple(Observation(label, value) for label, value in pairs)
+
+
+def _over_time(facts: JobFacts) -> str:
+    """The phases of the run in a few words."""
+    seen = phases(facts)
+    if seen is None:
+        return "no work seen" if np.any(~np.isnan(facts.series.util)) else percent(None)
+    parts = [f"idle for the first {duration(seen.late_start_s)}"] if seen.late_start_s > 0 else []
+    parts.append(COURSES[course(seen)])
+    parts += [f"idle for the last {duration(seen.idle_tail_s)}"] if seen.idle_tail_s > 0 else []
+    return ", ".join(parts)
+
+
+def _hours(value: float | None, judged: Efficiency) -> str:
+    return percent(None) if value is None and judged.gpu_hours is not None else hours(value)
+
+
+def _busy_cores(facts: JobFacts) -> str:
+    busy, cores = facts.hosts.busy_cores_avg, facts.hosts.cores_allocated
+    if not np.any(~np.isnan(busy)):
+        return percent(None)
+    of = f" of {np.nansum(cores):,.0f}" if np.any(~np.isnan(cores)) else ""
+    return f"{np.nansum(busy):,.1f}{of}"
+
+
+def _host_memory(facts: JobFacts) -> str:
+    """The peak of the fullest node, of what the job held there: the limit that was measured, else its request."""
+    peaks_gb, limits_gb = facts.hosts.peak_memory_gb, facts.hosts.memory_limit_gb
+    if not np.any(~np.isnan(peaks_gb)):
+        return percent(None)
+    fullest, requested_gb = int(np.nanargmax(peaks_gb)), facts.record.memory_requested_gb
+    held_gb = float(limits_gb[fullest])
+    if np.isnan(held_gb) and requested_gb:
+        held_gb = requested_gb / facts.held.nodes
+    of = "" if np.isnan(held_gb) else f" of {gigabytes(held_gb)}"
+    on = f" on the fullest of {facts.held.nodes:,} nodes" if facts.held.nodes > 1 else ""
+    own_gb = float(facts.hosts.peak_memory_anon_gb[fullest])
+    cache = "" if np.isnan(own_gb) else f", {gigabytes(own_gb)} without page cache"
+    return f"{gigabytes(float(peaks_gb[fullest]))}{of}{on}{cache}"
+
+
+def _figures(facts: JobFacts) -> dict[str, str]:
+    """The figures that the measurements are enough for, and in words what each one shows."""
+    texts = {}
+    series, gpus = facts.series, facts.gpus
+    is_timed = series.length > 1 and bool(np.any(~np.isnan(series.util)))
+    if is_timed:
+        low, high = float(np.nanmin(series.util)), float(np.nanmax(series.util))
+        mean = percent(facts.avg_gpu_util)
+        texts["gpu_use"] = f"GPU use over the run: mean {mean}, single GPUs between {low:.0f} % and {high:.0f} %."
+    if np.any(~np.isnan(gpus.peak_mem_gb)):
+        peak = float(np.nanmax(gpus.peak_mem_gb))
+        texts["gpu_memory"] = f"Peak memory of each GPU against its capacity: the fullest reached {gigabytes(peak)}."
+    if is_timed and gpus.count >= HEATMAP_GPUS_MIN:
+        many = gpus.count > HEATMAP_GPUS_MAX
+        rows = f"{len(facts.nodes):,} nodes, the mean of its GPUs" if many else f"{gpus.count:,} GPUs"
+        texts["gpu_heatmap"] = f"Use of each of {rows} over the run, dark where idle, bright where busy, grey in gaps."
+    return texts
+
+
+def with_lessons(report: JobReport, lessons: Lessons) -> JobReport:
+    """The same report with these lessons; the stored one keeps its own."""
+    return replace(report, findings=tuple(_renewed(finding, lessons, report.job) for finding in report.findings))
+
+
+def _renewed(finding: FindingView, lessons: Lessons, record: JobRecord) -> FindingView:
+    code = CODES.get(finding.code)
+    return finding if code is None else replace(finding, lesson=lesson_view(code, lessons, record, finding.evidence))

@@ -11,7 +11,8 @@ from jobs.hardware import partition_of
 from jobs.records import printable
 from reports.advice import OTHER_HARDWARE, sbatch_lines
 from reports.ending import exit_words, label
-from reports.job_report import FindingView, JobReport, LessonView, LinkView, Observation, RecommendationView
+from reports.job_report import FindingView, JobReport, Observation, RecommendationView
+from reports.lessons import LessonView, LinkView
 from reports.numbers import counted, duration, energy, hours, instant
 from reports.unmeasured import in_words
 

@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass
 
 from analysis.findings import Evidence, FindingCode
 from education.lesson import LessonContent, Lessons
 from education.seeds import lessons_by_sign, neutral_lessons, seed_lessons
 from jobs.hardware import site
 from jobs.records import JobRecord
-from reports.job_report import FindingView, JobReport, LessonView, LinkView
 from reports.vendor import is_shipped_site
+
+
+@dataclass(frozen=True)
+class LinkView:
+    """One page to read on."""
+
+    title: str
+    url: str
+
+
+@dataclass(frozen=True)
+class LessonView:
+    """What to learn and where to read on; all empty where staff show no lesson. `links` are those after `url`."""
+
+    title: str = ""
+    url: str = ""
+    text: str = ""
+    links: tuple[LinkView, ...] = ()
+
 
 CODES = {code.value: code for code in FindingCode}
 
@@ -32,16 +50,6 @@ def lesson_view(code: FindingCode, lessons: Lessons, record: JobRecord, evidence
         links = [LinkView(lesson.title, own), *(link for link in links if link.url != own)]
     url = links[0].url if links else ""
     return LessonView(title=lesson.title, url=url, text=lesson.micro, links=tuple(links[1:]))
-
-
-def with_lessons(report: JobReport, lessons: Lessons) -> JobReport:
-    """The same report with these lessons; the stored one keeps its own."""
-    return replace(report, findings=tuple(_renewed(finding, lessons, report.job) for finding in report.findings))
-
-
-def _renewed(finding: FindingView, lessons: Lessons, record: JobRecord) -> FindingView:
-    code = CODES.get(finding.code)
-    return finding if code is None else replace(finding, lesson=lesson_view(code, lessons, record, finding.evidence))
 
 
 def _fitting(code: FindingCode, lesson: LessonContent, record: JobRecord, sign: str) -> LessonContent:

@@ -9,7 +9,7 @@ from django.db import models
 
 from analysis.efficiency import EfficiencyClass
 from jobs.models import Job, Project, User
-from reports.digest import CLASS_ORDER, Frequency
+from reports.mail.digest import CLASS_ORDER, Frequency
 from reports.packed_json import pack_json, unpack_json
 
 FREQUENCIES = [(name.value, name.value.title()) for name in Frequency]

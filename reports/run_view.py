@@ -8,7 +8,7 @@ import numpy as np
 
 from analysis.causes.spread import HELD_MEMORY_GB
 from analysis.facts import JobFacts
-from analysis.modules import gpus_per_module
+from analysis.module_power import gpus_per_module
 from analysis.thresholds import LIMITS
 from reports.numbers import counted, duration, share
 from reports.vendor import ANY, Tools, short_test, tools_of

@@ -17,9 +17,9 @@ from jobs.failures.selectors import set_aside
 from jobs.models import Job
 from jobs.records import all_printable
 from metrics.series import RunMetrics
-from reports.digest import Choices, Frequency, Past, Waiting
 from reports.ending import is_crash
 from reports.job_report import JobReport, without_use_over_time
+from reports.mail.digest import Choices, Frequency, Past, Waiting
 from reports.models import Delivery, DeliveryPreference, ProjectPreference, Report
 from reports.retries import LEASE
 

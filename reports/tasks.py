@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from celery import shared_task
 
-from reports.services.sending import deliver_due
+from reports.mail.services.sending import deliver_due
 
 MAIL_BATCH_SIZE = 50
 

@@ -10,11 +10,11 @@ from analysis.assess import Assessment
 from analysis.efficiency import EfficiencyClass
 from analysis.findings import Finding, FindingCode
 from analysis.thresholds import LIMITS, Limits
+from bench.samples.archetypes import Expected, found
+from bench.samples.close_calls import CLOSE_CALLS
+from bench.samples.generate import SampleJob
+from bench.samples.library import LIBRARY
 from bench.scorecard import SEEDS, Scorecard, drawn, judged, score, table
-from portal.demo.archetypes import Expected, found
-from portal.demo.close_calls import CLOSE_CALLS
-from portal.demo.generate import SampleJob
-from portal.demo.library import LIBRARY
 
 OTHER_SEEDS = range(7000, 7008)
 NODES_FOR_ALL_SEEDS_MAX = 16

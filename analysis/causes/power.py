@@ -10,7 +10,7 @@ import numpy as np
 from analysis.causes.spread import is_uneven
 from analysis.facts import JobFacts, divide
 from analysis.findings import Finding, FindingCode, confidence, counted, margin_above, margin_below, margin_within
-from analysis.modules import Modules, whole_modules
+from analysis.module_power import Modules, whole_modules
 from analysis.phases import Course, course, phases
 from analysis.thresholds import LIMITS, Limits
 

@@ -9,9 +9,9 @@ from analysis.facts import JobFacts
 from analysis.findings import Finding, FindingCode, confidence, counted, margin_above, margin_below
 from analysis.naming import gpu_list
 from analysis.phases import span_percent
-from analysis.plausible import module_groups
 from analysis.thresholds import LIMITS, Limits
 from analysis.turns import GpuTurns
+from analysis.validation import module_groups
 from metrics.series import Floats
 
 HELD_MEMORY_GB = 1.0

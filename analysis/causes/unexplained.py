@@ -8,7 +8,7 @@ from analysis.causes.stalls import waits_of
 from analysis.causes.waiting import pinned_cores_per_rank
 from analysis.facts import JobFacts
 from analysis.findings import Evidence, Finding, FindingCode, counted
-from analysis.modules import whole_modules
+from analysis.module_power import whole_modules
 from analysis.thresholds import LIMITS, Limits
 from metrics.series import Floats
 

@@ -9,8 +9,8 @@ from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
 from rest_framework.permissions import SAFE_METHODS
 
 from jobs.models import ApiToken, User
-from portal.api_tokens import token_and_holder
 from portal.ingest.senders import ENDED, bearer
+from portal.sign_in.personal_tokens import token_and_holder
 
 SENDS_ONLY = "This token sends measurements of your own runs and reads nothing."
 

@@ -19,4 +19,6 @@ def schema(request: HttpRequest) -> JsonResponse:
 @require_safe
 def docs(request: HttpRequest) -> HttpResponse:
     """The calls as a page."""
-    return render(request, "portal/api_docs.html", {"operations": [(call, ACCESS[call.access]) for call in OPERATIONS]})
+    return render(
+        request, "portal/api/api_docs.html", {"operations": [(call, ACCESS[call.access]) for call in OPERATIONS]}
+    )

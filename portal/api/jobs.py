@@ -16,7 +16,7 @@ from jobs.models import Job
 from jobs.selectors import LatestFirst, counted_senders, reach_of, record_of
 from metrics.selectors import gpu_rows
 from portal.access import open_report, open_run
-from portal.api.throttles import Downloads
+from portal.api.rate_limits import Downloads
 from reports.selectors import report_row, report_value
 from reports.services.formats import FORMATS, rendered
 

@@ -18,7 +18,7 @@ from analysis.history.sums import frequent_findings, overview_of
 from jobs.models import Membership, ProjectAllocation
 from jobs.selectors import BY_SITE, allocations_of, reach_of
 from portal.access import membership_of
-from portal.parts.over_time import asked_period
+from portal.charts.over_time import asked_period
 
 
 class ProjectSummary(APIView):

@@ -14,7 +14,7 @@ from rest_framework.views import APIView
 
 from metrics.selectors import Key, RawSamples, raw_windows, raw_windows_held
 from portal.access import open_run
-from portal.api.throttles import Downloads
+from portal.api.rate_limits import Downloads
 from portal.csv_lines import csv_lines
 
 COLUMNS = ("node", "gpu_id", "at", "util_percent", "mem_gb")

@@ -44,7 +44,7 @@ from portal.ingest.shedding import Load, raw_load
 from portal.ingest.tallies import waiting as counted
 from portal.ingest.writer import Came, Waiting, Writer
 from portal.logs import during_request
-from portal.request_id import HEADER, given
+from portal.middleware.request_id import HEADER, given
 
 log = logging.getLogger(__name__)
 

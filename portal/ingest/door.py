@@ -20,8 +20,8 @@ from portal.ingest.senders import Sender, TurnedAway, kinds_for
 from portal.ingest.services import Checked, Outcome, Result, check, log_refusals, outcome_of
 from portal.ingest.shedding import Load
 from portal.ingest.tallies import waiting
-from portal.limits import OWN_RUNS, count_call
 from portal.logs import type_of
+from portal.rate_limits import OWN_RUNS, count_call
 from portal.troubles import trouble
 
 log = logging.getLogger(__name__)

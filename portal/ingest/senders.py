@@ -14,11 +14,11 @@ from django.conf import settings
 from collector.wire import NODE_SUMMARY
 from metrics.models import CollectorToken
 from metrics.selectors import collector_token, token_digest
-from portal.api_tokens import SENDING_PREFIX, token_and_holder
 from portal.ingest.explain import Problem
 from portal.ingest.own_runs import own_run_kinds
 from portal.ingest.services import KINDS, Kind
 from portal.ingest.token_reach import beyond_token
+from portal.sign_in.personal_tokens import SENDING_PREFIX, token_and_holder
 
 BEARER = {"WWW-Authenticate": "Bearer"}
 NOBODY = "Authentication credentials were not provided."

@@ -7,8 +7,8 @@ from typing import Any
 from django import template
 from django.template import Context
 
-from portal.job_list.pages import chosen_address
-from portal.job_list.sorts import SORTS
+from portal.pages.jobs.rows import chosen_address
+from portal.pages.jobs.sorts import SORTS
 
 register = template.Library()
 

@@ -10,7 +10,7 @@ from analysis.history.overview import ClassShare
 from analysis.models import Feedback
 from portal.charts.columns import Rect
 from reports import numbers
-from reports.digest import Silence
+from reports.mail.digest import Silence
 
 register = template.Library()
 

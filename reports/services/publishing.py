@@ -18,7 +18,7 @@ from education.selectors import current_lessons
 from jobs.failures.services import Work, attempt, attempt_by_hand, attempt_each, open_changed
 from jobs.tallies.kinds import END_TO_REPORT, REPORTS
 from jobs.tallies.services import add, since_end
-from reports.build import job_report
+from reports.job_report import job_report
 from reports.models import Report, StoredPdf
 from reports.selectors import (
     REPORT,

@@ -21,7 +21,7 @@ from jobs.records import JobRecord
 from jobs.records import problems as record_problems
 from metrics.payloads import NodePayload
 from metrics.payloads import problems as summary_problems
-from reports.build import job_report
+from reports.job_report import job_report
 from reports.text import report_text
 from tests.analysis.runs import metrics_of
 from tests.payloads import gpu, job_record, node_payload, record, summary

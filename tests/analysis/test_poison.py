@@ -29,7 +29,7 @@ LATER = datetime(2026, 11, 20, 12, 30, tzinfo=UTC)
 
 @pytest.mark.django_db(transaction=True)
 def test_fifty_of_five_hundred_that_cannot_be_judged_are_set_aside_and_the_others_are_judged(settings) -> None:
-    """By the worker of a machine without Redis; tests/portal/test_celery.py has the same with Celery's."""
+    """By the worker of a machine without Redis; tests/portal/serving/test_celery.py has the same with Celery's."""
     settings.RETRY_SECONDS = 0
     poisoned = runs_with_poison(500, 50)
     done = [worker.sweep() for _ in range(12)]

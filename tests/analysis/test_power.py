@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from analysis.findings import FindingCode
-from analysis.modules import whole_modules
+from analysis.module_power import whole_modules
 from tests.analysis.runs import codes, facts, found, rate
 from tests.payloads import gpu
 

@@ -18,8 +18,8 @@ from django.utils import timezone
 from psycopg import sql
 
 from analysis.services import analyse_job
+from bench.samples.generate import sample_jobs
 from jobs.models import Job
-from portal.demo.generate import sample_jobs
 from portal.ingest.body import records
 from portal.ingest.services import KINDS, ingest
 from reports.models import Report

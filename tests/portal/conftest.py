@@ -18,7 +18,7 @@ from django.utils import timezone
 from jobs.models import Grant, Membership, Project
 from jobs.services import record_job, replace_grants
 from metrics.services import record_node_summary
-from portal.oidc.provider import Provider
+from portal.sign_in.provider import Provider
 from tests.parts import missing
 from tests.payloads import gpu, job_record, node_payload
 from tests.portal.provider import CLIENT_ID, SECRET, FakeProvider, forget_answers
@@ -58,7 +58,7 @@ def idp(settings, db) -> Iterator[FakeProvider]:
     """A provider that knows alice; the portal is configured for it."""
     server = FakeProvider()
     settings.OIDC_PROVIDER = Provider(server.issuer, CLIENT_ID, SECRET)
-    settings.AUTHENTICATION_BACKENDS = ["portal.oidc.backend.ProviderBackend"]
+    settings.AUTHENTICATION_BACKENDS = ["portal.sign_in.backend.ProviderBackend"]
     get_user_model().objects.create_user(
         "alice", password=PASSWORD, oidc_subject=server.subject, email="old@example.org"
     )

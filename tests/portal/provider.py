@@ -21,7 +21,7 @@ from django.http import HttpResponse
 from django.test import Client
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
-from portal.oidc import provider as provider_module
+from portal.sign_in import provider as provider_module
 
 CLIENT_ID, SECRET = "kaiku", "a client's secret"
 KEYS = {

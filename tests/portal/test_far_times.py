@@ -10,7 +10,7 @@ from django.test import Client
 
 from analysis.models import JobEfficiency
 from jobs.models import Job, User
-from portal.far_times import EARLIEST, LATEST
+from portal.database.far_times import EARLIEST, LATEST
 from reports.services.publishing import follow_up
 from tests.analysis.poison import run
 from tests.conftest import NOW

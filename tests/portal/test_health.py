@@ -19,8 +19,8 @@ from jobs.services import record_job
 from metrics.services import create_collector_token
 from portal.beat import LEASE
 from portal.ingest import tallies
+from reports.mail.services.sending import deliver_due
 from reports.models import Delivery
-from reports.services.sending import deliver_due
 from tests.payloads import job_record, summary
 from tests.processes import free_ports
 

@@ -25,11 +25,11 @@ from jobs.models import User, WorkFailure
 from jobs.tasks import import_directory
 from metrics.services import create_collector_token
 from portal import logs
-from portal.api_tokens import issue_token
 from portal.logs import JsonLine, PlainLine, during_request, during_task, take_over
 from portal.management.commands import worker
+from portal.sign_in.personal_tokens import issue_token
+from reports.mail.services.sending import send_due
 from reports.models import Delivery
-from reports.services.sending import send_due
 from tests.analysis.poison import runs_with_poison
 from tests.mail_server import HOST, mail_server
 from tests.payloads import record, summary
@@ -253,7 +253,7 @@ def drive_the_portal(cast: Callable[[str], Client], settings, tmp_path: Path) ->
 def mail_that_fails(settings) -> None:
     person = get_user_model().objects.create_user(NAME, email=ADDRESS, password=PASSWORD)
     then = timezone.now() - timedelta(minutes=1)
-    settings.EMAIL_BACKEND = "reports.emails.SmtpBackend"
+    settings.EMAIL_BACKEND = "reports.mail.emails.SmtpBackend"
     with mail_server() as post:
         settings.EMAIL_HOST, settings.EMAIL_PORT, settings.EMAIL_TIMEOUT = HOST, post.port, 1
         post.answers["RCPT"] = f"550 5.1.1 <{ADDRESS}>: {NAME} is unknown here"
@@ -298,7 +298,7 @@ def test_a_database_that_is_away_is_told_without_its_host_port_and_name(path, wr
 
 @pytest.mark.django_db
 def test_a_day_of_trouble_names_nobody(cast, settings, tmp_path: Path, written, monkeypatch) -> None:
-    monkeypatch.setattr("reports.services.sending.is_telling", lambda rows: True)
+    monkeypatch.setattr("reports.mail.services.sending.is_telling", lambda rows: True)
     secrets = drive_the_portal(cast, settings, tmp_path)
     mail_that_fails(settings)
     worker.done("analysis", lambda: int(NAME))
@@ -307,7 +307,7 @@ def test_a_day_of_trouble_names_nobody(cast, settings, tmp_path: Path, written, 
     assert len(said) > 30
     told = {line["logger"] for line in said}
     assert {"django.request", "django.security.DisallowedHost", "django.security.csrf", "portal.ingest.door"} <= told
-    assert {"jobs.failures.services", "jobs.tasks", "portal.ingest.services", "reports.services.sending"} <= told
+    assert {"jobs.failures.services", "jobs.tasks", "portal.ingest.services", "reports.mail.services.sending"} <= told
     for word in (NAME, ADDRESS, HOST_OF_A_PERSON, WORD, "password", "alice", "train", *secrets):
         assert [line for line in lines if word in line] == [], word
     of_requests = [line for line in said if line["logger"].startswith(("django", "portal.ingest"))]

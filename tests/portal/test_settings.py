@@ -62,7 +62,7 @@ def test_a_provider_takes_the_place_of_passwords_and_its_sign_out_is_allowed(tmp
         SAID, KAIKU_VAR_DIR=str(tmp_path), OIDC_CLIENT_SECRET_FILE=str(tmp_path / "secret"), **PROVIDER
     ).stdout
     assert said.startswith(
-        "['portal.oidc.backend.ProviderBackend'] [\"'self'\", 'https://idp.example', 'https://logout.example']"
+        "['portal.sign_in.backend.ProviderBackend'] [\"'self'\", 'https://idp.example', 'https://logout.example']"
     )
     assert "hidden" not in said
     without = started(SAID, KAIKU_VAR_DIR=str(tmp_path)).stdout
@@ -96,8 +96,8 @@ def test_mail_goes_to_files_until_a_server_is_named(tmp_path: Path) -> None:
     code = "import portal.settings as s; print(s.EMAIL_BACKEND, s.SITE_URL, s.DEFAULT_FROM_EMAIL, s.EMAIL_USE_TLS)"
     named = {"SMTP_HOST": "mail.example", "SMTP_SECURITY": "starttls", "SITE_URL": "https://kaiku.example/"}
     assert [started(code, KAIKU_VAR_DIR=str(tmp_path), **more).stdout for more in ({}, named)] == [
-        "reports.services.mail_files.FileBackend http://127.0.0.1:8000 Kaiku <kaiku@127.0.0.1> False\n",
-        "reports.emails.SmtpBackend https://kaiku.example Kaiku <kaiku@kaiku.example> True\n",
+        "reports.mail.services.files.FileBackend http://127.0.0.1:8000 Kaiku <kaiku@127.0.0.1> False\n",
+        "reports.mail.emails.SmtpBackend https://kaiku.example Kaiku <kaiku@kaiku.example> True\n",
     ]
 
 

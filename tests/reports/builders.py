@@ -6,9 +6,8 @@ from typing import Any
 
 from analysis.assess import Assessment, assess
 from education.seeds import seed_lessons
-from reports.build import job_report
 from reports.figure_data import FigureData, figure_data
-from reports.job_report import JobReport
+from reports.job_report import JobReport, job_report
 from tests.analysis.runs import metrics_of
 from tests.payloads import gpu, job_record, node_payload
 

@@ -44,7 +44,7 @@ def ended(db: None) -> Callable[..., None]:
 def smtp(settings) -> Iterator[Post]:
     """A real SMTP server, and the settings that lead there."""
     with mail_server() as post:
-        settings.EMAIL_BACKEND = "reports.emails.SmtpBackend"
+        settings.EMAIL_BACKEND = "reports.mail.emails.SmtpBackend"
         settings.EMAIL_HOST, settings.EMAIL_PORT, settings.EMAIL_TIMEOUT = HOST, post.port, 1
         settings.DEFAULT_FROM_EMAIL = "Kaiku <kaiku@hpc.example>"
         yield post

@@ -14,11 +14,10 @@ from analysis.findings import COUNTED
 from bench.noisy.library import LIBRARY as NOISY
 from bench.noisy_score import trial
 from bench.real_runs import judge, real_runs
+from bench.samples.library import LIBRARY
 from bench.scorecard import drawn, judged
 from education.seeds import seed_lessons
-from portal.demo.library import LIBRARY
-from reports.build import job_report
-from reports.job_report import JobReport
+from reports.job_report import JobReport, job_report
 from reports.layout import SAME_BILL, Layout, layout
 from reports.wording import ALL_WELL, BUT, FITS, NEXT, NO_CAUSES, RELEASE, SPUN, STEPS, TITLES, VERDICTS
 

@@ -11,9 +11,8 @@ from education.seeds import seed_lessons
 from jobs.models import Job
 from jobs.services import record_job
 from metrics.services import record_node_summary
-from reports.build import job_report
 from reports.figure_data import figure_data, use_by_row, use_over_time
-from reports.job_report import JobReport
+from reports.job_report import JobReport, job_report
 from reports.services.formats import figure, figure_views, figures
 from tests.payloads import gpu, job_record, node_payload
 

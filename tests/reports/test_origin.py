@@ -13,8 +13,7 @@ from pypdf import PdfReader
 from analysis.assess import Assessment
 from education.seeds import seed_lessons
 from reports.as_json import report_json
-from reports.build import job_report
-from reports.job_report import JobReport
+from reports.job_report import JobReport, job_report
 from reports.markdown import report_markdown
 from reports.services.pdf import report_pdf
 from reports.services.rendering import report_html

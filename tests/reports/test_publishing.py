@@ -15,8 +15,7 @@ from jobs.failures.selectors import failure_counts, failures
 from jobs.models import WorkFailure
 from jobs.services import record_job
 from metrics.services import record_node_summary
-from reports.build import job_report
-from reports.job_report import JobReport
+from reports.job_report import JobReport, job_report
 from reports.models import Report
 from reports.selectors import judged_since
 from reports.services import publishing

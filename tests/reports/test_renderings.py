@@ -15,8 +15,9 @@ from pypdf import PdfReader
 
 from reports.as_json import report_json
 from reports.figures import draw
-from reports.job_report import JobReport, LessonView
+from reports.job_report import JobReport
 from reports.layout import layout
+from reports.lessons import LessonView
 from reports.markdown import report_markdown
 from reports.services import pdf
 from reports.services.pdf import report_pdf

@@ -15,11 +15,11 @@ from django.utils import timezone
 from analysis.expiry.services import thin_measurements
 from analysis.selectors import measurements_of
 from reports.job_report import NOT_KEPT, JobReport
+from reports.mail.services.letters import letter
 from reports.models import Report, StoredPdf
 from reports.packed_json import TYPICAL, pack_json, unpack_json
 from reports.selectors import report_value
 from reports.services.formats import figure_views, figures, rendered
-from reports.services.letters import letter
 from reports.services.pdf_store import store_pdf, stored_pdf
 
 NOW = datetime(2026, 11, 20, 13, tzinfo=UTC)

@@ -9,8 +9,8 @@ import pytest
 from django.db import connection
 
 from jobs.models import User
+from reports.mail.services.sending import claim, deliver_due
 from reports.models import Delivery
-from reports.services.sending import claim, deliver_due
 from tests.mail_server import Post
 from tests.reports.conftest import DUE_AT
 

@@ -12,9 +12,9 @@ from analysis.findings import Finding, FindingCode
 from education.seeds import neutral_lessons, seed_lessons
 from jobs.hardware import use_site
 from jobs.site_profile import bundled_site
-from reports.build import job_report
 from reports.finding_texts import finding_text
-from reports.lessons import lesson_view, with_lessons
+from reports.job_report import job_report, with_lessons
+from reports.lessons import lesson_view
 from reports.markdown import report_markdown
 from reports.text import report_text
 from tests.payloads import gpu, job_record

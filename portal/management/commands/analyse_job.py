@@ -14,7 +14,7 @@ from analysis.services import analyse_again, analyse_by_hand, analyse_due
 from jobs.failures.selectors import failure_counts
 from jobs.failures.services import WorkFailed
 from jobs.models import Job
-from portal.parts.runs import named_run
+from portal.management.run_names import named_run
 from reports.services.publishing import publish_by_hand, publish_due
 
 BATCH_SIZE = 500

@@ -11,10 +11,10 @@ from django.utils import timezone
 
 from jobs.models import User
 from jobs.records import printable
+from reports.mail.services.planning import PEOPLE_MAX, people_due, plan_due, plans
+from reports.mail.services.sending import send_due
 from reports.models import Delivery, Report
 from reports.selectors import OPEN_STATES, due_deliveries
-from reports.services.planning import PEOPLE_MAX, people_due, plan_due, plans
-from reports.services.sending import send_due
 
 JOBS_SHOWN_MAX = 5
 

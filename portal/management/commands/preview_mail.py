@@ -11,11 +11,11 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from jobs.records import printable
-from portal.parts.runs import named_run
-from reports.emails import Letter
+from portal.management.run_names import named_run
+from reports.mail.emails import Letter
+from reports.mail.services.letters import letter
 from reports.models import Report
 from reports.selectors import delivery_choices, told_reports
-from reports.services.letters import letter
 
 FORMATS = ("text", "html", "eml")
 

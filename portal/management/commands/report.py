@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from portal.parts.runs import named_run
+from portal.management.run_names import named_run
 from reports.selectors import report_row
 from reports.services.formats import rendered
 from reports.services.pdf import PdfUnavailable

@@ -24,8 +24,8 @@ from portal import expiry
 from portal.logs import during_task
 from portal.rounds import a_round
 from portal.troubles import trouble
+from reports.mail.services.sending import deliver_due
 from reports.services.publishing import follow_up
-from reports.services.sending import deliver_due
 
 BATCH_SIZE = 100
 MAIL_BATCH_SIZE = 20

@@ -1,0 +1,165 @@
+"""`python -m bench.demo`: ninety days of sample jobs through the real ingest and analysis, then the portal to look at.
+
+For an empty embedded database; DEMO_SERVE=0 ends after the feeding.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import subprocess
+import sys
+from datetime import date, timedelta
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "portal.settings")
+
+import django
+
+django.setup()
+
+from django.conf import settings  # noqa: E402
+from django.contrib.auth.hashers import make_password  # noqa: E402
+from django.core.management import call_command  # noqa: E402
+from django.core.management.base import CommandError  # noqa: E402
+from django.db.models import Sum  # noqa: E402
+from django.utils import timezone  # noqa: E402
+from tqdm import tqdm  # noqa: E402
+
+from analysis.models import JobEfficiency  # noqa: E402
+from analysis.selectors import due_jobs  # noqa: E402
+from analysis.services import analyse_job  # noqa: E402
+from bench.samples.generate import sample_jobs  # noqa: E402
+from bench.samples.people import sample_people  # noqa: E402
+from jobs.allocations import AllocatedHours  # noqa: E402
+from jobs.directory import Directory  # noqa: E402
+from jobs.models import Grant, Job, User  # noqa: E402
+from jobs.services import record_directory, share_job  # noqa: E402
+from portal.environment import flag  # noqa: E402
+from portal.ingest.body import records  # noqa: E402
+from portal.ingest.services import KINDS, ingest  # noqa: E402
+from reports.models import Report  # noqa: E402
+from reports.selectors import due_efficiencies  # noqa: E402
+from reports.services.formats import rendered  # noqa: E402
+from reports.services.publishing import publish  # noqa: E402
+
+SEED = 2026
+ADDRESS = "127.0.0.1:8000"
+MAIL_DOMAIN = "users.example"  # RFC 2606: a domain that cannot exist, and mail of the demo goes to files anyway
+ADVISED_SHOWN = 3
+SHOWN_FINDING = "parallelism_mismatch"
+SHARED_DAYS, SHARED_NOTE = 14, "Two GPUs do all the work. How do I start one rank on each?"
+ALLOCATION_DAYS, USED_SHARES = 360, (0.3, 0.48, 0.64, 0.85, 1.06)
+STAFF = {"peggy": Grant.Role.SUPPORT, "trent": Grant.Role.ADMINISTRATOR}
+
+
+def demo() -> None:
+    """Everything that `make demo` does; CommandError where the demo has no place."""
+    if settings.OIDC_PROVIDER:
+        raise CommandError("the demo makes accounts with a shared password; people sign in through a provider here")
+    if not settings.IS_EMBEDDED:
+        raise CommandError("the demo makes accounts with a shared password; it runs on the embedded database only")
+    call_command("migrate", verbosity=0)
+    call_command("seed_lessons", verbosity=0)
+    if Job.objects.exists():
+        print("The sample jobs are here already; `make clean` removes them.")
+    else:
+        feed()
+    show_report()
+    show_accounts()
+    if flag("DEMO_SERVE", True):
+        serve()
+
+
+def show_report() -> None:
+    """One report with advice, as text."""
+    row = (
+        Report.objects.filter(job__efficiency__findings__code=SHOWN_FINDING)
+        .select_related("job")
+        .order_by("job__efficiency__coverage_fraction", "-job__ended_at")
+        .last()
+    )
+    if row is not None:
+        print(rendered(row.job, row, "txt").decode())
+        print(f"The same as a PDF: manage.py report {row.job} --format pdf -o report.pdf\n")
+
+
+def show_accounts() -> None:
+    """Every demo account gets one fresh password, said here and nowhere else."""
+    password = secrets.token_urlsafe(9)
+    User.objects.update(password=make_password(password))
+    leads = User.objects.filter(memberships__role="pi").distinct().order_by("username")
+    others = User.objects.exclude(pk__in=leads).exclude(is_staff=True).order_by("username")
+    print(f"Sign in at http://{ADDRESS}/ with the password {password}")
+    print(f"  as a PI, who sees a project:  {', '.join(user.username for user in leads)}")
+    print(f"  as a member, who sees own jobs: {', '.join(user.username for user in others)}")
+    sums = JobEfficiency.objects.values_list("user__username").annotate(saved=Sum("saved_gpu_hours"))
+    with_advice = [name for name, _ in sums.filter(saved__gt=0).order_by("-saved")[:ADVISED_SHOWN]]
+    print(f"  with the most to save:        {', '.join(with_advice)}")
+    for name, role in STAFF.items():
+        print(f"  as {role.label.lower()}: {name}")
+    print("Their mail becomes files in var/outbox/: the worker writes it, or `manage.py deliver --due`.")
+
+
+def feed() -> None:
+    """Sample payloads as JSON through ingest, then everything due through analysis and reports."""
+    now = timezone.now()
+    for job in tqdm(list(sample_jobs(seed=SEED, until=now)), desc="Ingest  ", unit=" jobs"):
+        outcome = ingest(records(job.to_json()), list(KINDS))
+        if outcome.rejected:
+            raise CommandError(f"sample job {job.record['job_id']} was refused: {outcome.rejected}")
+    for job in tqdm(list(due_jobs(now)), desc="Analysis", unit=" jobs"):
+        analyse_job(job.pk, now)
+    record_directory(sample_directory(now.date()))
+    for user in User.objects.filter(email=""):
+        user.email = f"{user.username}@{MAIL_DOMAIN}"
+        user.save(update_fields=["email"])
+    for pk in tqdm(list(due_efficiencies().values_list("pk", flat=True)), desc="Reports ", unit=" jobs"):
+        publish(pk, now)
+    shown = Job.objects.filter(efficiency__findings__code=SHOWN_FINDING).order_by("ended_at").last()
+    if shown is not None:
+        share_job(shown, days=SHARED_DAYS, note=SHARED_NOTE, now=now)
+
+
+def sample_directory(today: date) -> Directory:
+    """Who belongs to the sample projects, who looks after the portal, and allocations that fit what the jobs used."""
+    people = sample_people(seed=SEED)
+    roles: dict[str, dict[str, str]] = {}
+    for person in people:
+        roles.setdefault(person.project, {})[person.username] = "pi" if person.leads else "member"
+    used = dict(JobEfficiency.objects.values_list("job__project__name").annotate(Sum("gpu_hours")))
+    begins_on, ends_on = today - timedelta(days=ALLOCATION_DAYS // 2), today + timedelta(days=ALLOCATION_DAYS // 2)
+    return Directory(
+        source="demo",
+        roles=roles,
+        allocations={
+            project: AllocatedHours(round(used[project] / share, -2), round(used[project], 1), begins_on, ends_on)
+            for project, share in zip(sorted(roles), USED_SHARES, strict=True)
+        },
+        grants=frozenset((name, role.value) for name, role in STAFF.items()),
+        grants_roles=True,
+        tells_hours=True,
+    )
+
+
+def serve() -> None:
+    """The portal in the foreground, one worker process behind it; both end together."""
+    worker = subprocess.Popen([sys.executable, "manage.py", "worker"], cwd=settings.BASE_DIR)
+    try:
+        subprocess.run(
+            [sys.executable, "manage.py", "serve", "--bind", ADDRESS],
+            cwd=settings.BASE_DIR,
+            env=os.environ | {"DJANGO_SETTINGS_MODULE": "portal.settings"},
+            check=False,
+        )
+    except KeyboardInterrupt:
+        pass
+    finally:
+        worker.terminate()
+        worker.wait()
+
+
+if __name__ == "__main__":
+    try:
+        demo()
+    except CommandError as error:
+        sys.exit(f"demo: {error}")

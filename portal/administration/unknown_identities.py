@@ -1,0 +1,41 @@
+"""Sign-ins of people who have no account, for administrators: to look at, and to find the person who calls."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.contrib.admin import display
+from django.db.models import QuerySet
+from django.http import HttpRequest
+
+from jobs.directory import subject_of
+from jobs.models import UnknownIdentity
+from portal.admin import ReadOnly, administration
+from portal.sign_in.identities import subject_digest
+
+
+class UnknownIdentities(ReadOnly):
+    """Of each identity only a keyed digest is stored: whoever has the identifier finds it, nobody reads it here."""
+
+    list_display = fields = ("short", "times", "first_at", "last_at")
+    search_fields = ("digest",)
+    ordering = ("-last_at",)
+
+    @display(description="digest")
+    def short(self, row: UnknownIdentity) -> str:
+        return str(row)
+
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
+        """No question of an address asks for parts of a digest."""
+        return False
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[UnknownIdentity], search_term: str
+    ) -> tuple[QuerySet[UnknownIdentity], bool]:
+        """The row of exactly this identifier; it is hashed here and written nowhere."""
+        if not search_term:
+            return queryset, False
+        subject = subject_of(search_term.strip(), settings.OIDC_SUBJECT_CASE)
+        return queryset.filter(digest=subject_digest(subject)) if subject else queryset.none(), False
+
+
+administration.register(UnknownIdentity, UnknownIdentities)

@@ -1,0 +1,31 @@
+"""The limits of people's calls in REST framework's words."""
+
+from __future__ import annotations
+
+from rest_framework.request import Request
+from rest_framework.throttling import BaseThrottle
+
+from portal.rate_limits import ANONYMOUS_API, API, DOWNLOADS, seconds_to_wait
+
+
+class Calls(BaseThrottle):
+    """So many calls a minute for a person, whatever they use; fewer for an address that is nobody's."""
+
+    wait_s = 0
+
+    def limit(self, request: Request) -> str:
+        return API if request.user.is_authenticated else ANONYMOUS_API
+
+    def allow_request(self, request: Request, view: object) -> bool:
+        self.wait_s = seconds_to_wait(self.limit(request), request)
+        return not self.wait_s
+
+    def wait(self) -> int:
+        return self.wait_s
+
+
+class Downloads(Calls):
+    """So many files a minute whose figures have to be drawn."""
+
+    def limit(self, request: Request) -> str:
+        return DOWNLOADS

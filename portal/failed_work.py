@@ -1,0 +1,98 @@
+"""What failed, as people name it; and what became of a report that its owner waits for."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable
+from enum import Enum
+from typing import NamedTuple
+
+from django.db.models import Q
+from django.urls import reverse
+from django.utils import timezone
+
+from analysis.models import JobEfficiency
+from analysis.services import JUDGEMENT
+from education.models import LessonLink
+from education.services.links import LINK
+from jobs.failures.selectors import failures
+from jobs.models import Job, User, WorkFailure
+from jobs.tasks import IMPORT, directory_name
+from portal.access import openable_jobs
+from reports.mail.services.planning import PLANNING, account_name
+from reports.services.publishing import REPORT
+
+
+class Named(NamedTuple):
+    """A piece of work as people name it, without a person's name, and where to read more; no address where nowhere."""
+
+    name: str
+    url: str = ""
+
+
+class Unmade(Enum):
+    """Why a report has not been made yet."""
+
+    WAITS = "waits"
+    SET_ASIDE = "set_aside"
+
+
+def unmade_report(run: Job) -> Unmade | None:
+    """What became of the report of a run that has none, as far as something failed."""
+    judged = JobEfficiency.objects.filter(job=run).values("pk")
+    rows = failures().filter(Q(kind=JUDGEMENT, key=run.pk) | Q(kind=REPORT, key__in=judged))
+    aside = list(rows.values_list("set_aside_at", flat=True))
+    if not aside:
+        return None
+    return Unmade.SET_ASIDE if any(aside) else Unmade.WAITS
+
+
+def named_work(rows: Iterable[WorkFailure], reader: User) -> dict[int, Named]:
+    """What these failures are of, by their row; one that nothing is left of has the number of its piece.
+
+    Each kind costs the same few queries, however many there are of it.
+    """
+    rows, keys = list(rows), defaultdict(set)
+    for row in rows:
+        keys[row.kind].add(row.key)
+    found = {kind: NAMES[kind](keys[kind], reader) if kind in NAMES else {} for kind in keys}
+    return {row.pk: found[row.kind].get(row.key, Named(str(row.key))) for row in rows}
+
+
+def _runs(keys: Collection[int], reader: User) -> dict[int, Named]:
+    """A job's page opens for whoever may see the job, and for administrators no further."""
+    runs = Job.objects.only("cluster", "job_id", "attempt").in_bulk(keys)
+    openable = set(openable_jobs(reader, timezone.now()).filter(pk__in=keys).values_list("pk", flat=True))
+    return {pk: Named(str(run), _page(run) if pk in openable else "") for pk, run in runs.items()}
+
+
+def _page(run: Job) -> str:
+    return f"{reverse('job', args=[run.cluster, run.job_id])}?attempt={run.attempt}"
+
+
+def _reports(keys: Collection[int], reader: User) -> dict[int, Named]:
+    run_of = dict(JobEfficiency.objects.filter(pk__in=keys).values_list("pk", "job"))
+    named = _runs(run_of.values(), reader)
+    return {pk: named[run] for pk, run in run_of.items()}
+
+
+def _accounts(keys: Collection[int], _: User) -> dict[int, Named]:
+    return {pk: Named(account_name(pk), reverse("admin:jobs_user_change", args=[pk])) for pk in keys}
+
+
+def _links(keys: Collection[int], _: User) -> dict[int, Named]:
+    addresses = LessonLink.objects.filter(pk__in=keys).values_list("pk", "url")
+    return {pk: Named(address, reverse("lesson-links")) for pk, address in addresses}
+
+
+def _directories(keys: Collection[int], _: User) -> dict[int, Named]:
+    return {key: Named(directory_name(key) or "the directory", reverse("directory-state")) for key in keys}
+
+
+NAMES: dict[str, Callable[[Collection[int], User], dict[int, Named]]] = {
+    JUDGEMENT: _runs,
+    REPORT: _reports,
+    PLANNING: _accounts,
+    LINK: _links,
+    IMPORT: _directories,
+}

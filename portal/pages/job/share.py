@@ -1,0 +1,40 @@
+"""Letting support staff look at one job, and taking it back: the owner alone."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils import timezone
+from django.views.decorators.http import require_POST
+
+from jobs.services import end_shares, share_job
+from portal.access import own_run
+from portal.links import job_url
+from portal.pages.job.forms import ShareForm
+from portal.rate_limits import CHANGES, limited
+
+
+@require_POST
+@login_required
+@limited(CHANGES)
+def share(request: HttpRequest, cluster: str, job_id: int) -> HttpResponse:
+    """Support staff see this run from now on, for so many days."""
+    run, form = own_run(request, cluster, job_id), ShareForm(request.POST)
+    if form.is_valid():
+        share_job(run, now=timezone.now(), **form.cleaned_data)
+        messages.success(request, "Support staff can look at this job now.")
+    else:
+        messages.error(request, "Not shared: choose a number of days, and keep the question below 500 characters.")
+    return redirect(f"{job_url(run)}#support")
+
+
+@require_POST
+@login_required
+def end_share(request: HttpRequest, cluster: str, job_id: int) -> HttpResponse:
+    """Support staff find nothing there any longer."""
+    run = own_run(request, cluster, job_id)
+    end_shares(run, timezone.now())
+    messages.success(request, "Support staff can no longer look at this job.")
+    return redirect(f"{job_url(run)}#support")

@@ -1,0 +1,84 @@
+"""The editor of one lesson, for staff, and its preview."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from django.contrib import messages
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_POST
+
+from education.changes import changes
+from education.lesson import LessonContent
+from education.markup import lesson_html
+from education.models import Lesson
+from education.selectors import lesson_content, newest_version, version_content
+from education.services.editing import EditConflict, save_lesson
+from jobs.audit.services import Action, Kind, by_person, record_change
+from portal.access import lesson_of, staff_only
+from portal.pages.lessons.forms import LessonForm, LinkForms, LinkFormSet, filled_forms, sent_content
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@staff_only
+def edit_lesson(request: HttpRequest, code: str, language: str) -> HttpResponse:
+    """The editor; "Save" stores a new version, "Preview" shows what it would look like and stores nothing."""
+    row = lesson_of(code, language)
+    if request.method != "POST":
+        content = lesson_content(row)
+        return _editor(request, row, *filled_forms(content, row.version), preview=_preview(content))
+    form, links = LessonForm(request.POST), LinkFormSet(request.POST, prefix="links")
+    is_valid = form.is_valid() & links.is_valid()
+    preview = _preview(sent_content(form, links))
+    if "preview" in request.POST:
+        return _editor(request, row, form, links, preview=preview, is_preview=True)
+    if not is_valid:
+        return _editor(request, row, form, links, status=HTTPStatus.UNPROCESSABLE_ENTITY, preview=preview)
+    try:
+        with transaction.atomic():
+            is_changed = save_lesson(row.pk, form.cleaned_data["version"], sent_content(form, links), request.user)
+            if is_changed:
+                record_change(by_person(request.user), Action.LESSON_CHANGED, Kind.LESSON, row)
+    except EditConflict as conflict:
+        return _conflict(request, row, conflict, links)
+    messages.success(request, "Saved. It shows from now on." if is_changed else "Nothing was changed.")
+    return redirect("edit-lesson", code, language)
+
+
+@require_POST
+@staff_only
+def preview_lesson(request: HttpRequest, code: str, language: str) -> HttpResponse:
+    """Only the preview of what is in the fields, for the script that keeps it fresh while somebody types."""
+    lesson_of(code, language)
+    form, links = LessonForm(request.POST), LinkFormSet(request.POST, prefix="links")
+    form.is_valid(), links.is_valid()
+    return render(request, "portal/lessons/_lesson_preview.html", {"preview": _preview(sent_content(form, links))})
+
+
+def _editor(
+    request: HttpRequest, row: Lesson, form: LessonForm, links: LinkForms, status: int = HTTPStatus.OK, **more: object
+) -> HttpResponse:
+    context = {"row": row, "form": form, "links": links, "newest": newest_version(row), **more}
+    return render(request, "portal/lessons/edit_lesson.html", context, status=status)
+
+
+def _conflict(request: HttpRequest, row: Lesson, conflict: EditConflict, links: LinkForms) -> HttpResponse:
+    """What the editor wrote, still in the fields, beside what someone else saved; saving again is then allowed."""
+    newest, sent = conflict.newest, request.POST.copy()
+    sent["version"] = str(newest.number)
+    form = LessonForm(sent)
+    form.is_valid()
+    written = sent_content(form, links)
+    theirs = changes(written, version_content(newest))
+    more = {"conflict": newest, "theirs": theirs, "preview": _preview(written)}
+    return _editor(request, row, form, links, status=HTTPStatus.CONFLICT, **more)
+
+
+def _preview(content: LessonContent) -> dict[str, object]:
+    return {
+        "lesson": content,
+        "explanation": lesson_html(content.explanation),
+        "hint": lesson_html(content.hint),
+    }

@@ -1,0 +1,45 @@
+"""Lessons, for staff: all of them with their state, and the beginning of a translation."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_POST
+
+from education.lesson import DEFAULT_LANGUAGE
+from education.selectors import lessons_for_staff
+from education.services.editing import start_translation
+from jobs.audit.services import Action, Kind, by_person, record_change
+from portal.access import lesson_of, staff_only
+from portal.pages.lessons.forms import TranslationForm
+
+
+@require_GET
+@staff_only
+def lessons(request: HttpRequest) -> HttpResponse:
+    """Every stored lesson; those with links that did not answer can be told at a glance."""
+    rows = list(lessons_for_staff())
+    context = {"lessons": rows, "dead_count": sum(row.dead_links for row in rows), "form": TranslationForm()}
+    return render(request, "portal/lessons/lessons.html", context)
+
+
+@require_POST
+@staff_only
+def start_lesson(request: HttpRequest) -> HttpResponse:
+    """Begin a translation, or go on with the one there is."""
+    form = TranslationForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, "A translation needs one of the lessons and one of the languages in the lists.")
+        return redirect("lessons")
+    code, language = form.cleaned_data["code"], form.cleaned_data["language"]
+    lesson_of(code, DEFAULT_LANGUAGE)
+    with transaction.atomic():
+        is_new = start_translation(code, language, request.user)
+        if is_new:
+            said = f"{code} ({language})"
+            record_change(by_person(request.user), Action.LESSON_CHANGED, Kind.LESSON, said, "translation begun")
+    if is_new:
+        messages.success(request, "This is a hidden copy of the English lesson. Translate it, then show it.")
+    return redirect("edit-lesson", code, language)

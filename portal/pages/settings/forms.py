@@ -1,0 +1,123 @@
+"""The forms of a person's settings beside mail."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from django import forms
+from django.conf import settings
+
+from analysis.efficiency import EfficiencyClass
+from analysis.thresholds import LIMITS
+from jobs.models import ApiToken, Project, User
+from jobs.selectors import own_api_tokens
+from portal.middleware.reader_preferences import zone_names
+from portal.sign_in.personal_tokens import TOKENS_MAX
+from reports.mail.digest import Choices, Frequency
+
+TOKEN_DAYS = (30, 90, 365)
+TOKEN_DAYS_DEFAULT = 90
+
+
+THEMES = [("", "As this device"), *User.Theme.choices]
+AREAS = "Africa America Antarctica Arctic Asia Atlantic Australia Europe Indian Pacific".split()
+"""What the database of zones calls its parts of the world; all other names stand for one of theirs."""
+
+
+def zone_choices() -> list[Any]:
+    """Every zone by its part of the world, and leaving it to the browser."""
+    zones = sorted(zone_names())
+    areas = [(area, [(name, _place(name)) for name in zones if name.startswith(f"{area}/")]) for area in AREAS]
+    return [("", "My browser's time zone"), ("UTC", "UTC"), *areas]
+
+
+def _place(name: str) -> str:
+    return name.partition("/")[2].replace("_", " ")
+
+
+class AppearanceForm(forms.Form):
+    """Light or dark, and which clock."""
+
+    theme = forms.ChoiceField(choices=THEMES, required=False, widget=forms.RadioSelect)
+    time_zone = forms.ChoiceField(choices=zone_choices, required=False)
+
+
+class TokenForm(forms.Form):
+    """What a new token is for, what it may do where there is a choice, and how long it holds."""
+
+    name = forms.CharField(max_length=64, label="What it is for", widget=forms.TextInput(attrs={"autocomplete": "off"}))
+    kind = forms.ChoiceField(label="What it may do", choices=ApiToken.Kind.choices, initial=ApiToken.Kind.READ)
+    days = forms.TypedChoiceField(
+        coerce=int,
+        label="Holds for",
+        choices=[(days, f"{days} days") for days in TOKEN_DAYS],
+        initial=TOKEN_DAYS_DEFAULT,
+    )
+
+    def __init__(self, user: User, data: Any = None) -> None:
+        super().__init__(data)
+        self.held = own_api_tokens(user)
+        if not settings.OWN_RUNS:
+            del self.fields["kind"]
+
+    def clean_name(self) -> str:
+        name: str = self.cleaned_data["name"]
+        if self.held.filter(name=name).exists():
+            raise forms.ValidationError("You have a token of this name; revoke it first, or choose another name.")
+        return name
+
+    def clean(self) -> None:
+        if "kind" not in self.fields and self.data.get("kind", ApiToken.Kind.READ) != ApiToken.Kind.READ:
+            raise forms.ValidationError("Sending own runs is switched off on this portal.")
+        if self.held.count() >= TOKENS_MAX:
+            raise forms.ValidationError(f"You have {TOKENS_MAX} tokens; revoke one that you no longer need.")
+
+
+AS_ABOVE = ""
+FREQUENCY_LABELS = [
+    (Frequency.DAILY.value, "At most once a day"),
+    (Frequency.IMMEDIATE.value, "A message for every job"),
+    (Frequency.WEEKLY.value, "At most once a week"),
+    (Frequency.OFF.value, "Never"),
+]
+CLASS_LABELS = [
+    (EfficiencyClass.EFFICIENT.value, "All jobs, efficient ones too"),
+    (EfficiencyClass.ACCEPTABLE.value, f"Acceptable and below (under {LIMITS.efficient_percent:g} %)"),
+    (EfficiencyClass.INEFFICIENT.value, f"Inefficient and below (under {LIMITS.acceptable_percent:g} %)"),
+    (EfficiencyClass.WASTED.value, f"Wasted only (under {LIMITS.inefficient_percent:g} %)"),
+]
+
+
+class MailForm(forms.Form):
+    """What one person wishes to be told; a project says "as above" or has a frequency of its own."""
+
+    frequency = forms.ChoiceField(choices=FREQUENCY_LABELS, widget=forms.RadioSelect)
+    minimum_class = forms.ChoiceField(choices=CLASS_LABELS)
+    with_pdf = forms.BooleanField(required=False)
+
+    def __init__(self, projects: Iterable[Project], chosen: Choices, data: Any = None) -> None:
+        self.names = {f"project_{project.pk}": project for project in projects}
+        given = {"frequency": chosen.frequency.value, "minimum_class": chosen.minimum_class.value}
+        given |= {"with_pdf": chosen.with_pdf}
+        given |= {f"project_{pk}": frequency.value for pk, frequency in chosen.projects.items()}
+        super().__init__(data, initial=given)
+        for name, project in self.names.items():
+            self.fields[name] = forms.ChoiceField(
+                choices=[(AS_ABOVE, "As above"), *FREQUENCY_LABELS], required=False, label=project.name
+            )
+
+    @property
+    def project_fields(self) -> list[forms.BoundField]:
+        """The projects, one choice each."""
+        return [self[name] for name in self.names]
+
+    def chosen(self) -> Choices:
+        """The choices of a valid form."""
+        said = self.cleaned_data
+        return Choices(
+            frequency=Frequency(said["frequency"]),
+            minimum_class=EfficiencyClass(said["minimum_class"]),
+            with_pdf=said["with_pdf"],
+            projects={project.pk: Frequency(said[name]) for name, project in self.names.items() if said[name]},
+        )

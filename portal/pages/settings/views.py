@@ -1,0 +1,82 @@
+"""Settings: what a person hears about by mail, and how often."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.db import IntegrityError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from jobs.accounts.services import revoke_api_token, save_appearance
+from jobs.models import ApiToken
+from jobs.selectors import own_api_tokens, own_projects
+from portal.pages.settings.forms import AppearanceForm, MailForm, TokenForm
+from portal.rate_limits import CHANGES, seconds_to_wait, too_often
+from portal.sign_in.personal_tokens import SENDING_PREFIX, issue_token
+from reports.mail.services.preferences import save_choices
+from reports.selectors import delivery_choices
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def mail_settings(request: HttpRequest) -> HttpResponse:
+    """The choices of the signed-in person; they hold from the moment they are saved."""
+    chosen = delivery_choices([request.user.pk])[request.user.pk]
+    form = MailForm(own_projects(request.user), chosen, request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        save_choices(request.user, form.chosen())
+        messages.success(request, "Saved. Your choices hold from now on.")
+        return redirect("settings")
+    return render(request, "portal/settings/settings.html", {"form": form})
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def api_tokens(request: HttpRequest) -> HttpResponse:
+    """The tokens that hold; a new one stands in the very answer that made it, and is kept nowhere."""
+    if request.method == "POST" and (wait_s := seconds_to_wait(CHANGES, request)):
+        return too_often(request, wait_s)
+    form, now, secret = TokenForm(request.user, request.POST or None), timezone.now(), ""
+    if form.is_valid():
+        try:
+            secret = issue_token(request.user, now=now, **form.cleaned_data)
+            form = TokenForm(request.user)
+        except IntegrityError:  # the same form was sent twice at once
+            form.add_error("name", "You have a token of this name now.")
+    context = {
+        **{"form": form, "tokens": own_api_tokens(request.user), "now": now, "secret": secret},
+        "is_sending": secret.startswith(SENDING_PREFIX),
+        "may_send": settings.OWN_RUNS,
+        "send_kind": ApiToken.Kind.SEND,
+    }
+    return render(request, "portal/settings/api_tokens.html", context)
+
+
+@require_POST
+@login_required
+def revoke(request: HttpRequest, pk: int) -> HttpResponse:
+    """Nobody is let in with it from now on."""
+    token = get_object_or_404(own_api_tokens(request.user), pk=pk)
+    revoke_api_token(token, timezone.now())
+    done = "sent" if token.kind == ApiToken.Kind.SEND else "read"
+    messages.success(request, f"Revoked. Nothing is {done} with “{token.name}” any longer.")
+    return redirect("api-tokens")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def appearance(request: HttpRequest) -> HttpResponse:
+    """The choices of the signed-in person, on every device; without any each device decides for itself."""
+    chosen = {"theme": request.user.theme, "time_zone": request.user.time_zone}
+    form = AppearanceForm(request.POST if request.method == "POST" else None, initial=chosen)
+    if form.is_valid():
+        save_appearance(request.user, **form.cleaned_data)
+        messages.success(request, "Saved.")
+        return redirect("appearance")
+    return render(request, "portal/settings/appearance.html", {"form": form})

@@ -1,0 +1,100 @@
+"""Support: where staff begin, with what waits for them in each place."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_GET
+
+from analysis.feedback import GROUP_USERS_MIN
+from analysis.models import Feedback
+from analysis.selectors import feedback_sums
+from education.selectors import broken_link_count
+from jobs.imports.selectors import directory_imports, directory_sources, unlinked_accounts, unlisted_projects
+from jobs.imports.services import without_secrets
+from jobs.selectors import open_shares
+from portal.access import staff_only
+from portal.links import job_url
+from reports.models import Delivery
+from reports.selectors import outbox
+from reports.wording import TITLES
+
+
+@require_GET
+@staff_only
+def support(request: HttpRequest) -> HttpResponse:
+    """Every place of staff as a card."""
+    context = {
+        "shared": open_shares(timezone.now()).count(),
+        "failed": outbox(Delivery.State.FAILED).count(),
+        "pending": outbox(Delivery.State.PENDING).count(),
+        "broken_links": broken_link_count(),
+        "last_import": directory_imports().first(),
+    }
+    return render(request, "portal/support/support.html", context)
+
+
+TITLES_BY_CODE = {Feedback.VERDICT: "The class of the job", **{code.value: title for code, title in TITLES.items()}}
+
+
+@require_GET
+@staff_only
+def feedback_page(request: HttpRequest) -> HttpResponse:
+    """Right and wrong for each finding and version of the rules."""
+    rows = [(TITLES_BY_CODE.get(row.code, row.code), row) for row in feedback_sums()]
+    return render(request, "portal/support/feedback_sums.html", {"rows": rows, "users_min": GROUP_USERS_MIN})
+
+
+PAGE_SIZE = 50
+
+
+@require_GET
+@staff_only
+def shared_jobs_page(request: HttpRequest) -> HttpResponse:
+    """The latest first, each with what its owner would like to know."""
+    page = Paginator(open_shares(timezone.now()), PAGE_SIZE).get_page(request.GET.get("page"))
+    for share in page:
+        share.url = job_url(share.job)
+    return render(request, "portal/support/shared_jobs.html", {"page": page})
+
+
+PAGE_SIZE = 50
+
+
+@require_GET
+@staff_only
+def outbox_page(request: HttpRequest) -> HttpResponse:
+    """Every message by time, the newest first, by state if one is chosen."""
+    chosen = request.GET.get("state", "")
+    chosen = chosen if chosen in Delivery.State.values else ""
+    page = Paginator(outbox(chosen), PAGE_SIZE).get_page(request.GET.get("page"))
+    return render(
+        request, "portal/support/outbox.html", {"page": page, "states": Delivery.State.choices, "chosen": chosen}
+    )
+
+
+IMPORTS_SHOWN, NAMES_SHOWN = 20, 100
+
+
+@require_GET
+@staff_only
+def directory_state(request: HttpRequest) -> HttpResponse:
+    """Names of people and projects alone: nothing here tells of anybody's jobs."""
+    unlinked, unlisted = unlinked_accounts(), unlisted_projects()
+    imports = list(directory_imports()[:IMPORTS_SHOWN])
+    context = {
+        "asked": without_secrets(settings.DIRECTORY_SOURCE, settings.DIRECTORY_SOURCE),
+        "minutes": settings.DIRECTORY_SECONDS / 60,
+        "has_provider": settings.OIDC_PROVIDER is not None,
+        "sources": directory_sources(),
+        "imports": imports,
+        "latest": next((row for row in imports if not row.error), None),
+        "unlinked_count": unlinked.count(),
+        "unlinked": unlinked.values_list("username", flat=True)[:NAMES_SHOWN],
+        "unlisted_count": unlisted.count(),
+        "unlisted": unlisted.values_list("name", flat=True)[:NAMES_SHOWN],
+    }
+    return render(request, "portal/support/directory_state.html", context)

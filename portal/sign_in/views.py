@@ -1,0 +1,69 @@
+"""The sign-in page: a button to the provider where one is configured, else a form for local accounts."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.contrib.auth.forms import AuthenticationForm
+from django.contrib.auth.views import LoginView
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.http import url_has_allowed_host_and_scheme, urlencode
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from jobs.sign_in.services import sweep_sessions
+from portal.sign_in import attempts as throttle
+
+UNLINKED = "unlinked_subject"
+
+
+def sign_in(request: HttpRequest) -> HttpResponse:
+    """With a provider there is no form, and nothing that would take a password."""
+    return provider_page(request) if settings.OIDC_PROVIDER else local_page(request)
+
+
+@never_cache
+@require_safe
+def provider_page(request: HttpRequest) -> HttpResponse:
+    """One button, which keeps where the person was going."""
+    following = request.GET.get("next", "")
+    is_ours = url_has_allowed_host_and_scheme(following, {request.get_host()}, require_https=request.is_secure())
+    query = f"?{urlencode({'next': following})}" if is_ours else ""
+    start = reverse("sign-in-start") + query
+    return render(
+        request,
+        "portal/sign_in/sign_in_provider.html",
+        {"provider": settings.OIDC_PROVIDER.name, "start": start, "next": query},
+    )
+
+
+@never_cache
+@require_safe
+def no_account(request: HttpRequest) -> HttpResponse:
+    """Why somebody whose identity is good still has nothing to see here."""
+    subject = request.session.get(UNLINKED)
+    if settings.OIDC_PROVIDER is None or subject is None:
+        return redirect("sign-in")
+    return render(
+        request, "portal/sign_in/no_account.html", {"subject": subject, "provider": settings.OIDC_PROVIDER.name}
+    )
+
+
+class LocalSignIn(LoginView):
+    """Name and password, a few tries at a time."""
+
+    template_name = "portal/sign_in/sign_in.html"
+
+    def post(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
+        self._taken = throttle.take(request, request.POST.get("username", ""))
+        return super().post(request, *args, **kwargs) if self._taken else throttle.too_many(request)
+
+    def form_valid(self, form: AuthenticationForm) -> HttpResponse:
+        throttle.give_back(self._taken)
+        sweep_sessions(timezone.now())
+        return super().form_valid(form)
+
+
+local_page = LocalSignIn.as_view()

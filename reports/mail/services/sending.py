@@ -1,0 +1,170 @@
+"""Sending the outbox: claim a row, write the letter, hand it over, record what came of it; each step is committed.
+
+A worker that ends between handing over and recording leaves the row so. It is tried once more when the lease is over,
+with the same Message-ID, so at most that one message repeats; a second such end gives up. A server that took all of it
+and never answered counts the same. A worker that ends before handing over costs nothing but the time of the lease.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from datetime import datetime
+
+from django.core.exceptions import ValidationError
+from django.core.mail.backends.base import BaseEmailBackend
+from django.core.validators import validate_email
+from django.db import transaction
+from django.utils import timezone
+
+from jobs.failures.services import is_of_the_database
+from jobs.tallies.kinds import END_TO_MAIL, MESSAGES
+from jobs.tallies.services import add, since_end
+from reports.mail.digest import Choices, Frequency, Silence
+from reports.mail.emails import Letter, MailError, post, post_office
+from reports.mail.services.letters import is_telling, letter
+from reports.mail.services.planning import NO_ADDRESS, PEOPLE_MAX, plan_due
+from reports.models import Delivery
+from reports.retries import BACK_OFF, INTERRUPTIONS_MAX, next_attempt_at
+from reports.selectors import delivery_choices, due_deliveries, told_reports
+
+CLAIM_SCAN = 20
+ROUND_S = 240
+
+log = logging.getLogger(__name__)
+
+
+class LetGo(Exception):
+    """The row is not this worker's any more."""
+
+
+class NotWanted(Exception):
+    """This message is not to be sent; the text is the reason as the outbox keeps it."""
+
+
+def deliver_due(limit: int, now: datetime | None = None) -> int:
+    """Fill the outbox and send what is due of it; how many messages were sent."""
+    plan_due(PEOPLE_MAX, now)
+    return send_due(limit, now)
+
+
+def send_due(limit: int, now: datetime | None = None) -> int:
+    """Send up to `limit` messages; how many were sent.
+
+    A mail server in trouble ends the round, so that it is not asked again and again, and so does a round that is long.
+    """
+    sent, began_s = 0, time.monotonic()
+    with post_office() as connection:
+        while sent < limit and time.monotonic() - began_s < ROUND_S:
+            delivery = claim(now or timezone.now())
+            if delivery is None:
+                break
+            try:
+                _send(delivery, connection, now or timezone.now())
+            except LetGo:
+                continue
+            except NotWanted as reason:
+                recorded = _record(delivery, state=Delivery.State.SUPPRESSED, reason=str(reason))
+                add(MESSAGES.of("not wanted", times=recorded))
+            except MailError as error:
+                _record_failure(delivery, error, now or timezone.now())
+                if error.is_connection:
+                    break
+            else:
+                sent += _record_sent(delivery, now or timezone.now())
+    return sent
+
+
+def claim(now: datetime) -> Delivery | None:
+    """The next due message, now this worker's own; None when there is none that another does not hold."""
+    with transaction.atomic():
+        due = due_deliveries(now).select_for_update(skip_locked=True, of=("self",)).select_related("user")
+        for delivery in due[:CLAIM_SCAN]:
+            delivery.interruptions += delivery.handed_at is not None
+            is_in_doubt = delivery.interruptions > INTERRUPTIONS_MAX
+            # Workers ended so often while they wrote it that it is no chance.
+            if is_in_doubt or delivery.attempts > len(BACK_OFF):
+                reason = "interrupted_twice" if is_in_doubt else "worker_ended"
+                delivery.state, delivery.reason = Delivery.State.FAILED, reason
+                delivery.save(update_fields=["state", "reason", "interruptions"])
+                add(MESSAGES.of("failed"))
+                continue
+            delivery.state, delivery.claimed_at, delivery.handed_at = Delivery.State.SENDING, now, None
+            delivery.attempts += 1
+            delivery.address = delivery.user.email[:254]
+            delivery.save(update_fields=["state", "claimed_at", "handed_at", "attempts", "address", "interruptions"])
+            return delivery
+    return None
+
+
+def _send(delivery: Delivery, connection: BaseEmailBackend, now: datetime) -> None:
+    """Raises LetGo, NotWanted and MailError."""
+    written = _letter(delivery)
+    # The last word before the mail server has it: somebody may have opted out while the letter was written.
+    if not _record(delivery, handed_at=now):
+        raise LetGo
+    post(written, connection)
+
+
+def _letter(delivery: Delivery) -> Letter:
+    """The letter under the choices of this very moment. Raises NotWanted and MailError."""
+    try:
+        choices = delivery_choices([delivery.user_id])[delivery.user_id]
+        _check_recipient(delivery, choices)
+        rows = [
+            row
+            for row in told_reports(delivery.reports.all())
+            if choices.frequency_of(row.job.project_id) is not Frequency.OFF
+        ]
+        if not is_telling(rows):
+            raise NotWanted(Silence.OFF.value if not rows else Silence.NOTHING_TO_TELL.value)
+        return letter(delivery.user, str(delivery.key), rows, with_pdf=choices.with_pdf)
+    except NotWanted:
+        raise
+    except Exception as error:
+        if is_of_the_database(error):
+            raise
+        # A fault of ours in one letter: it is tried again later, and the others go on.
+        log.exception("delivery %s could not be written", delivery.pk)
+        raise MailError(f"could not be written: {type(error).__name__}") from error
+
+
+def _check_recipient(delivery: Delivery, choices: Choices) -> None:
+    if not delivery.user.is_active:
+        raise NotWanted("account_closed")
+    if not delivery.user.email:
+        raise NotWanted(NO_ADDRESS)
+    try:
+        validate_email(delivery.user.email)
+    except ValidationError as error:
+        raise NotWanted("bad_address") from error
+
+
+def _record(delivery: Delivery, **columns: object) -> int:
+    """What came of it, unless the lease ran out and another worker has the row: how many rows that were, 0 or 1."""
+    held = Delivery.objects.filter(
+        pk=delivery.pk, state=Delivery.State.SENDING, claimed_at=delivery.claimed_at, attempts=delivery.attempts
+    )
+    return held.update(**columns)
+
+
+def _record_sent(delivery: Delivery, now: datetime) -> int:
+    recorded = _record(delivery, state=Delivery.State.SENT, reason="", sent_at=now)
+    if recorded:
+        ended_at = delivery.reports.values_list("job__ended_at", flat=True)
+        add(MESSAGES.of("sent"), since_end(END_TO_MAIL, *ended_at))
+    return recorded
+
+
+def _record_failure(delivery: Delivery, error: MailError, now: datetime) -> None:
+    again_at = None if error.is_permanent else next_attempt_at(delivery.attempts, now)
+    interruptions = delivery.interruptions + error.is_in_doubt
+    if again_at is None or interruptions > INTERRUPTIONS_MAX:
+        # What the mail server said may hold the address; the outbox has it.
+        log.warning("delivery %s failed for good", delivery.pk)
+        recorded = _record(delivery, state=Delivery.State.FAILED, reason=str(error), interruptions=interruptions)
+        add(MESSAGES.of("failed", times=recorded))
+    else:
+        waits = {"state": Delivery.State.PENDING, "due_at": again_at, "handed_at": None}
+        recorded = _record(delivery, **waits, reason=str(error), interruptions=interruptions)
+        add(MESSAGES.of("tried again", times=recorded))

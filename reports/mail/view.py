@@ -1,0 +1,304 @@
+"""What a message says, as plain values: its subject, and one entry for each job or array. Nothing is sent here."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from analysis.efficiency import EfficiencyClass
+from analysis.findings import FindingCode
+from reports.ending import COMPLETED, SHORT_JOB, is_crash, label
+from reports.job_report import JobReport
+from reports.layout import CLASS_NAMES, NO_CAUSES, NOT_JUDGED, class_name, css_class, written
+from reports.mail.digest import SERIES_GAP, is_better
+from reports.numbers import counted, duration, hours, percent
+from reports.text import wrapped
+
+SUGGESTED = "Suggested request:"
+NAME_LENGTH_MAX = 60
+ENTRIES_MAX = 20
+JOBS_IN_SUBJECT_MAX = 4
+UNSEEN_CATEGORIES = ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp")  # controls, direction marks, unassigned, separators
+
+ENDS = frozenset({FindingCode.TIMEOUT, FindingCode.HOST_OUT_OF_MEMORY, FindingCode.LOW_USE_UNEXPLAINED})
+"""Findings of an unmeasured run whose titles add nothing to how it ended."""
+
+REPLACED = "\ufffd"  # what `jobs.records.printable` left in place of a control character
+
+
+@dataclass(frozen=True)
+class Told:
+    """One report of a message; the earlier class and use are those of the last comparable run, None without one."""
+
+    report: JobReport
+    url: str
+    earlier_class: EfficiencyClass | None = None
+    earlier_util: float | None = None
+    work_key: str = ""
+
+    @property
+    def array(self) -> tuple[str, int] | None:
+        """What the tasks of one array share."""
+        job = self.report.job
+        return None if job.array_job_id is None else (job.cluster, job.array_job_id)
+
+    @property
+    def series(self) -> tuple[str, str] | None:
+        """What the crashed runs of one work share; None for any other run."""
+        job = self.report.job
+        is_one = (
+            self.array is None
+            and self.work_key
+            and job.ended_at is not None
+            and is_crash(job.state, job.walltime_used_s)
+        )
+        return (job.cluster, self.work_key) if is_one else None
+
+    @property
+    def is_telling(self) -> bool:
+        """Whether the run was measured and counts."""
+        judged = self.report.efficiency
+        return not judged.uncounted_reason and judged.avg_gpu_util is not None
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One job or array as a reader meets it; all strings are free of controls, none is escaped."""
+
+    title: str
+    class_name: str
+    css_class: str
+    use: str
+    gpu_hours: str
+    cause: str
+    diff: tuple[str, ...]
+    improvement: str
+    url: str
+    note: str = ""
+
+    @property
+    def in_full(self) -> str:
+        """What a list says below the title, as lines of text before the lines of the suggested request."""
+        billed = f"GPU use {self.use}, GPU-hours billed {self.gpu_hours}"
+        parts = (billed, self.improvement, self.note, self.cause, SUGGESTED if self.diff else "")
+        return "\n".join(line for part in parts for line in wrapped(part, "  "))
+
+    @property
+    def in_brief(self) -> str:
+        """One paragraph of text for what only ended beside other jobs, before the lines of the suggested request."""
+        parts = (f"{self.title}: GPU use {self.use}.", self.note, self.cause, SUGGESTED if self.diff else "")
+        return "\n".join(wrapped(" ".join(part for part in parts if part)))
+
+
+@dataclass(frozen=True)
+class Digest:
+    """Several jobs in one message; `unlisted` counts those past the list."""
+
+    entries: tuple[Entry, ...]
+    companions: tuple[Entry, ...]
+    unlisted: int
+    jobs: int
+
+
+def calm(text: str, length_max: int = NAME_LENGTH_MAX) -> str:
+    """Text for one line of a header or a title: what cannot be seen becomes a space, the rest is cut.
+
+    >>> calm("train\\r\\nBcc: all@example.org"), calm("a\\u202egnp.exe"), calm("x" * 10_000, 5)
+    ('train Bcc: all@example.org', 'a gnp.exe', 'xxxx…')
+    """
+    seen = "".join(" " if _is_unseen(letter) else letter for letter in text[:1000])
+    words = " ".join(seen.split())
+    return words if len(words) <= length_max else words[: length_max - 1].rstrip() + "…"
+
+
+def _is_unseen(letter: str) -> bool:
+    return letter == REPLACED or unicodedata.category(letter) in UNSEEN_CATEGORIES
+
+
+def groups(told: Sequence[Told]) -> list[list[Told]]:
+    """The reports as jobs, arrays and series of crashes, in their order."""
+    found: dict[object, list[Told]] = {}
+    open_series: dict[tuple[str, str], list[Told]] = {}
+    for place, item in enumerate(told):
+        series = item.series
+        before = open_series.get(series) if series else None
+        if before is not None and _ended_at(item) - _ended_at(before[-1]) <= SERIES_GAP:
+            before.append(item)
+            continue
+        group = found.setdefault(item.array or place, [])
+        group.append(item)
+        if series:
+            open_series[series] = group
+    return list(found.values())
+
+
+def _ended_at(item: Told) -> datetime:
+    return item.report.job.ended_at or datetime.min.replace(tzinfo=UTC)
+
+
+def is_series(group: Sequence[Told]) -> bool:
+    """Whether these are several crashed runs of one work."""
+    return len(group) > 1 and group[0].series is not None
+
+
+def title(group: Sequence[Told]) -> str:
+    """`job 123456, train`, `array 4711, train (12 tasks)`, or `6 runs of train`; it judges nothing."""
+    job = group[0].report.job
+    name = f", {calm(job.job_name)}" if calm(job.job_name) else ""
+    if is_series(group):
+        return f"{counted(len(group), 'run')} of {calm(job.job_name) or 'one work'}"
+    if job.array_job_id is None:
+        return f"job {job.job_id}{name}"
+    return f"array {job.array_job_id}{name} ({counted(len(group), 'task')})"
+
+
+def subject(told: Sequence[Told]) -> str:
+    """The subject names the jobs and judges none of them."""
+    named = groups([item for item in told if item.is_telling] or told)
+    if len(named) == 1:
+        return f"Kaiku: {title(named[0])}"
+    numbers = [str(group[-1].report.job.array_job_id or group[-1].report.job.job_id) for group in named]
+    shown = numbers if len(numbers) <= JOBS_IN_SUBJECT_MAX else numbers[: JOBS_IN_SUBJECT_MAX - 1]
+    more = len(numbers) - len(shown)
+    return f"Kaiku: jobs {', '.join(shown)}" + (f" and {more:,} more" if more else "")
+
+
+def digest(told: Sequence[Told]) -> Digest:
+    """Every job and array that is worth a line of its own, then what only ran beside them."""
+    all_groups = groups(told)
+    telling = [group for group in all_groups if any(item.is_telling for item in group)]
+    beside = [group for group in all_groups if not any(item.is_telling for item in group)]
+    listed, also = telling[:ENTRIES_MAX], beside[:ENTRIES_MAX]
+    return Digest(
+        entries=tuple(entry(group) for group in listed),
+        companions=tuple(entry(group) for group in also),
+        unlisted=len(all_groups) - len(listed) - len(also),
+        jobs=len(told),
+    )
+
+
+def entry(group: Sequence[Told]) -> Entry:
+    """One job, one array by its task with the lowest use, or a series of crashes by its last."""
+    telling = [item for item in group if item.is_telling] or list(group)
+    shown = group[-1] if is_series(group) else min(telling, key=_lowest_first)
+    first_advice = shown.report.recommendations[:1]
+    is_beside = not any(item.is_telling for item in group)
+    return Entry(
+        title=_capital(title(group)),
+        class_name=class_name(shown.report),
+        css_class=css_class(shown.report),
+        use=_uses(telling),
+        gpu_hours=_gpu_hours(telling),
+        cause=_cause_beside(shown) if is_beside else _cause(shown, group),
+        diff=written(first_advice[0]) if first_advice else (),
+        improvement=improvement(shown),
+        url=shown.url,
+        note=_note(group),
+    )
+
+
+def improvement(told: Told) -> str:
+    """The sentence for a run that went better than the last comparable one; empty otherwise."""
+    judged = told.report.efficiency
+    now, earlier = EfficiencyClass(judged.efficiency_class), told.earlier_class
+    if earlier is None or not told.is_telling or not is_better(now, earlier) or told.report.job.state != COMPLETED:
+        return ""
+    return (
+        f"Better than the last comparable run: {CLASS_NAMES[earlier.value]} ({percent(told.earlier_util)}) then,"
+        f" {CLASS_NAMES[now.value]} ({percent(judged.avg_gpu_util)}) now."
+    )
+
+
+def _use(told: Told) -> float | None:
+    return told.report.efficiency.avg_gpu_util
+
+
+def _lowest_first(told: Told) -> tuple[float, bool]:
+    """The lowest use before others, an unmeasured run last; among equals one with advice."""
+    use = _use(told)
+    return 101.0 if use is None else use, not told.report.recommendations
+
+
+def _uses(group: Sequence[Told]) -> str:
+    """The mean GPU use of a job, or the span of an array's tasks."""
+    used = [use for item in group if (use := _use(item)) is not None]
+    if not used:
+        return percent(None)
+    lowest, highest = percent(min(used)), percent(max(used))
+    return lowest if lowest == highest else f"{lowest} to {highest}"
+
+
+def _gpu_hours(group: Sequence[Told]) -> str:
+    """Billed hours together; unknown as soon as one of them is."""
+    billed = [item.report.efficiency.gpu_hours for item in group]
+    return hours(None if None in billed else sum(value for value in billed if value is not None))
+
+
+def _cause(shown: Told, group: Sequence[Told]) -> str:
+    """The first cause, or the verdict where there is none; of several runs, that of the one shown."""
+    found = shown.report.findings
+    is_well = shown.report.efficiency.efficiency_class == EfficiencyClass.EFFICIENT.value
+    without = shown.report.verdict if is_well else shown.report.no_causes or NO_CAUSES
+    sentence = f"{found[0].title}." if found else without
+    if len(group) == 1:
+        return sentence
+    return f"The last run: {sentence}" if is_series(group) else f"The task with the lowest use: {sentence}"
+
+
+def _cause_beside(shown: Told) -> str:
+    """The first cause of a run that has no entry of its own, where it says more than how the run ended."""
+    titles = [finding.title for finding in shown.report.findings if finding.code not in ENDS]
+    return f"{titles[0]}." if titles else ""
+
+
+def _series_note(group: Sequence[Told]) -> str:
+    """`6 runs of this work failed within 2 h 00 min (exit code 1), last: job 123461.`"""
+    words = [label(item.report.job).removeprefix("failed").strip(" ()") or "no exit code" for item in group]
+    ends = Counter(words)
+    how = words[0] if len(ends) == 1 else ", ".join(f"{count} {end}" for end, count in ends.most_common())
+    span_s = (_ended_at(group[-1]) - _ended_at(group[0])).total_seconds()
+    verb = "ended early" if any(item.report.job.state == "CANCELLED" for item in group) else "failed"
+    return (
+        f"{counted(len(group), 'run')} of this work {verb} within {duration(span_s)} ({how}), last: job"
+        f" {group[-1].report.job.job_id}."
+    )
+
+
+def _note(group: Sequence[Told]) -> str:
+    """How a run without a class of its own ended and why it does not count, or what became of several runs."""
+    if is_series(group):
+        return _series_note(group)
+    if len(group) > 1:
+        return _array_note(group)
+    report, end = group[0].report, label(group[0].report.job)
+    if report.efficiency.uncounted_reason == "short":
+        return f"Ran for less than {SHORT_JOB}: not counted." + (f" {_capital(end)}." if end else "")
+    if report.efficiency.uncounted_reason:
+        return "Ended by the system: not counted."
+    return f"{_capital(end)}." if end and not group[0].is_telling else ""
+
+
+def _array_note(group: Sequence[Told]) -> str:
+    """How the tasks of an array spread over the classes, and how they ended unless all completed."""
+    classes = _spread(_class_alone(item.report) for item in group)
+    ends = [label(item.report.job) or "completed" for item in group]
+    ended = f" How they ended: {_spread(ends)}." if set(ends) != {"completed"} else ""
+    return f"Tasks by class: {classes}.{ended}"
+
+
+def _class_alone(report: JobReport) -> str:
+    """The class without how the run ended."""
+    is_open = class_name(report).startswith(NOT_JUDGED)
+    return NOT_JUDGED if is_open else CLASS_NAMES[report.efficiency.efficiency_class]
+
+
+def _spread(names: Iterable[str]) -> str:
+    """`9 completed, 2 out of host memory`."""
+    return ", ".join(f"{count:,} {name}" for name, count in Counter(names).most_common())
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,83 @@
+"""Schemathesis, the program, against the live API and its own OpenAPI document, on PostgreSQL.
+
+What fits the document is taken and answered as it says, what does not is refused, and nothing is a fault.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+from django.utils import timezone
+
+from jobs.models import Membership, Project, User
+from jobs.services import record_job
+from metrics.services import create_collector_token, record_node_summary, record_raw_window
+from portal.sign_in.personal_tokens import issue_token
+from tests.payloads import job_record, node_payload, raw_payload
+from tests.portal.served import database_environment, serving
+from tests.roles import set_role
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.xdist_group("serving")]
+
+CHECKOUT = Path(__file__).resolve().parents[3]
+EXAMPLES, SEED = 4, 20261120
+"""Of each call in the fuzzing, beside some 3,500 cases that cover each bound of the document; the same at each run."""
+
+LIMITS = "API_CALLS ANONYMOUS_API_CALLS DOWNLOADS RAW_WINDOWS".split()
+UNLIMITED = {f"{name}_PER_MINUTE": "1000000" for name in LIMITS} | {"RAW_BACKLOG_MAX": "1000000"}
+SETTINGS = """
+base-url = "http://127.0.0.1:{port}"
+headers = {{ Authorization = "Bearer {personal}" }}
+request-timeout = 30
+
+[[operations]]
+include-path-regex = "^/api/v1/ingest/"
+headers = {{ Authorization = "Bearer {collector}" }}
+
+[operations.checks]
+# See `schema_hooks`: what values mean together no schema says.
+positive_data_acceptance.expected-statuses = ["2xx", "422"]
+# A single number that cannot be is dropped and named, and costs no record.
+negative_data_rejection.enabled = false
+"""
+
+
+@pytest.fixture
+def tokens(transactional_db: None) -> dict[str, str]:
+    """Of a PI with a reported job that has raw samples, and of a collector."""
+    record_job(job_record())
+    record_node_summary(node_payload())
+    record_raw_window(raw_payload())
+    call_command("analyse_job", "--due", verbosity=0)
+    call_command("seed_lessons", verbosity=0)
+    alice = User.objects.get(username="alice")
+    set_role(alice, Project.objects.get(name="project_465000001"), Membership.Role.PI)
+    return {
+        "personal": issue_token(alice, name="fuzzing", days=30, now=timezone.now()),
+        "collector": create_collector_token("nodes", "lumi"),
+    }
+
+
+def test_the_live_api_is_of_one_mind_with_its_document(tokens: dict[str, str], tmp_path: Path) -> None:
+    with serving(database_environment(tmp_path) | UNLIMITED, "--workers", "1") as server:
+        (tmp_path / "schemathesis.toml").write_text(SETTINGS.format(port=server.port, **tokens))
+        program = (Path(sys.executable).with_name("st"), "--config-file", tmp_path / "schemathesis.toml")
+        bounds = ("--max-examples", str(EXAMPLES), "--seed", str(SEED))
+        document = f"http://127.0.0.1:{server.port}/api/schema/"
+        done = subprocess.run(
+            [*program, "run", document, "--no-color", "--continue-on-failure", *bounds],
+            env=os.environ | {"PYTHONPATH": str(CHECKOUT), "SCHEMATHESIS_HOOKS": "tests.portal.schema_hooks"},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
+    assert re.search(r"API Links: +(?!0 covered)[0-9]+ covered", done.stdout)

@@ -1,0 +1,165 @@
+"""The Jobs page in a real browser: filters and pages change the list in place, and all of it works without scripts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from tests.portal.conftest import carry_session
+from tests.portal.jobs.test_job_pages import run
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+JOB_LINKS = "#shown td[data-label=Job] a"
+STAYS = "() => { window.isSamePage = true; }"
+STAYED = "() => window.isSamePage === true"
+OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+
+@pytest.fixture
+def opened(browser, live_server, cast) -> Iterator[Callable[..., object]]:
+    """Alice's Jobs page with thirty jobs and an array; at the end nothing may have been said on the console."""
+    for job_id in range(1, 31):
+        run(job_id, job_name="even" if job_id % 2 == 0 else "odd")
+    for task in range(3):
+        run(100 + task, array_job_id=100, array_task_id=task)
+    alice, contexts, said = cast("alice"), [], []
+
+    def open_page(**options: object) -> object:
+        context = browser.new_context(base_url=live_server.url, **options)
+        carry_session(context, live_server, alice)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.goto("/jobs/")
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert said == []
+
+
+def shown(page) -> list[str]:
+    # A click has waited for the next page's first byte, not for its last.
+    page.wait_for_load_state()
+    return page.locator(JOB_LINKS).all_text_contents()
+
+
+def test_a_choice_changes_the_list_in_place_and_the_address_and_says_how_many(opened) -> None:
+    page = opened()
+    page.evaluate(STAYS)
+    page.click("text=Filter and sort")
+    page.select_option("#id_sort", "runtime")
+    page.wait_for_url("**/jobs/?sort=runtime")
+    # Run times go from 0 to 6 minutes; of the longest the newest stands first.
+    page.wait_for_function("document.querySelector('#shown td a').textContent === '27'")
+    page.fill("#id_q", "odd")
+    page.wait_for_url("**/jobs/?q=odd&sort=runtime")
+    page.wait_for_function("document.getElementById('count').textContent.startsWith('15 jobs')")
+    assert page.get_attribute("#count", "role") == "status"
+    assert len(shown(page)) == 15
+    assert page.evaluate("document.activeElement.id") == "id_q"
+    assert page.get_attribute("text=These jobs as CSV", "href") == "/jobs.csv?q=odd&sort=runtime"
+    page.fill("#id_since", "2020-01-01")
+    page.wait_for_url("**/jobs/?*since=2020-01-01*")
+    assert page.evaluate(STAYED)
+
+
+def test_a_head_of_a_column_sorts_by_it_and_the_form_and_the_focus_follow(opened) -> None:
+    page = opened()
+    page.evaluate(STAYS)
+    assert page.get_attribute("th[aria-sort]", "aria-sort") == "descending"
+    page.focus("th >> text=Run time")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/jobs/?sort=runtime")
+    page.wait_for_function("document.querySelector('#shown td a').textContent === '27'")
+    assert page.evaluate("document.activeElement.textContent").startswith("Run time")
+    assert page.input_value("#id_sort") == "runtime"
+    page.click("text=Filter and sort")
+    page.fill("#id_q", "odd")
+    page.wait_for_url("**/jobs/?q=odd&sort=runtime")
+    page.wait_for_function("document.getElementById('count').textContent.startsWith('15 jobs')")
+    page.click("th >> text=Mean GPU use")
+    page.wait_for_url("**/jobs/?q=odd&sort=use")
+    page.wait_for_selector("th[aria-sort=ascending]")
+    assert len(shown(page)) == 15
+    assert page.evaluate(STAYED)
+
+
+def test_the_next_page_comes_in_place_with_the_focus_at_its_head_and_back_leads_back(opened) -> None:
+    page = opened()
+    first = shown(page)
+    page.evaluate(STAYS)
+    page.focus("a[rel=next]")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("a[rel=prev]")
+    assert page.evaluate(STAYED)
+    assert re.search(r"/jobs/\?after=", page.url)
+    assert page.evaluate("document.activeElement.id") == "shown"
+    second = shown(page)
+    assert (len(first), len(second), set(first) & set(second)) == (25, 6, set())
+    page.go_back()
+    page.wait_for_selector("a[rel=next]")
+    assert (shown(page), page.url.endswith("/jobs/")) == (first, True)
+    page.go_forward()
+    page.wait_for_selector("a[rel=prev]")
+    assert shown(page) == second
+
+
+def test_nothing_of_the_lists_is_kept_in_the_browser(opened) -> None:
+    page = opened()
+    page.click("a[rel=next]")
+    page.wait_for_selector("a[rel=prev]")
+    kept = page.evaluate("JSON.stringify([Object.entries(localStorage), Object.entries(sessionStorage)])")
+    assert "tr" not in kept
+    assert "project_" not in kept
+
+
+def test_a_session_that_ended_leads_to_the_sign_in(opened) -> None:
+    page = opened()
+    page.context.clear_cookies()
+    page.click("a[rel=next]")
+    page.wait_for_url("**/sign-in/**")
+    assert page.text_content("h1") == "Sign in"
+
+
+def test_an_array_opens_its_tasks(opened) -> None:
+    page = opened()
+    page.goto("/jobs/?q=100")
+    page.click("text=Array 100")
+    page.wait_for_url("**/jobs/?array=lumi%2F100")
+    assert shown(page) == ["102", "101", "100"]
+    assert "Only the tasks of array lumi/100." in page.text_content(".page")
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_all_of_it_works_without_scripts(opened, width: int) -> None:
+    page = opened(java_script_enabled=False, viewport={"width": width, "height": 900})
+    page.click("text=Filter and sort")
+    page.fill("#id_q", "odd")
+    page.click("text=Show >> nth=0")
+    assert len(shown(page)) == 15
+    page.goto("/jobs/")
+    page.click("a[rel=next]")
+    assert len(shown(page)) == 6
+    page.click("a[rel=prev]")
+    assert len(shown(page)) == 25
+    if width > 1000:
+        page.click("th >> text=Run time")
+        page.wait_for_url("**/jobs/?sort=runtime")
+        assert shown(page)[0] == "27"
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_swapped_list_with_an_array_has_no_barrier_and_nothing_wider_than_the_screen(opened, width: int) -> None:
+    page = opened(viewport={"width": width, "height": 900}, reduced_motion="reduce")
+    page.click("a[rel=next]")
+    page.wait_for_selector("text=Array 100")
+    found = Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
+    assert page.evaluate(OVERFLOW) == 0

@@ -1,0 +1,166 @@
+"""Personal tokens: made once, read what their owner sees, write nothing, and end when they should."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from jobs.models import ApiToken, User
+from metrics.services import create_collector_token
+from portal.sign_in.personal_tokens import PREFIX, TOKENS_MAX, issue_token
+
+pytestmark = pytest.mark.django_db
+
+SECRET = re.compile(rf"{PREFIX}[\w-]{{43}}")
+JOB = "/api/v1/jobs/lumi/123456/"
+PAGE = "/settings/tokens/"
+
+
+def new_token(owner: str = "alice", **more: object) -> str:
+    user = User.objects.get(username=owner)
+    return issue_token(user, **{"name": "notebook", "days": 30, "now": timezone.now()} | more)
+
+
+def call(secret: str, path: str = JOB, verb: str = "get"):
+    return getattr(Client(), verb)(path, headers={"Authorization": f"Bearer {secret}"})
+
+
+def test_a_new_token_is_shown_once_and_only_its_digest_is_kept(cast) -> None:
+    client = cast("alice")
+    answer = client.post(PAGE, {"name": "notebook", "days": "90"})
+    (secret,) = SECRET.findall(answer.content.decode())
+    assert "no-store" in answer["Cache-Control"]
+    token = ApiToken.objects.get()
+    assert (token.user.username, token.name) == ("alice", "notebook")
+    assert token.expires_at - token.created_at == timedelta(days=90)
+    assert secret not in str(ApiToken.objects.values()[0])
+    assert secret not in client.get(PAGE).content.decode()
+    assert call(secret, "/api/v1/jobs/").status_code == 200
+
+
+def test_it_reads_what_its_owner_sees_and_no_more(cast, reported) -> None:
+    reported()
+    statuses = {name: call(new_token(name)).status_code for name in ("alice", "carol", "bob", "dave", "erin")}
+    assert statuses == {"alice": 200, "carol": 200, "bob": 404, "dave": 404, "erin": 404}
+    assert call(new_token(name="for PDFs"), f"{JOB}report.pdf").content.startswith(b"%PDF")
+
+
+@pytest.mark.parametrize("verb", ["post", "put", "patch", "delete"])
+def test_it_writes_nothing(cast, reported, verb: str) -> None:
+    reported()
+    secret = new_token()
+    answer = call(secret, JOB, verb)
+    assert (answer.status_code, answer["Content-Type"]) == (403, "application/problem+json")
+    assert call(secret, "/api/v1/ingest/job-records", verb).status_code in (401, 405)
+
+
+def test_it_opens_no_page(cast) -> None:
+    assert call(new_token(), "/jobs/")["Location"] == "/sign-in/?next=/jobs/"
+
+
+@pytest.mark.parametrize("wrong", ["", "x", PREFIX, f"{PREFIX}x", "\xff\x00", f"{PREFIX}" + "a" * 5000])
+def test_an_unknown_secret_lets_nobody_in(cast, wrong: str) -> None:
+    answer = call(wrong)
+    assert (answer.status_code, answer["WWW-Authenticate"]) == (401, "Bearer")
+
+
+def test_the_token_of_a_collector_reads_nothing(cast) -> None:
+    assert call(create_collector_token("nodes", "lumi")).status_code == 401
+
+
+def test_a_bad_token_beside_a_good_session_is_still_refused(cast) -> None:
+    answer = cast("alice").get("/api/v1/jobs/", headers={"Authorization": "Bearer nothing"})
+    assert answer.status_code == 401
+
+
+def test_it_ends_when_it_expires_is_revoked_or_its_owner_leaves(cast, reported) -> None:
+    reported()
+    late = new_token(now=timezone.now() - timedelta(days=31))
+    assert call(late).status_code == 401
+    revoked, left = new_token(name="one"), new_token(name="two")
+    token = ApiToken.objects.get(name="one")
+    cast("alice").post(f"{PAGE}{token.pk}/revoke/")
+    assert [call(secret).status_code for secret in (revoked, left)] == [401, 200]
+    User.objects.filter(username="alice").update(is_active=False)
+    assert call(left).status_code == 401
+
+
+def test_with_a_provider_it_ends_with_the_identity(cast, settings) -> None:
+    settings.AUTHENTICATION_BACKENDS = ["portal.sign_in.backend.ProviderBackend"]
+    secret = new_token()
+    assert call(secret, "/api/v1/jobs/").status_code == 401
+    User.objects.filter(username="alice").update(oidc_subject="alice@idp.example")
+    assert call(secret, "/api/v1/jobs/").status_code == 200
+
+
+def test_signing_out_of_every_browser_leaves_programs_alone(cast) -> None:
+    secret = new_token()
+    cast("alice").post("/sign-out/")
+    assert call(secret, "/api/v1/jobs/").status_code == 200
+
+
+def test_nobody_revokes_or_sees_the_token_of_another(cast) -> None:
+    secret = new_token("alice")
+    token = ApiToken.objects.get()
+    bob = cast("bob")
+    assert bob.post(f"{PAGE}{token.pk}/revoke/").status_code == 404
+    assert b"notebook" not in bob.get(PAGE).content
+    assert call(secret, "/api/v1/jobs/").status_code == 200
+
+
+def test_a_use_is_written_at_most_once_an_hour(cast) -> None:
+    secret = new_token()
+    call(secret, "/api/v1/jobs/")
+    first = ApiToken.objects.get().last_used_at
+    with CaptureQueriesContext(connection) as queries:
+        call(secret, "/api/v1/jobs/")
+    assert not [query for query in queries if query["sql"].startswith("UPDATE")]
+    ApiToken.objects.update(last_used_at=first - timedelta(minutes=61))
+    call(secret, "/api/v1/jobs/")
+    assert ApiToken.objects.get().last_used_at > first
+
+
+def test_a_name_is_used_once_until_its_token_is_revoked(cast) -> None:
+    client, form = cast("alice"), {"name": "notebook", "days": "30"}
+    client.post(PAGE, form)
+    assert "You have a token of this name" in client.post(PAGE, form).content.decode()
+    client.post(f"{PAGE}{ApiToken.objects.get().pk}/revoke/")
+    assert SECRET.search(client.post(PAGE, form).content.decode())
+    assert cast("bob").post(PAGE, form).status_code == 200
+    assert ApiToken.objects.filter(revoked_at=None).count() == 2
+
+
+@pytest.mark.parametrize("wrong", [{"days": "7"}, {"days": "x"}, {"name": ""}, {"name": "x" * 65}, {"name": "a\0b"}])
+def test_an_answer_that_was_not_offered_makes_no_token(cast, wrong: dict[str, str]) -> None:
+    assert not SECRET.search(cast("alice").post(PAGE, {"name": "n", "days": "30"} | wrong).content.decode())
+    assert not ApiToken.objects.exists()
+
+
+def test_somebody_with_many_tokens_revokes_one_first(cast) -> None:
+    for number in range(TOKENS_MAX):
+        new_token(name=f"token {number}")
+    answer = cast("alice").post(PAGE, {"name": "one more", "days": "30"})
+    assert f"You have {TOKENS_MAX} tokens" in answer.content.decode()
+
+
+def test_a_hostile_name_is_shown_as_text(cast) -> None:
+    client = cast("alice")
+    client.post(PAGE, {"name": "<img src=x onerror=alert(1)>", "days": "30"})
+    assert b"<img src=x" not in client.get(PAGE).content
+
+
+def test_the_page_costs_the_same_queries_for_one_token_and_for_twenty(cast) -> None:
+    client, counts = cast("alice"), []
+    for numbers in (range(1), range(1, TOKENS_MAX)):
+        for number in numbers:
+            new_token(name=f"token {number}")
+        with CaptureQueriesContext(connection) as queries:
+            assert client.get(PAGE).status_code == 200
+        counts.append(len(queries))
+    assert counts[0] == counts[1]
