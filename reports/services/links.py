@@ -1,4 +1,4 @@
-"""Addresses that stand in mail: absolute, and for opting out signed, so that they work without signing in."""
+"""Addresses of a run's pages and files; in mail absolute, and for opting out signed: they work without signing in."""
 
 from __future__ import annotations
 
@@ -11,14 +11,39 @@ from jobs.models import Job, User
 SIGNER = signing.Signer(salt="reports.opt-out")
 
 
+def job_url(run: Job) -> str:
+    """The page of a run."""
+    return reverse("job", args=[run.cluster, run.job_id]) + f"?attempt={run.attempt}"
+
+
+def report_url(run: Job, name: str) -> str:
+    """The report of a run as a file of the format `name`."""
+    return reverse("api-report", args=[run.cluster, run.job_id, name]) + f"?attempt={run.attempt}"
+
+
+def raw_samples_url(run: Job) -> str:
+    """The raw samples of a run as a file."""
+    return reverse("api-raw-samples", args=[run.cluster, run.job_id]) + f"?attempt={run.attempt}"
+
+
+def raw_window_url(run: Job) -> str:
+    """The page that draws the raw samples of a run."""
+    return reverse("raw-window", args=[run.cluster, run.job_id]) + f"?attempt={run.attempt}"
+
+
+def figure_url(run: Job, name: str) -> str:
+    """One figure of a run."""
+    return reverse("figure", args=[run.cluster, run.job_id, name]) + f"?attempt={run.attempt}"
+
+
 def address(name: str, *arguments: object) -> str:
     """A page of the portal by the name of its route."""
     return settings.SITE_URL + reverse(name, args=arguments)
 
 
 def job_address(job: Job) -> str:
-    """The page of a run."""
-    return address("job", job.cluster, job.job_id) + f"?attempt={job.attempt}"
+    """The page of a run, from anywhere."""
+    return settings.SITE_URL + job_url(job)
 
 
 def opt_out_address(user: User) -> str:

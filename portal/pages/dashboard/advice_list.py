@@ -13,8 +13,8 @@ from analysis.models import RecommendationRow
 from education.selectors import current_lessons
 from jobs.models import Job
 from jobs.sbatch import OptionChange
-from portal.links import job_url
 from reports.advice import ADVICE_TITLES, sbatch_lines
+from reports.services.links import job_url
 from reports.wording import TITLES
 
 

@@ -15,8 +15,8 @@ from analysis.history.selectors import best_advice, costly_causes_in, followed_i
 from analysis.history.sums import overview_of, steps_of, trend_of, trend_period
 from jobs.selectors import Reach, jobs_within, reach_of
 from portal.charts.history import charts
-from portal.links import job_url
 from portal.pages.dashboard.advice_list import advice_list
+from reports.services.links import job_url
 
 LATEST, ADVICE_MAX, ADVICE_DAYS = 5, 3, 30
 CHARTS = 2

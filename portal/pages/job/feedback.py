@@ -13,8 +13,8 @@ from analysis.models import Feedback
 from analysis.selectors import judgement_of
 from analysis.services import give_feedback, withdraw_feedback
 from portal.access import visible_run
-from portal.links import job_url
 from portal.pages.job.forms import RIGHT, WITHDRAW, FeedbackForm
+from reports.services.links import job_url
 
 
 @require_POST

@@ -9,7 +9,7 @@ from django.conf import settings
 
 from jobs.models import Job
 from metrics.selectors import raw_windows_held
-from portal.links import raw_samples_url, raw_window_url
+from reports.services.links import raw_samples_url, raw_window_url
 
 MINUTE_S = 60
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from jobs.models import Job
-from portal.links import job_url
 from reports.numbers import duration, gigabytes
+from reports.services.links import job_url
 
 ASKED: tuple[tuple[str, Callable[[Job], object]], ...] = (
     ("Partition", lambda run: run.partition or None),

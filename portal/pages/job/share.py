@@ -11,9 +11,9 @@ from django.views.decorators.http import require_POST
 
 from jobs.services import end_shares, share_job
 from portal.access import own_run
-from portal.links import job_url
 from portal.pages.job.forms import ShareForm
 from portal.rate_limits import CHANGES, limited
+from reports.services.links import job_url
 
 
 @require_POST

@@ -20,7 +20,6 @@ from jobs.selectors import led_projects, openings_of, shares_of, visible_jobs
 from portal.access import open_report, open_run, openable_jobs
 from portal.charts.pictures import drawn_as, sources
 from portal.failed_work import unmade_report
-from portal.links import figure_url, report_url
 from portal.pages.job.forms import ShareForm
 from portal.pages.job.hardware import gpu_table, host_table
 from portal.pages.job.raw_link import raw_link
@@ -29,6 +28,7 @@ from reports.job_report import with_lessons
 from reports.layout import layout
 from reports.selectors import report_row, report_value
 from reports.services.formats import FORMATS, FigureView, figure, figure_views
+from reports.services.links import figure_url, report_url
 
 GPUS_SHOWN_MAX, NODES_SHOWN_MAX, RUNS_SHOWN_MAX = 64, 16, 5
 

@@ -10,10 +10,10 @@ from django.http import QueryDict
 
 from jobs.models import Job
 from jobs.selectors import jobs_within, keys_of_any
-from portal.links import job_url
 from portal.pages.jobs.arrays import stands_for_its_array, tasks_of
 from portal.pages.jobs.filter import JobFilter
 from portal.pages.jobs.sorts import JUDGED, Place
+from reports.services.links import job_url
 
 PAGE_SIZE = 25
 COUNTED_MAX = 1000

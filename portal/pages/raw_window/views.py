@@ -14,9 +14,9 @@ from django.views.decorators.http import require_GET
 from metrics.selectors import Key
 from metrics.windows.selectors import raw_nodes, raw_window
 from portal.access import open_run
-from portal.links import job_url, raw_samples_url
 from portal.pages.raw_window.lanes import lanes_of
 from portal.pages.raw_window.span import Span, asked_span, parts, zooms
+from reports.services.links import job_url, raw_samples_url
 
 NODES_LISTED_MAX = 200
 """A longer list would weigh more than the picture: then the node is written."""

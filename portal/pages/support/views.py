@@ -17,9 +17,9 @@ from jobs.imports.selectors import directory_imports, directory_sources, unlinke
 from jobs.imports.services import without_secrets
 from jobs.selectors import open_shares
 from portal.access import staff_only
-from portal.links import job_url
 from reports.models import Delivery
 from reports.selectors import outbox
+from reports.services.links import job_url
 from reports.wording import TITLES
 
 
