@@ -15,8 +15,8 @@ from portal.pages.history.views import history
 from portal.pages.job.feedback import job_feedback
 from portal.pages.job.share import end_share, share
 from portal.pages.job.views import job, job_figure
-from portal.pages.jobs.download import jobs_csv
-from portal.pages.jobs.views import my_jobs
+from portal.pages.jobs.saved import remove_saved_filter, save_present_filter
+from portal.pages.jobs.views import jobs_csv, my_jobs
 from portal.pages.learn.views import learn, lesson
 from portal.pages.lessons.editor import edit_lesson, preview_lesson
 from portal.pages.lessons.history import lesson_history, restore_lesson
@@ -49,6 +49,8 @@ urlpatterns = [
     path("sign-out/", sign_out, name="sign-out"),
     path("jobs/", my_jobs, name="my-jobs"),
     path("jobs.csv", jobs_csv, name="jobs-csv"),
+    path("saved-filters/", save_present_filter, name="save-filter"),
+    path("saved-filters/<int:pk>/remove/", remove_saved_filter, name="remove-filter"),
     path("history/", history, name="history"),
     path("projects/", projects, name="projects"),
     path("projects/<str:name>/", project, name="project"),
