@@ -24,7 +24,7 @@ NAME_LENGTH_MAX = 64
 def own_run(sender: User, cluster: str, job_id: int, attempt: int) -> Job | None:
     """The stored run of this key, None while there is none.
 
-    Raises RecordConflict when it is another person's, or another attempt of the job is; the message does not reveal whose.
+    Raises RecordConflict when it is another person's, or another attempt of the job is, without naming them.
     """
     runs = Job.objects.filter(cluster=cluster, job_id=job_id)
     if runs.exclude(user=sender).exists():
