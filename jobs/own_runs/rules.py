@@ -49,7 +49,7 @@ def time_problems(began_at: datetime | None, ended_at: datetime | None) -> list[
     """What keeps these times from being those of a run: one is missing, or no clock was ever so."""
     if began_at is None or ended_at is None:
         missing = (("started_at", began_at), ("ended_at", ended_at))
-        return [(name, "required for a run that is not known here yet") for name, at in missing if at is None]
+        return [(name, "required for a run that the portal does not know yet") for name, at in missing if at is None]
     if ended_at - began_at > RUN_LONGEST:
         return [("started_at", f"lies more than {RUN_LONGEST.days} days before ended_at")]
     return []
