@@ -117,7 +117,7 @@ def test_an_unmeasured_job_is_unknown_in_words_and_has_no_figures() -> None:
 
 
 def test_only_a_job_that_used_its_gpus_is_told_that_its_request_fits() -> None:
-    fits, unmeasured = "The request fits what the job did", "there is nothing to advise"
+    fits, unmeasured = "The request fits the job", "there is nothing to advise"
     assert fits in report_text(report([gpu(index, 90.0) for index in range(8)]))
     for content in (report_text(report([])), report_html(report([]), {}), report_markdown(report([]))):
         assert fits not in content
