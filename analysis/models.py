@@ -21,6 +21,7 @@ class JobEfficiency(models.Model):
     `project`, the two times and `is_told_by_owner` are the job's, `saved_gpu_hours` and `finding_codes` (" idle_gpus
     timeout ") are copies from `savings` and the findings: lists and sums of very many runs read them here from one
     index, without a join. `missing_nodes` had sent no summary; null where it was judged before that was stored.
+    `use_course` is `analysis.use_course`, null as well.
     """
 
     job = models.OneToOneField(Job, on_delete=models.CASCADE, related_name="efficiency")
@@ -53,6 +54,7 @@ class JobEfficiency(models.Model):
     finding_codes = models.CharField(max_length=1024, blank=True, default="")
     is_told_by_owner = models.BooleanField(default=False, db_default=False)
     missing_nodes = models.IntegerField(null=True)
+    use_course = models.BinaryField(null=True)
     rules_version = models.CharField(max_length=32)
     revision = models.PositiveIntegerField()
     job_revision = models.PositiveIntegerField()

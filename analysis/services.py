@@ -31,6 +31,7 @@ from analysis.selectors import (
     still_due,
 )
 from analysis.silence.services import note_nodes
+from analysis.use_course import use_course
 from jobs.failures.services import Work, attempt, attempt_by_hand, attempt_each, open_changed
 from jobs.models import Job, User
 from jobs.selectors import run_name
@@ -179,6 +180,7 @@ def _judge_again(judging: Work, now: datetime) -> int:
 def _save(job: Job, judged: Assessment, missing_nodes: int, metrics_revision: int, now: datetime) -> JobEfficiency:
     """The judgement as it is stored; only the holder of the run's row lock writes it."""
     row = getattr(job, "efficiency", None) or JobEfficiency(job=job, revision=0)
+    facts = judged.facts
     columns = {name: getattr(judged.efficiency, name) for name in EFFICIENCY_COLUMNS} | {
         "efficiency_class": judged.efficiency.efficiency_class.value,
         "savings": msgspec.to_builtins(judged.savings),
@@ -191,6 +193,7 @@ def _save(job: Job, judged: Assessment, missing_nodes: int, metrics_revision: in
         "saved_gpu_hours": judged.savings.gpu_hours if judged.savings else None,
         "finding_codes": code_list(found.code for found in judged.findings),
         "missing_nodes": missing_nodes,
+        "use_course": use_course(facts.series.util, facts.series.step_s, facts.elapsed_s),
         "rules_version": judged.rules_version,
         "revision": row.revision + 1,
         "job_revision": job.revision,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from django.contrib.auth.models import AbstractUser
 from django.db import models
@@ -11,29 +10,16 @@ from django.db.models import Q
 
 # Found by Django only from here.
 from jobs.audit.models import AuditEntry as AuditEntry
-from jobs.records import printable_lines
+from jobs.notes.models import JobNote as JobNote
+from jobs.notes.models import NoteTag as NoteTag
 from jobs.running.models import Process as Process
 from jobs.running.models import Tally as Tally
 from jobs.running.models import WorkFailure as WorkFailure
+from jobs.shown_text.models import ShownText as ShownText
 from jobs.sign_in.models import AttemptCount as AttemptCount
 from jobs.sign_in.models import ProviderSession as ProviderSession
 from jobs.sign_in.models import SpentLogoutToken as SpentLogoutToken
 from jobs.sign_in.models import UnknownIdentity as UnknownIdentity
-
-
-class ShownText(models.CharField):
-    """Text of one person that others read: control and invisible characters become U+FFFD, also in older rows."""
-
-    def deconstruct(self):
-        """A migration sees the plain column that this is in the database."""
-        name, _, args, kwargs = super().deconstruct()
-        return name, "django.db.models.CharField", args, kwargs
-
-    def get_prep_value(self, value: Any) -> str | None:
-        return None if value is None else printable_lines(str(value))
-
-    def from_db_value(self, value: str | None, expression: Any, connection: Any) -> str | None:
-        return None if value is None else printable_lines(value)
 
 
 class User(AbstractUser):

@@ -14,6 +14,7 @@ from reports.ending import exit_words, label
 from reports.job_report import FindingView, JobReport, Observation, RecommendationView
 from reports.lessons import LessonView, LinkView
 from reports.numbers import counted, duration, energy, hours, instant
+from reports.request_diff import DiffLine, added_lines, diff_lines
 from reports.unmeasured import in_words
 
 NO_CAUSES = "We found no clear cause."
@@ -72,7 +73,10 @@ class Advice:
 
 @dataclass(frozen=True)
 class Layout:
-    """One report from top to bottom; all strings are printable, none is escaped yet."""
+    """One report from top to bottom; all strings are printable, none is escaped yet.
+
+    `request` is all advice together, as added and removed lines of a batch script.
+    """
 
     title: str
     header: str
@@ -88,6 +92,7 @@ class Layout:
     no_causes: str
     no_advice: str
     savings: str
+    request: tuple[DiffLine, ...]
     lessons: tuple[tuple[str, str], ...]
     not_measured: tuple[str, ...]
     figures: tuple[tuple[str, str], ...]
@@ -112,6 +117,7 @@ def layout(report: JobReport, zone: tzinfo = UTC) -> Layout:
         no_causes=report.no_causes or NO_CAUSES,
         no_advice=report.no_advice or NO_BETTER_REQUEST,
         savings=_savings(report),
+        request=suggested_request(report),
         lessons=tuple((title, url) for url, title in lessons.items()),
         not_measured=tuple(in_words(printable(text)) for text in report.not_measured),
         figures=tuple((name, report.figure_texts[name]) for name in report.figures),
@@ -135,6 +141,14 @@ def css_class(report: JobReport) -> str:
 def written(advice: RecommendationView) -> tuple[str, ...]:
     """The lines of one piece of advice: what to change, else the whole block."""
     return advice.diff or sbatch_lines(advice.request)
+
+
+def suggested_request(report: JobReport) -> tuple[DiffLine, ...]:
+    """Every line to change of all advice together; whole blocks where the reader's own options are not known."""
+    lines: dict[DiffLine, None] = {}
+    for advice in report.recommendations:
+        lines |= dict.fromkeys(diff_lines(advice.diff) or added_lines(advice.request))
+    return tuple(lines)
 
 
 def _advice(report: JobReport) -> Iterator[Advice]:

@@ -69,7 +69,10 @@ def test_memory_and_an_interval_that_cannot_be_are_unknown() -> None:
             [("ended_at", "is longer after started_at than any job can run")],
         ),
         ({"ended_at": "9999-12-31T23:59:59-14:00"}, [("ended_at", "is not a plausible time of a job")]),
-        ({"started_at": "9999-12-31T23:59:59Z", "ended_at": None}, [("started_at", "is not a plausible time of a job")]),
+        (
+            {"started_at": "9999-12-31T23:59:59Z", "ended_at": None},
+            [("started_at", "is not a plausible time of a job")],
+        ),
         ({"started_at": "0001-01-01T00:00:00+14:00"}, [("started_at", "is not a plausible time of a job")]),
     ],
 )

@@ -105,7 +105,8 @@ COUNTED_WORK = {"gpus": 8, "target_percent": 70.0, "threshold_percent": 30.0}
             "active_gpus",
             {"active_gpus": 3, "busy_gpus": 3, "needed_gpus": 3, "avg_util_percent": 25.0},
             4,
-            "Only 3 GPUs showed sustained utilization > 30 %; 4 is the nearest count that the work divides into evenly.",
+            "Only 3 GPUs showed sustained utilization > 30 %; 4 is the nearest count that the work divides into"
+            " evenly.",
         ),
         # 2 active, and 8 x 25 = 200 percent of use fill three GPUs at 67 %.
         (

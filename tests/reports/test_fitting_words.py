@@ -75,8 +75,14 @@ def test_memory_of_some_gpus_can_show_that_half_of_them_are_too_few() -> None:
 @pytest.mark.parametrize(
     ("partition", "expected"),
     [
-        ("standard-g", "standard-g allocates and bills whole nodes: 1 node with 8 GPUs, of which 2 worked. A partition"),
-        ("small-g", "The job requested --exclusive, which allocates and bills whole nodes: 1 node with 8 GPUs, of which 2"),
+        (
+            "standard-g",
+            "standard-g allocates and bills whole nodes: 1 node with 8 GPUs, of which 2 worked. A partition",
+        ),
+        (
+            "small-g",
+            "The job requested --exclusive, which allocates and bills whole nodes: 1 node with 8 GPUs, of which 2",
+        ),
     ],
 )
 def test_whole_nodes_are_the_partitions_doing_or_that_of_an_option(partition: str, expected: str) -> None:

@@ -178,7 +178,10 @@ def test_idle_gpus_beside_busy_cores_mean_that_the_work_ran_there(busy_cores: fl
     [
         (None, "no GPU work was measured: the program reached the GPUs and then waited, or ran on the CPU cores."),
         (50.4, "no GPU work was measured while 50.4 CPU cores were busy: the work ran on the CPU cores."),
-        (1.0, "no GPU work was measured while about one CPU core was busy: the program reached the GPUs and then waited."),
+        (
+            1.0,
+            "no GPU work was measured while about one CPU core was busy: the program reached the GPUs and then waited.",
+        ),
         (0.2, "no GPU work was measured while 0.2 CPU cores were busy: the program reached the GPUs and then waited."),
     ],
 )
