@@ -128,13 +128,13 @@ MUST_SAY = {
     FindingCode.HOST_OVERSUBSCRIPTION: "8 ranks ran 448 threads on 56 cores",
     FindingCode.LATE_START: "For the first 40 min 00 s of 2 h 00 min (33 %) no GPU had work",
     FindingCode.IDLE_TAIL: "For the last 1 h 00 min of 2 h 00 min (50 %) no GPU had work",
-    FindingCode.BUSY_BUT_WAITING: "99.0 % busy, but the 4 modules drew 130 W on average (26 % of the cap)",
+    FindingCode.BUSY_BUT_WAITING: "99.0 % busy, but the 4 modules drew 130 W on average (26 % of the power cap)",
     FindingCode.KERNEL_TUNING: "at 60.0 % while the one module measured drew 52 % of the power cap",
     FindingCode.THROTTLED: "2 of 8 GPUs were slowed for heat or power, together 20 % of 2 h 00 min",
-    FindingCode.GPU_MEMORY_PRESSURE: "8 of 8 GPUs came close to the end of their memory (62.0 GB of 64.0 GB",
-    FindingCode.GPU_OUT_OF_MEMORY: "The program failed, and 1 of 8 GPUs came close to the end of its memory",
-    FindingCode.CORES_OR_MEMORY_BEYOND_SHARE: "used 30.0 GB of 256.0 GB of host memory. What it requested is billed",
-    FindingCode.LOW_USE_UNEXPLAINED: "The 8 GPUs were busy 35.0 % of the time, and no known pattern fits.",
+    FindingCode.GPU_MEMORY_PRESSURE: "8 of 8 GPUs nearly filled their memory (62.0 GB of 64.0 GB",
+    FindingCode.GPU_OUT_OF_MEMORY: "The program failed, and 1 of 8 GPUs nearly filled its memory",
+    FindingCode.CORES_OR_MEMORY_BEYOND_SHARE: "used 30.0 GB of 256.0 GB of host memory. Its request is billed",
+    FindingCode.LOW_USE_UNEXPLAINED: "The 8 GPUs were busy 35.0 % of the time, and no known pattern matches.",
 }
 
 
@@ -295,7 +295,7 @@ def test_stalls_that_come_again_and_steady_waiting_say_nothing_of_a_fall() -> No
     stalled = {"pattern": "again_and_again", "stalls": 12, **waited}
     steady = {"pattern": "steady", "gpu_util_percent": 40.0, **waited}
     code = FindingCode.IO_OR_SYNC_STALL
-    assert finding_text(Finding(code, 0.9, stalled), RUN).startswith("All GPUs stopped 12 times, together 25 % of")
+    assert finding_text(Finding(code, 0.9, stalled), RUN).startswith("All GPUs stopped 12 times, in total 25 % of")
     assert finding_text(Finding(code, 0.9, steady), RUN).startswith("The working GPUs were busy 40.0 % of the time")
     assert {title(Finding(code, 0.9, stalled)), title(Finding(code, 0.9, steady))} == {
         "The GPUs stopped repeatedly",
@@ -329,8 +329,8 @@ def test_the_advice_on_a_timeout_depends_on_its_end(end: dict[str, Any], expecte
 @pytest.mark.parametrize(
     ("record", "expected"),
     [
-        ({"node_count": 2, "gpus_allocated": 16}, "for a collective across nodes (RCCL), or in a deadlock"),
-        ({}, "for another GPU of the node (RCCL), or in a deadlock"),
+        ({"node_count": 2, "gpus_allocated": 16}, "for a collective across nodes (RCCL) or in a deadlock"),
+        ({}, "for another GPU of the node (RCCL) or in a deadlock"),
         ({"gpus_allocated": 1, "gpus_requested": 1}, "On a single GPU many small kernels or a small batch look like"),
     ],
 )
@@ -353,7 +353,7 @@ def test_a_job_of_one_gpu_is_not_spoken_of_as_several() -> None:
     assert verdict(judged([gpu(0, 50.0)], **one)).startswith("The GPU was busy for much of the time")
     assert headline(judged([gpu(0, 0.0)], **one)) == "Your job did not use its GPU"
     full = text(FindingCode.GPU_MEMORY_PRESSURE, gpus=1, full_gpus=1)
-    assert full.startswith("In this job its GPU came close to the end of its memory")
+    assert full.startswith("In this job its GPU nearly filled its memory")
 
 
 def test_an_out_of_memory_state_without_numbers_invents_none() -> None:
@@ -371,7 +371,7 @@ def test_no_clear_cause_says_what_was_ruled_out_and_what_to_try() -> None:
     for step in ("srun --overlap --jobid=JOBID rocm-smi", "run once on 4 GPUs", "rocprofv3", "is bound to"):
         assert step in told
     assert "MPI" not in told
-    assert "this is also how MPI and HIP wait; or one serial part" in text(
+    assert "waiting in MPI and HIP looks like this, and so does a serial part" in text(
         FindingCode.LOW_USE_UNEXPLAINED, busy_cores_per_rank=1.02
     )
 
