@@ -44,7 +44,7 @@ def test_choices_are_kept_and_shown_again(cast) -> None:
     project = Project.objects.get()
     client = cast("alice")
     answer = client.post("/settings/", WEEKLY | {f"project_{project.pk}": "off"}, follow=True)
-    assert b"Saved. Your choices hold from now on." in answer.content
+    assert b"Saved. Your choices apply from now on." in answer.content
     expected = Choices(Frequency.WEEKLY, EfficiencyClass.INEFFICIENT, True, {project.pk: Frequency.OFF})
     assert choices() == expected
     content = client.get("/settings/").content.decode()
