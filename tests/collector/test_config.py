@@ -59,7 +59,7 @@ def test_an_empty_value_switches_a_command_off(tmp_path: Path) -> None:
     ],
 )
 def test_an_unknown_name_is_refused_with_file_and_line(tmp_path: Path, line: str) -> None:
-    with pytest.raises(ConfigError, match=r"collector\.conf, line 2: no setting called") as caught:
+    with pytest.raises(ConfigError, match=r"collector\.conf, line 2: unknown setting") as caught:
         loaded(tmp_path, f"cluster = lumi\n{line}\n")
     assert len(str(caught.value)) < 400
 
