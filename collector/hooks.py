@@ -17,7 +17,7 @@ IONICE = "/usr/bin/ionice"
 SETPRIV = "/usr/bin/setpriv"
 KEPT_FD = 3
 KEPT_VARIABLES = ("SLURM_CONF", "SLURMD_NODENAME")
-"""What slurmd itself tells its hooks about their place."""
+"""What slurmd itself passes to its hooks about their place."""
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 """Where this collector is: a folder, or the path of a zip file."""

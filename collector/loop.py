@@ -1,4 +1,4 @@
-"""The sampling process of one job on one node: a tick an interval, a checkpoint now and then, until it is told to end.
+"""The sampling process of one job on one node: a tick an interval, a checkpoint now and then, until it is to end.
 
 It imports almost nothing, so its size stays close to that of a bare interpreter; the epilog, in a separate process,
 converts the collected data into a payload. Its files are in `own/` of the job's folder, which is its working directory,

@@ -28,8 +28,8 @@ class Gpu:
         self.module_id = module_id
         self.mem_total_bytes: float | None = None
         self.power_cap_w: float | None = None
-        # "gpu": a number of its own; "module": of it and its neighbour; "": none, since the primary die tells it or for
-        # a reason in the totals.
+        # "gpu": a number of its own; "module": of it and its neighbour; "": none, because the primary die reports it or
+        # for a reason in the totals.
         self.power_from = "gpu"
         self.totals = GpuTotals()
 

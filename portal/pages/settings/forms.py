@@ -94,7 +94,7 @@ CLASS_LABELS = [
 
 
 class MailForm(forms.Form):
-    """Which mail one person wants; a project says "as above" or has its own frequency."""
+    """Which mail one person wants; a project has "as above" or has its own frequency."""
 
     frequency = forms.ChoiceField(choices=FREQUENCY_LABELS, widget=forms.RadioSelect)
     minimum_class = forms.ChoiceField(choices=CLASS_LABELS)
