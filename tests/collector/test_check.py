@@ -132,7 +132,7 @@ def test_a_folder_of_hooks_is_warned_of_and_what_was_left_in_it_is_bad(
     commands = slurm(Prolog=f"{node.top}/slurm/p*")
     well = {"portal_url": f"http://{portal.address}", **commands}
     status, found = checked(node, **well)
-    assert (status, [line for line in found["look"] if "name one file" in line] != []) == (0, True)
+    assert (status, [line for line in found["look"] if "name a single file" in line] != []) == (0, True)
     (node.top / "slurm/prolog.rpmsave").write_text("#!/bin/sh\nexit 1\n")
     status, found = checked(node, **well)
     assert (status, len(found["BAD"])) == (1, 1)

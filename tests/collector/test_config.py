@@ -77,7 +77,7 @@ def test_the_interval_lies_between_a_twentieth_of_a_second_and_a_minute(
     if is_taken:
         assert loaded(tmp_path, f"interval_s = {value}\n").interval_s == float(value)
         return
-    with pytest.raises(ConfigError, match=r"collector\.conf: interval_s must lie between"):
+    with pytest.raises(ConfigError, match=r"collector\.conf: interval_s must be between"):
         loaded(tmp_path, f"interval_s = {value}\n")
 
 
