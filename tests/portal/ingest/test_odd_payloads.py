@@ -93,7 +93,7 @@ def test_a_fault_of_ours_on_one_record_refuses_that_record(monkeypatch: pytest.M
 
 def test_the_log_names_the_token_the_schema_and_the_path_and_nothing_else(caplog: pytest.LogCaptureFixture) -> None:
     post(RECORDS, record(user_id="alice secret"), record(job_id=-1), record(job_id=2))
-    (line,) = [entry.getMessage() for entry in caplog.records if "refused" in entry.getMessage()]
+    (line,) = [entry.getMessage() for entry in caplog.records if "rejected" in entry.getMessage()]
     assert line == "job-records (lumi): rejected 2 of 3 records of job-record/1: user_id (1), job_id (1)"
 
 

@@ -44,9 +44,9 @@ def text(client: Client) -> str:
 
 def test_before_anything_is_imported_the_page_says_so(erin) -> None:
     said = text(erin)
-    assert "No directory is asked by itself (DIRECTORY_SOURCE)" in said
-    assert "None is on record." in said
-    assert "No import is on record." in erin.get("/support/").content.decode()
+    assert "Automatic import is off (DIRECTORY_SOURCE is not set)" in said
+    assert "No imports yet." in said
+    assert "No imports yet." in erin.get("/support/").content.decode()
 
 
 def test_a_source_is_shown_with_what_it_says_and_what_changed(erin, file: Path, now) -> None:
@@ -81,7 +81,7 @@ def test_an_import_that_changed_nothing_says_why_and_hides_what_is_secret(erin, 
     said = text(erin)
     assert "nothing changed http://127.0.0.1:1/api" in said
     assert "no answer" in said
-    assert "http://127.0.0.1:1/api is asked every 15 minutes." in said
+    assert "http://127.0.0.1:1/api is imported every 15 minutes." in said
     assert "hidden" not in said
     assert "The last import failed" in erin.get("/support/").content.decode()
 
