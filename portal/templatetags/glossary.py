@@ -8,11 +8,15 @@ from django.utils.safestring import SafeString
 
 register = template.Library()
 
+BILLED = (
+    "The GPU-hours that the job costs the project: hours times GPUs, or more where whole nodes, cores or memory were"
+    " requested beyond the share of the GPUs."
+)
 TERMS = {
     "Unused GPU-hours": "Billed GPU-hours in which the GPUs had no work: an estimate from their measured use.",
-    "Used GPU-hours": "What is left of the billed GPU-hours without the unused ones.",
-    "GPU-hours billed": "What the job costs your project: hours times GPUs, or more where whole nodes, cores or memory"
-    " were requested beyond the share of the GPUs.",
+    "Used": "GPU-hours in which the GPUs had work: the billed ones without the unused ones.",
+    "Billed": BILLED,
+    "GPU-hours billed": BILLED,
     "GPU-hours on idle GPUs": "The part of the bill for GPUs that never had work.",
     "Peak GPU memory": "The most that one GPU held at any time, as a share of its capacity.",
     "Mean GPU use": "The share of the time in which a GPU had work, over all measured GPUs and the whole run.",

@@ -58,7 +58,7 @@ function bindZoom(figure, numbers) {
   reset.className = "quiet";
   reset.textContent = "Show the whole run";
   bar.append(said, reset);
-  plot.after(bar);
+  (figure.querySelector(".reading") ?? plot).after(bar);
 
   const box = () => numbers.boxes[/size=(\w+)/.exec(image.currentSrc)?.[1]] ?? numbers.boxes.wide;
   const time = (column) => (column < columns ? numbers.texts[column].split(": ")[0] : "the end");

@@ -28,20 +28,23 @@ def answer(report: JobReport) -> Answer:
     memory = (
         gigabytes(seen.peak_gpu_mem_gb) if seen.peak_gpu_mem_fraction is None else share(seen.peak_gpu_mem_fraction)
     )
-    numbers = (*_hours(seen.gpu_hours, seen.wasted_gpu_hours), Observation("Peak GPU memory", memory))
-    return Answer(numbers, _saves(report))
+    numbers = [*_hours(seen.gpu_hours, seen.wasted_gpu_hours)]
+    if memory != NOT_MEASURED:
+        numbers.append(Observation("Peak GPU memory", memory))
+    return Answer(tuple(numbers), _saves(report))
 
 
 def _hours(billed: float | None, unused: float | None) -> tuple[Observation, ...]:
     if billed is None:
         return (Observation("GPU-hours billed", hours(None)),)
     digits = _digits(billed)
-    shown = NOT_MEASURED if unused is None else _number(unused, digits)
-    used = NOT_MEASURED if unused is None else _number(round(billed, digits) - round(unused, digits), digits)
+    if unused is None:
+        unknown = Observation("Unused GPU-hours", NOT_MEASURED)
+        return unknown, Observation("GPU-hours billed", _number(billed, digits))
     return (
-        Observation("Unused GPU-hours", shown),
-        Observation("Used GPU-hours", used),
-        Observation("GPU-hours billed", _number(billed, digits)),
+        Observation("Unused GPU-hours", _number(unused, digits)),
+        Observation("Used", _number(round(billed, digits) - round(unused, digits), digits)),
+        Observation("Billed", _number(billed, digits)),
     )
 
 

@@ -34,6 +34,6 @@ def note_part(run: Job, user: User) -> dict[str, object]:
     if run.user_id != user.pk:
         return {}
     note = own_note(run, user)
-    tags = [tag.name for tag in note.tags.all()] if note else []
+    tags = sorted((tag.name for tag in note.tags.all()), key=str.casefold) if note else []
     form = NoteForm(initial={"text": note.text if note else "", "tags": ", ".join(tags)})
     return {"note": note, "tags": tags, "note_form": form}
