@@ -115,12 +115,8 @@ def aged(content: dict, ended_at: str) -> dict:
 def test_the_tables_of_a_page_show_what_was_measured(cast, run: None, now) -> None:
     follow_up(10, now)
     page = cast("alice").get(PAGE)
-    gpus, (host,) = page.context["gpus"], page.context["hosts"]
-    assert [(row["node"], row["gpu_id"], row["avg_util"]) for row in gpus] == [
-        ("nid005123", 0, 88.0),
-        ("nid005123", 1, 0.5),
-        ("nid005123", 2, 12.0),
-        ("nid005123", 3, None),
-    ]
-    assert (host["node"], host["busy_cores_avg"], host["ranks"], host["oom_kills"]) == ("nid005123", 7.9, 8, None)
+    (node,) = page.context["hardware"].nodes
+    assert [(row["gpu_id"], row["avg_util"]) for row in node.gpus] == [(0, 88.0), (1, 0.5), (2, 12.0), (3, None)]
+    assert (node.name, node.host["busy_cores_avg"], node.host["ranks"]) == ("nid005123", 7.9, 8)
+    assert node.host["oom_kills"] is None
     assert "7.9 of 56</td>" in page.content.decode()
