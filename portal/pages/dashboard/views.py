@@ -18,8 +18,12 @@ from portal.charts.history import charts
 from portal.pages.dashboard.month_line import month_line
 from portal.pages.dashboard.recent import recent_jobs, shown_job
 from portal.pages.dashboard.suggestions import suggestions
+from reports.request_diff import diff_lines
 
 RECENT, SUGGESTED_MAX, SUGGESTED_DAYS, LOOK_AT_DAYS = 5, 3, 30, 14
+EXAMPLE = diff_lines(["--gpus-per-node=8 -> --gpus-per-node=2", "--mem=480G -> --mem=120G"])
+"""The new lines of the fictional job in `first_steps.html`: two of eight GPUs at 88 % for two hours."""
+
 CHARTS = 2
 """Classes and median use; the history has the rest."""
 
@@ -42,7 +46,7 @@ def _without_jobs(request: HttpRequest) -> HttpResponse:
     if request.user.is_staff:
         return redirect("support")
     led = led_projects(request.user).order_by("name")
-    return render(request, "portal/dashboard/first_steps.html", {"led": led})
+    return render(request, "portal/dashboard/first_steps.html", {"led": led, "example": EXAMPLE})
 
 
 def _figures(reach: Reach) -> dict[str, Any]:

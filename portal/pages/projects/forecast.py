@@ -65,14 +65,14 @@ def burn_down(row: ProjectAllocation, runs: RunColumns, since: datetime) -> list
 
     `runs` reach back to `since`. Earlier than the allocation began nothing is known; empty where nobody counts the use.
     """
-    left = left_of(row)
-    if left is None:
+    if row.used_gpu_hours is None:
         return []
+    left = row.gpu_hours - row.used_gpu_hours
     read_at = row.read_at.astimezone(since.tzinfo)
     starts = [at for at in Period(since, read_at).steps() if at >= since]
     if row.begins_on:
         starts = [at for at in starts if at.date() >= row.begins_on]
-    return [(at, min(left + _used(runs, at, read_at), row.gpu_hours)) for at in (*starts, read_at)]
+    return [(at, min(max(left + _used(runs, at, read_at), 0.0), row.gpu_hours)) for at in (*starts, read_at)]
 
 
 def _used(runs: RunColumns, start: datetime, end: datetime) -> float:

@@ -152,6 +152,17 @@ def test_someone_without_jobs_gets_the_first_steps(cast) -> None:
     assert "0 jobs" not in page
 
 
+def test_the_example_of_the_first_steps_is_what_such_a_job_gets(cast, reported) -> None:
+    reported(1)
+    judged = JobEfficiency.objects.get()
+    page = text(cast("dave"), "/")
+    assert (judged.avg_gpu_util, judged.gpu_hours) == (pytest.approx(22.0), pytest.approx(8.0))
+    assert (judged.wasted_gpu_hours, judged.saved_gpu_hours) == (pytest.approx(6.24), pytest.approx(6.0))
+    assert judged.efficiency_class == "INEFFICIENT"
+    for words in ("22.0 %", "8.00", "6.24", "saves 6.00 GPU-hours", "+ #SBATCH --gpus-per-node=2", "a fictional job"):
+        assert words in page
+
+
 def test_a_pi_without_own_jobs_finds_the_way_to_the_project(cast, recent) -> None:
     page = text(cast("carol"), "/")
     assert 'href="/projects/project_465000001/"' in page

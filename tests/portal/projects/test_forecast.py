@@ -109,6 +109,9 @@ def test_the_line_goes_back_from_what_was_left() -> None:
         (16, pytest.approx(420.0)),
         (20, pytest.approx(400.0)),
     ]
+    # 50 more than allocated were used: the 70 of ten days ago used up the last 20.
+    overdrawn = burn_down(allocation(used_gpu_hours=1050.0), RECENT, NOW - timedelta(days=13))
+    assert [(at.day, left) for at, left in overdrawn] == [(9, pytest.approx(40.0)), (16, 0.0), (20, 0.0)]
     assert burn_down(allocation(used_gpu_hours=None), RECENT, NOW - timedelta(days=33)) == []
 
 
