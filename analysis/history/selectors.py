@@ -227,7 +227,7 @@ def costly_causes_in(part: Q, period: Period, limit: int) -> list[CostlyCause]:
     )
     of_works = counted.annotate(work=WORK).filter(work__in={cause.work for cause in found})
     ends = dict(of_works.values_list("work").annotate(Max("ended_at")))
-    return [cause for cause in found if ends[cause.work] == cause.latest_at][:limit]
+    return [cause for cause in found if ends.get(cause.work) == cause.latest_at][:limit]
 
 
 def works_of(part: Q, period: Period, limit: int) -> list[WorkSums]:

@@ -67,7 +67,8 @@ def job_label(run: Job) -> str:
 
 def _requests(part: Q, savings: Sequence[WorkSaving]) -> list[Suggestion]:
     latest = latest_savings(part, savings)
-    return [_request(saving, latest[saving.work]) for saving in savings]
+    # A run may be judged again, or go, between two queries.
+    return [_request(saving, latest[saving.work]) for saving in savings if saving.work in latest]
 
 
 def _request(saving: WorkSaving, judged: JobEfficiency) -> Suggestion:
@@ -89,7 +90,8 @@ def _causes(causes: Sequence[CostlyCause]) -> list[Suggestion]:
     rows = JobEfficiency.objects.filter(job__in=[cause.latest_pk for cause in causes]).select_related("job")
     latest = {row.job_id: row for row in rows.prefetch_related("recommendations")}
     lessons = current_lessons()
-    return [_cause(cause, latest[cause.latest_pk], lessons.get(cause.code)) for cause in causes]
+    shown = [cause for cause in causes if cause.latest_pk in latest]
+    return [_cause(cause, latest[cause.latest_pk], lessons.get(cause.code)) for cause in shown]
 
 
 def _cause(cause: CostlyCause, judged: JobEfficiency, lesson: LessonContent | None) -> Suggestion:

@@ -47,7 +47,7 @@ def member_rows(members: Sequence[Member], chosen: Mapping[str, str]) -> list[Me
 def work_rows(works: Sequence[WorkSums], chosen: Mapping[str, str]) -> list[WorkRow]:
     """The works in their order, named after their latest runs: one query."""
     latest = Job.objects.select_related("user").in_bulk([work.latest_pk for work in works])
-    return [_work_row(work, latest[work.latest_pk], chosen) for work in works]
+    return [_work_row(work, latest[work.latest_pk], chosen) for work in works if work.latest_pk in latest]
 
 
 def _work_row(work: WorkSums, run: Job, chosen: Mapping[str, str]) -> WorkRow:
