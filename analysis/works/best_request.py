@@ -105,6 +105,17 @@ def advised(request: Mapping[str, str], advice: Iterable[tuple[Sequence[OptionCh
     return result
 
 
+def was_tried(best: PastRun, runs: Iterable[PastRun]) -> bool:
+    """Whether other runs already had the number of GPUs that the report of the best run advises.
+
+    They are not the cheapest then, or failed: the advice was better than nothing, but the measured runs know more.
+    """
+    advised_gpus = best.recommended_gpus
+    if advised_gpus is None or advised_gpus == best.gpus:
+        return False
+    return any(run.gpus == advised_gpus and (run.is_comparable or run.is_own_failure) for run in runs)
+
+
 def lines_of(request: Mapping[str, str]) -> Options:
     """The options as they are written.
 

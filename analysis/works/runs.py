@@ -40,6 +40,7 @@ class PastRun:
     is_told_by_owner: bool = False
     gpu_hours: float | None = None
     avg_gpu_util: float | None = None
+    is_judged: bool = False
     uncounted_reason: str = ""
     finding_codes: str = ""
     recommended_gpus: int | None = None

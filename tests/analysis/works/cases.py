@@ -231,5 +231,7 @@ BEST = (
         3,
         1,
     ),
-    BestCase("more memory at the same GPUs is another", (billed(1, 2, 2.0, memory_gb=120.0), billed(2, 2, 4.0)), 1, 2.0, 1, 2),
+    BestCase(
+        "more memory at the same GPUs is another", (billed(1, 2, 2.0, memory_gb=120.0), billed(2, 2, 4.0)), 1, 2.0, 1, 2
+    ),
 )
