@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from reports.job_report import JobReport, Observation
 from reports.layout import ADVISORY, Layout, layout
 
-# What CommonMark 0.31 and GitHub's extensions act on inside a line: emphasis, code, links, HTML, entities, cells,
-# and addresses that would become links by themselves.
+# What CommonMark 0.31 and GitHub's extensions interpret inside a line: emphasis, code, links, HTML, entities, cells,
+# and addresses that would become links automatically.
 ACTIVE = re.compile(r"([\\`*_\[\]<>&|#~!@]|:(?=//)|(?<=www)\.)")
 FENCE = "```"
 
@@ -29,12 +29,12 @@ def escaped(text: str) -> str:
 
 
 def _address(url: str) -> str:
-    """An address that cannot end the link it stands in."""
+    """An address that cannot end the link that contains it."""
     return url.replace("(", "%28").replace(")", "%29")
 
 
 def _on_one_line(text: str) -> str:
-    """Text in which no line end can begin a heading, a list or a block."""
+    """Text without line ends, so that no line can start a heading, a list or a block."""
     return " ".join(text.split())
 
 
@@ -91,7 +91,7 @@ def _advice(page: Layout) -> Iterator[str]:
 
 
 def _fenced(lines: Iterable[str]) -> Iterator[str]:
-    """Lines that nothing in them can end; nothing where there is none."""
+    """A code block that its own lines cannot end; nothing where there are no lines."""
     kept = [line.replace("`", "'") for line in lines]
     if kept:
         yield "\n".join([FENCE, *kept, f"{FENCE}\n"])

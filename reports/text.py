@@ -14,7 +14,7 @@ LABEL_WIDTH = 28
 
 
 def report_text(report: JobReport) -> str:
-    """The whole report; control characters of any name are gone, so that it is safe on a terminal."""
+    """The whole report; control characters in names are removed, so that it is safe on a terminal."""
     page = layout(report)
     return "\n".join(printable(line) for line in _lines(page)) + "\n"
 
