@@ -12,6 +12,7 @@ from analysis.findings import FindingCode
 from jobs.models import Job
 from jobs.notes.selectors import tags_by_run
 from jobs.selectors import jobs_within, keys_of_any
+from portal.pages.compare.selection import run_key
 from portal.pages.jobs.arrays import stands_for_its_array, tasks_of
 from portal.pages.jobs.query import JobQuery
 from portal.pages.jobs.sorts import JUDGED, Place
@@ -144,7 +145,7 @@ def _runs(query: JobQuery, pks: list[int]) -> list[Job]:
     tasks = {} if query.choices.array else tasks_of(runs, _all_asked(query))
     tags = tags_by_run(runs, query.user)
     for run in runs:
-        run.url, run.compared_as = job_url(run), f"{run.cluster}/{run.job_id}.{run.attempt}"
+        run.url, run.compared_as = job_url(run), run_key(run)
         run.tasks, run.own_tags = tasks.get(run.pk), tags.get(run.pk, [])
         run.first_finding = _first_finding(run)
     return runs
