@@ -14,8 +14,10 @@ from portal.pages.compare.views import compare
 from portal.pages.dashboard.views import dashboard
 from portal.pages.history.views import history
 from portal.pages.job.feedback import job_feedback
+from portal.pages.job.figures import job_figure
+from portal.pages.job.notes import job_note
 from portal.pages.job.share import end_share, share
-from portal.pages.job.views import job, job_figure
+from portal.pages.job.views import job
 from portal.pages.jobs.download import jobs_csv
 from portal.pages.jobs.views import my_jobs
 from portal.pages.learn.views import learn, lesson
@@ -61,6 +63,7 @@ urlpatterns = [
     re_path(rf"^jobs/{JOB}/figures/(?P<name>[a-z_]{{1,32}})\.svg$", job_figure, name="figure"),
     re_path(rf"^jobs/{JOB}/raw/$", raw_window_page, name="raw-window"),
     re_path(rf"^jobs/{JOB}/feedback/$", job_feedback, name="job-feedback"),
+    re_path(rf"^jobs/{JOB}/note/$", job_note, name="job-note"),
     re_path(rf"^jobs/{JOB}/share/$", share, name="share-job"),
     re_path(rf"^jobs/{JOB}/share/end/$", end_share, name="end-share"),
     path("learn/", learn, name="learn"),

@@ -1,4 +1,4 @@
-"""The main navigation: which pages it names, and which of them a person is on."""
+"""The main navigation: its pages, and which of them is the current one."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ ADMINISTRATOR_PLACES = (Place("System", "system", frozenset({"system"})),)
 
 @register.inclusion_tag("portal/_navigation.html", takes_context=True)
 def navigation(context: dict[str, Any]) -> dict[str, Any]:
-    """The links, the present one marked."""
+    """The links, with the current one marked."""
     request = context.get("request")
     match = getattr(request, "resolver_match", None)
     user = getattr(request, "user", None)
