@@ -262,12 +262,16 @@ def followed_in(part: Q, periods: Sequence[Period]) -> list[Followed]:
         efficiency__uncounted_reason="",
         efficiency__gpu_hours__isnull=False,
     ).exclude(work_key="")
-    gpus_advice = RecommendationRow.objects.filter(efficiency__job=OuterRef("pk"), kind="gpus")
-    advised = Subquery(gpus_advice.values("recommended_gpus")[:1])
     columns = ("user_id", "project_id", "cluster", "work_key", "ended_at", "gpus_allocated")
-    rows = keyed.annotate(hours=F("efficiency__gpu_hours"), advised=advised).order_by("-ended_at", "-pk")
+    rows = keyed.annotate(hours=F("efficiency__gpu_hours"), advised=advised_gpus()).order_by("-ended_at", "-pk")
     latest = [WorkRun(row[:4], *row[4:]) for row in rows.values_list(*columns, "hours", "advised")[:FOLLOW_RUNS_MAX]]
     return [followed([run for run in latest if run.ended_at < period.end], period.start) for period in periods]
+
+
+def advised_gpus() -> Subquery:
+    """The number of GPUs that the report of each run advises; None for no such advice."""
+    gpus_advice = RecommendationRow.objects.filter(efficiency__job=OuterRef("pk"), kind="gpus")
+    return Subquery(gpus_advice.values("recommended_gpus")[:1])
 
 
 def members_of(project: Project, runs: RunColumns, period: Period) -> list[Member]:

@@ -73,6 +73,7 @@ TABLE: dict[str, tuple[dict[str, object], tuple[int, ...]]] = {
     "my-jobs": ({}, SIGNED_IN),
     "job": (JOB, OF_THE_JOB),
     "job-feedback": (JOB, WRITE_ONLY),
+    "job-note": (JOB, WRITE_ONLY),
     "share-job": (JOB, WRITE_ONLY),
     "end-share": (JOB, WRITE_ONLY),
     "figure": (JOB | {"name": "gpu_use"}, OF_THE_JOB),
