@@ -127,7 +127,7 @@ def test_mail_choices_are_saved_and_ended_without_javascript(browser, live_serve
     page.check("text=At most once a week")
     page.select_option("#id_minimum_class", "WASTED")
     page.click("button:has-text('Save')")
-    page.wait_for_selector("[role=status]:has-text('Saved. Your choices hold from now on.')")
+    page.wait_for_selector("[role=status]:has-text('Saved. Your choices apply from now on.')")
     assert page.is_checked("input[value=weekly]")
 
     page.goto(opt_out_address(alice))

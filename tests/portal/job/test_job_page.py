@@ -41,7 +41,7 @@ def test_the_page_holds_the_report_and_its_downloads(cast, reported) -> None:
     content = cast("alice").get(PAGE).content.decode()
     for said in (
         "22.0 %",
-        "Only part of the GPUs did the work",
+        "Only some of the GPUs were used",
         "- #SBATCH --gpus-per-node=8",
         "+ #SBATCH --gpus-per-node=2",
         "One rank",

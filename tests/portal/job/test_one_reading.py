@@ -98,12 +98,12 @@ def test_a_page_says_what_is_kept_by_what_is_there(cast, run: None, now, setting
     settings.SERIES_DAYS = 10
     Report.objects.update(content=aged(Report.objects.get().content, "2026-11-08T12:00:00Z"))
     client = cast("alice")
-    assert b"no longer kept" not in client.get(PAGE).content
+    assert b"no longer stored" not in client.get(PAGE).content
     assert client.get(f"{PAGE}figures/gpu_use.svg").status_code == 200
     assert [*thin_measurements(timezone.now() + timedelta(days=1))] == [1]
-    assert b"GPU use over time: no longer kept" in client.get(PAGE).content
+    assert b"GPU use over time: no longer stored" in client.get(PAGE).content
     assert client.get(f"{PAGE}figures/gpu_use.svg").status_code == 404
-    assert client.get(f"/api/v1{PAGE}").json()["not_measured"][0] == "GPU use over time: no longer kept"
+    assert client.get(f"/api/v1{PAGE}").json()["not_measured"][0] == "GPU use over time: no longer stored"
     assert readings(lambda: client.get(PAGE)) == 1
 
 
