@@ -30,6 +30,7 @@ from analysis.selectors import due_jobs  # noqa: E402
 from analysis.services import analyse_job  # noqa: E402
 from bench.samples.generate import sample_jobs  # noqa: E402
 from bench.samples.people import sample_people  # noqa: E402
+from bench.samples.scaling_study import scaling_study  # noqa: E402
 from jobs.allocations import AllocatedHours  # noqa: E402
 from jobs.directory import Directory  # noqa: E402
 from jobs.models import Grant, Job, User  # noqa: E402
@@ -46,6 +47,7 @@ SEED = 2026
 ADDRESS = "127.0.0.1:8000"
 MAIL_DOMAIN = "users.example"  # RFC 2606: a domain that cannot exist; mail of the demo is written as files anyway
 ADVISED_SHOWN = 3
+SCALES_UP = "grace"  # who tries one program on several numbers of GPUs
 SHOWN_FINDING = "parallelism_mismatch"
 SHARED_DAYS, SHARED_NOTE = 14, "Two GPUs do all the work. How do I start one rank on each?"
 ALLOCATION_DAYS, USED_SHARES = 360, (0.3, 0.48, 0.64, 0.85, 1.06)
@@ -105,7 +107,9 @@ def show_accounts() -> None:
 def feed() -> None:
     """Sample payloads as JSON through ingest, then everything due through analysis and reports."""
     now = timezone.now()
-    for job in tqdm(list(sample_jobs(seed=SEED, until=now)), desc="Ingest  ", unit=" jobs"):
+    scaled = (person for person in sample_people(seed=SEED) if person.username == SCALES_UP)
+    studies = [job for person in scaled for job in scaling_study(person, seed=SEED, until=now)]
+    for job in tqdm([*sample_jobs(seed=SEED, until=now), *studies], desc="Ingest  ", unit=" jobs"):
         outcome = ingest(records(job.to_json()), list(KINDS))
         if outcome.rejected:
             raise CommandError(f"sample job {job.record['job_id']} was rejected: {outcome.rejected}")

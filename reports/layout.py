@@ -75,7 +75,7 @@ class Advice:
 class Layout:
     """One report from top to bottom; all strings are printable, none is escaped yet.
 
-    `request` is all advice together, as lines of a batch script that go and come.
+    `request` is all advice together, as added and removed lines of a batch script.
     """
 
     title: str

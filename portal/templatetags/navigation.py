@@ -21,7 +21,7 @@ class Place:
 
 PLACES = (
     Place("Dashboard", "dashboard", frozenset({"dashboard"})),
-    Place("Jobs", "my-jobs", frozenset({"my-jobs", "job"})),
+    Place("Jobs", "my-jobs", frozenset({"my-jobs", "job", "compare", "work"})),
     Place("History", "history", frozenset({"history"})),
     Place("Projects", "projects", frozenset({"projects", "project"})),
     Place("Learn", "learn", frozenset({"learn", "lesson"})),

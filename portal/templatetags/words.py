@@ -70,6 +70,16 @@ def bars(shares: Iterable[ClassShare]) -> list[Rect]:
 
 
 @register.filter
+def about_hours(value: float) -> str:
+    """Billed GPU-hours to speak of: whole ones from ten on.
+
+    >>> about_hours(104.6), about_hours(6.24)
+    ('105', '6.24')
+    """
+    return f"{value:,.0f}" if value >= 10 else numbers.hours(value)
+
+
+@register.filter
 def points(change: float | None) -> str:
     """A change in percentage points with its sign; empty if it is not known.
 

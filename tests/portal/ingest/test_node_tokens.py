@@ -51,7 +51,7 @@ def test_one_node_is_printed_as_a_list_of_one() -> None:
 @pytest.mark.parametrize(
     ("nodes", "why"),
     [
-        ("nid[005003-005001]", "runs backwards"),
+        ("nid[005003-005001]", "in descending order"),
         ("", "is not a list of nodes"),
         ("nid005001; rm", "is not a list of nodes"),
         ("nid005001,nid005001.lumi.csc.fi", "contains the same node twice"),

@@ -209,7 +209,7 @@ def test_a_folder_of_messages_that_cannot_be_written_is_no_fault_of_a_mail_serve
     (tmp_path / "var").touch()
     settings.EMAIL_FILE_PATH = tmp_path / "var" / "outbox"
     letter = Letter(pictures={}, html="<p>x</p>", subject="x", body="x", to=["alice@users.example"])
-    with pytest.raises(MailError, match="folder of messages: Not a directory") as caught:
+    with pytest.raises(MailError, match="mail folder: Not a directory") as caught:
         post_letter(letter, FileBackend())
     assert not caught.value.is_permanent
 
