@@ -71,6 +71,8 @@ TABLE: dict[str, tuple[dict[str, object], tuple[int, ...]]] = {
     "no-account": ({}, (302,) * 8),
     "sign-out": ({}, WRITE_ONLY),
     "my-jobs": ({}, SIGNED_IN),
+    "save-filter": ({}, WRITE_ONLY),
+    "remove-filter": ({"pk": 1}, WRITE_ONLY),
     "job": (JOB, OF_THE_JOB),
     "job-feedback": (JOB, WRITE_ONLY),
     "job-note": (JOB, WRITE_ONLY),
