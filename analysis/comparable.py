@@ -1,7 +1,7 @@
-"""What the user's own comparable runs say: how long they took, and what more GPUs brought.
+"""What the user's own comparable runs show: how long they took, and what more GPUs gained.
 
 Comparable is the same work of the same user in the same project and cluster (`jobs.works`), run to its end in five
-minutes or more; measured time overrides a guess.
+minutes or more; measured time overrides an estimate.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tables of what Slurm says happened and who may see it."""
+"""Tables of what Slurm recorded and who may see it."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from jobs.sign_in.models import UnknownIdentity as UnknownIdentity
 class User(AbstractUser):
     """A person; `username` is the LUMI account name, the `user_id` of a job record.
 
-    `oidc_subject` is the identity that may sign in as this account, compared as it stands (in lower case where
-    OIDC_SUBJECT_CASE is `lower`), and `linked_by` the source that said so. A session holds as long as `session_epoch`
-    stays: whoever raises it signs this person out everywhere. `theme` and `time_zone` are empty while each device
-    decides for itself.
+    `oidc_subject` is the identity that may sign in as this account, compared unchanged (in lower case where
+    OIDC_SUBJECT_CASE is `lower`), and `linked_by` the source that linked it. A session is valid while `session_epoch`
+    stays the same: raising it signs this person out everywhere. `theme` and `time_zone` are empty while each device
+    uses its own.
     """
 
     class Theme(models.TextChoices):
@@ -52,7 +52,7 @@ class User(AbstractUser):
 class Project(models.Model):
     """A LUMI project; `name` is Slurm's account, for example `project_465000001`.
 
-    Of a project that a directory has listed only directories say who belongs to it, no longer its jobs.
+    Once a directory has listed a project, only directories define its members, no longer its jobs.
     """
 
     name = models.CharField(max_length=64, unique=True)
@@ -83,7 +83,7 @@ class Membership(models.Model):
 
 
 class ListedMembership(models.Model):
-    """What one directory says of one membership; the highest role of all directories is the `Membership`."""
+    """One membership as one directory lists it; the highest role of all directories is the `Membership`."""
 
     source = models.CharField(max_length=16)
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
@@ -94,11 +94,11 @@ class ListedMembership(models.Model):
         constraints = [models.UniqueConstraint(fields=["source", "user", "project"], name="listed_membership_once")]
 
     def __str__(self) -> str:
-        return f"{self.user} in {self.project} ({self.role}, says {self.source})"
+        return f"{self.user} in {self.project} ({self.role}, source: {self.source})"
 
 
 class Grant(models.Model):
-    """A role in the portal itself, and who gave it: a directory, or the groups of the last sign-in."""
+    """A role in the portal itself, and its source: a directory, or the groups of the last sign-in."""
 
     class Role(models.TextChoices):
         SUPPORT = "support", "Support staff"
@@ -113,11 +113,11 @@ class Grant(models.Model):
         constraints = [models.UniqueConstraint(fields=["source", "user", "role"], name="grant_once")]
 
     def __str__(self) -> str:
-        return f"{self.user} is {self.get_role_display()} (says {self.source})"
+        return f"{self.user} is {self.get_role_display()} (source: {self.source})"
 
 
 class ProjectAllocation(models.Model):
-    """GPU-hours that one directory says a project has; `used_gpu_hours` null where it does not count the use.
+    """GPU-hours of a project as one directory states them; `used_gpu_hours` null where it does not count the use.
 
     LUMI shows these figures to every member of the project, and so does the portal.
     """
@@ -134,16 +134,16 @@ class ProjectAllocation(models.Model):
         constraints = [models.UniqueConstraint(fields=["source", "project"], name="allocation_once")]
 
     def __str__(self) -> str:
-        return f"{self.gpu_hours:g} GPU-hours for {self.project} (says {self.source})"
+        return f"{self.gpu_hours:g} GPU-hours for {self.project} (source: {self.source})"
 
 
 class Job(models.Model):
-    """One attempt of one Slurm job; columns as in `jobs.records.JobRecord`, null where Slurm did not say.
+    """One attempt of one Slurm job; columns as in `jobs.records.JobRecord`, null where Slurm did not report it.
 
-    `revision` grows with every change, so that a reader can tell whether it has seen the newest; also with one of an
+    `revision` grows with every change, so that a reader knows whether it has seen the newest; also with a change of an
     earlier run of the same work that this run is compared with. `work_key` names the work that the run belongs to
-    (`jobs.works`), empty where nothing does. `is_told_by_owner` holds until Slurm's record arrives: till then only the
-    owner says that the run is theirs and what it was given, so it counts for nobody but them.
+    (`jobs.works`), empty where there is none. `is_told_by_owner` is true until Slurm's record arrives: until then only
+    the owner has reported the run and its allocation, so it counts only for them.
     """
 
     cluster = models.CharField(max_length=64)
@@ -151,7 +151,7 @@ class Job(models.Model):
     attempt = models.PositiveIntegerField(default=0)
     array_job_id = models.BigIntegerField(null=True)
     array_task_id = models.BigIntegerField(null=True)
-    # Each has an index that begins with it below.
+    # Each has an index below that begins with it.
     user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="jobs")
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="jobs")
     job_name = ShownText(max_length=256, blank=True)
@@ -207,7 +207,7 @@ class Job(models.Model):
 
 
 class JobShare(models.Model):
-    """An owner's leave for support staff to look at one run; the rows are the log of it and stay when it ends."""
+    """An owner's permission for support staff to view one run; the rows are the log of it and stay when it ends."""
 
     job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="shares")
     note = ShownText(max_length=500, blank=True)
@@ -223,7 +223,7 @@ class JobShare(models.Model):
 
 
 class JobOpening(models.Model):
-    """That somebody other than its owner opened a run: what the owner is told."""
+    """A view of a run by somebody other than its owner, shown to the owner."""
 
     class Role(models.TextChoices):
         PI = "pi", "PI of the project"
@@ -244,9 +244,9 @@ class JobOpening(models.Model):
 
 
 class ApiToken(models.Model):
-    """What a person's own program shows, to read what the person sees or to send what their runs measured.
+    """A token of a person's own program, to read what the person sees or to send what their runs measured.
 
-    Neither kind does what the other does; only the SHA-256 of the secret is kept.
+    Each kind does only one of the two; only the SHA-256 of the secret is stored.
     """
 
     class Kind(models.TextChoices):
@@ -274,7 +274,7 @@ class ApiToken(models.Model):
 
 
 class DirectoryImport(models.Model):
-    """What came of asking a directory once; the counts are null where nothing was stored, and `error` says why."""
+    """The result of one import from a directory; the counts are null where nothing was stored, `error` states why."""
 
     asked = models.CharField(max_length=255)
     source = models.CharField(max_length=16, blank=True)

@@ -1,4 +1,4 @@
-"""Asking Slurm through its own commands, `sacct` above all: the only place where this package starts a process."""
+"""Running Slurm's own commands, mostly `sacct`: the only place where this package starts a process."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ UNWANTED_VARIABLES = re.compile(r"SACCT_.*|SLURM_TIME_FORMAT|SLURM_CLUSTERS")
 
 
 class SlurmClientError(RuntimeError):
-    """sacct is not there, failed, or took too long; the message says which and what it said."""
+    """sacct is missing, failed, or took too long; the message states which, with its output."""
 
 
 @dataclass(frozen=True)

@@ -89,7 +89,7 @@ class Body:
             parts.append(message.get("body", b""))
             self._count(len(parts[-1]))
             if self.size_bytes > bytes_max:
-                raise BodyPastLimit(f"The body passes {bytes_max} bytes.")
+                raise BodyPastLimit(f"The body exceeds {bytes_max} bytes.")
             if not message.get("more_body", False):
                 return b"".join(parts)
 

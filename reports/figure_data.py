@@ -1,4 +1,4 @@
-"""The numbers of each figure: what a picture draws, and what its table and its readings say.
+"""The numbers of each figure: those that its picture draws and its table and readings show.
 
 All is derived here once, so a picture and a table cannot disagree. Shapes: G GPUs, T time buckets, R rows.
 NaN is not measured and stays so.
@@ -24,7 +24,7 @@ ROWS_MAX = 128
 """More rows than this would be thinner than a point: neighbouring nodes are drawn together."""
 
 CELLS_MAX = 8_192
-"""What a heatmap holds at most; a page carries every cell twice, as a picture and as a number."""
+"""The most cells of a heatmap; a page holds every cell twice, as a picture and as a number."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def has_numbers(name: str, data: FigureData) -> bool:
 
 
 def _end_of(label: str) -> str:
-    """The part of a long label that tells it from its neighbours."""
+    """The part of a long label that differs from its neighbours."""
     return label if len(label) <= LABEL_LENGTH_MAX else f"…{label[1 - LABEL_LENGTH_MAX :]}"
 
 
@@ -171,7 +171,7 @@ def _spans(names: tuple[str, ...], groups: NDArray[np.int64]) -> tuple[str, ...]
 
 
 def averaged_rows(values: Floats, groups: NDArray[np.int64]) -> Floats:
-    """The mean of the rows `(R, T)` of each group `(R,)`, groups in order; a gap only where all of a group are.
+    """The mean of the rows `(R, T)` of each group `(R,)`, groups in order; a gap only where the whole group has one.
 
     >>> averaged_rows(np.array([[10.0, np.nan], [30.0, np.nan], [5.0, 7.0]]), np.array([0, 0, 1])).tolist()
     [[20.0, nan], [5.0, 7.0]]

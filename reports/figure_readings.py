@@ -1,6 +1,6 @@
 """What can be read off a figure: a text or a number under each place of its axes, and the same numbers as a table.
 
-Made from the numbers that the picture draws (`figure_data`); a table shows as many rows as people read, and says so.
+Made from the numbers that the picture draws (`figure_data`); a table shows a limited number of rows, and states so.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SIZES_READ = ("wide", "narrow")
 TABLE_ROWS_MAX = 24
 TABLE_COLUMNS_MAX = 8
 PACKED_BASE, PACKED_LENGTH, PACKED_GAP = 36, 2, "--"
-"""A cell of a heatmap takes two signs: tenths of a percent in base 36, as JavaScript's parseInt reads them."""
+"""A cell of a heatmap takes two characters: tenths of a percent in base 36, as JavaScript's parseInt reads them."""
 
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
@@ -40,7 +40,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Table:
-    """The same numbers as text: the first cell of each row is its name; `note` says what a row is."""
+    """The same numbers as text: the first cell of each row is its name; `note` describes a row."""
 
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -48,7 +48,7 @@ class Table:
 
 
 def readout(name: str, data: FigureData) -> tuple[Reading, Table]:
-    """What the figure of this name says under a pointer and as a table; KeyError for a name that is none."""
+    """What the figure of this name shows under a pointer and as a table; KeyError for an unknown name."""
     return READERS[name](data, {size: axes_box(name, data, size) for size in SIZES_READ})
 
 

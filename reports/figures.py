@@ -21,15 +21,15 @@ from reports.numbers import CLASS_BOUNDARIES_PERCENT
 from reports.svg import on_dark, page_svg
 
 SIZES_IN = {"wide": (7.2, 2.7), "narrow": (4.2, 2.9), "mail": (5.0, 2.5)}
-"""Where a picture is shown as narrow as a phone, smaller paper makes larger letters."""
+"""On a screen as narrow as a phone, a smaller picture has larger letters."""
 
 PNG_DPI = 220
 CHARACTER_IN = 0.074
-"""How wide a character of a label is, on average, in the font and size below."""
+"""The average width of a character of a label in the font and size below."""
 
 ROWS_LABELLED_MAX = 16
 LABEL_IN = 0.29
-"""What a slanted label takes of the width, so that it does not lie upon the next."""
+"""The width that a slanted label needs so that it does not overlap the next."""
 BAR_WIDTH = 0.72
 HEATMAP_TOP_IN = 0.08
 
@@ -53,7 +53,7 @@ DRAWING = Lock()
 """matplotlib's settings and font cache are shared by all threads; one figure is drawn at a time."""
 
 METADATA: dict[str, dict[str, Any]] = {"svg": {"Date": None, "Creator": None}, "png": {"Software": None}}
-"""Neither a time nor a version, so that the same input gives the same bytes."""
+"""No time and no version, so that the same input gives the same bytes."""
 
 
 Size = tuple[float, float]
@@ -85,7 +85,7 @@ class Drawing:
 
 
 def draw(name: str, data: FigureData, size: str = "wide", *, is_dark: bool = False) -> bytes:
-    """One figure as SVG, on dark paper where that is asked for; KeyError for a name or size that is none."""
+    """One figure as SVG, in dark colours on request; KeyError for an unknown name or size."""
     svg = page_svg(_drawn(name, data, size, "svg"), name)
     return on_dark(svg) if is_dark else svg
 

@@ -1,4 +1,4 @@
-"""The order and headings of a report, shared by every rendering, so that none forgets a part."""
+"""The order and headings of a report, shared by every rendering, so that no rendering omits a part."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ESTIMATE = "Following the advice would have saved about"
 SAME_BILL = "The bill stays the same, but smaller requests often start sooner."
 ADVISORY = "This is advice. Nothing was changed, and this does not affect your account."
 OPTIONS_NOT_KNOWN = "Your own options are not known; a complete request would be:"
-OPTIONS_NOT_ENOUGH = "Single lines of your recorded options do not lead there; a complete request would be:"
+OPTIONS_NOT_ENOUGH = "Changing single lines of your recorded options is not enough; a complete request would be:"
 OTHER_REQUEST = "A complete request would be:"
 ONE_LINE = "In your batch script:"
 
@@ -38,16 +38,16 @@ CLASS_NAMES = {
 NOT_JUDGED = "Not judged"
 UNKNOWN = "unknown"
 
-LIKELIHOODS = ((0.9, "very likely"), (0.7, "likely"), (0.5, "possible"), (0.0, "a hint"))
+LOW_CONFIDENCE = "low confidence"
 SHOWN_CONFIDENCE_MIN = 0.2
-"""A percentage below this would tell people less than the word beside it."""
+"""Below this, `LOW_CONFIDENCE` is shown in place of a percentage."""
 NODES_NAMED_MAX = 4
 NAME_LENGTH_MAX = 60
 
 
 @dataclass(frozen=True)
 class Cause:
-    """One finding; the text of a lesson that several findings share stands with the first of them only.
+    """One finding; the text of a lesson that several findings share is shown with the first of them only.
 
     `sure` is empty for a fact, and where no cause is named.
     """
@@ -238,27 +238,18 @@ def _causes(report: JobReport) -> Iterator[Cause]:
 
 
 def _links(lesson: LessonView) -> Iterator[LinkView]:
-    """Every page to read on, the main one under the lesson's own title."""
+    """Every page for further reading, the main one under the lesson's own title."""
     if lesson.url:
         yield LinkView(lesson.title, lesson.url)
     yield from lesson.links
 
 
 def _sure(finding: FindingView) -> str:
-    """How sure an inference is, in words and, where that says more, as a number."""
+    """The confidence of an inference: how often such findings are right."""
     if finding.code in COUNTED or finding.code == FindingCode.LOW_USE_UNEXPLAINED:
         return ""
-    word = _likelihood(finding.confidence)
-    return word if finding.confidence < SHOWN_CONFIDENCE_MIN else f"{word}, {finding.confidence * 100:.0f} % sure"
-
-
-def _likelihood(confidence: float) -> str:
-    """A confidence in words.
-
-    >>> _likelihood(0.5), _likelihood(0.7), _likelihood(0.93)
-    ('possible', 'likely', 'very likely')
-    """
-    return next(word for least, word in LIKELIHOODS if confidence >= least)
+    is_shown = finding.confidence >= SHOWN_CONFIDENCE_MIN
+    return f"confidence {finding.confidence * 100:.0f} %" if is_shown else LOW_CONFIDENCE
 
 
 def _brief(name: str) -> str:
@@ -286,7 +277,7 @@ def _is_smaller_for_the_same(report: JobReport) -> bool:
 
 
 def _facts(report: JobReport, zone: tzinfo) -> tuple[Observation, ...]:
-    """What Slurm recorded of the job."""
+    """What Slurm recorded about the job."""
     job = report.job
     words = "" if job.state == "OUT_OF_MEMORY" else exit_words(job.exit_code)
     number = f"{job.array_job_id}_{job.array_task_id}" if job.array_job_id is not None else ""

@@ -10,8 +10,8 @@ from reports.layout import ADVISORY, Layout, layout
 from reports.numbers import NO_BREAK
 from reports.request_diff import DiffLine
 
-# What CommonMark 0.31 and GitHub's extensions act on inside a line: emphasis, code, links, HTML, entities, cells,
-# and addresses that would become links by themselves.
+# What CommonMark 0.31 and GitHub's extensions interpret inside a line: emphasis, code, links, HTML, entities, cells,
+# and addresses that would become links automatically.
 ACTIVE = re.compile(r"([\\`*_\[\]<>&|#~!@]|:(?=//)|(?<=www)\.)")
 FENCE = "```"
 
@@ -31,12 +31,12 @@ def escaped(text: str) -> str:
 
 
 def _address(url: str) -> str:
-    """An address that cannot end the link it stands in."""
+    """An address that cannot end the link that contains it."""
     return url.replace("(", "%28").replace(")", "%29")
 
 
 def _on_one_line(text: str) -> str:
-    """Text in which no line end can begin a heading, a list or a block."""
+    """Text without line ends, so that no line can start a heading, a list or a block."""
     return " ".join(text.split())
 
 

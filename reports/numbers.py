@@ -31,7 +31,7 @@ def percent(value: float | None) -> str:
 
 
 def share(fraction: float | None) -> str:
-    """A fraction as a whole percent; a little is not nothing, and nearly all is not all.
+    """A fraction as a whole percent; a small share is not shown as 0 %, a share just below 1 not as 100 %.
 
     >>> share(0.25), share(0.001), share(0.999), share(0.0)
     ('25 %', '< 1 %', '> 99 %', '0 %')
@@ -56,10 +56,10 @@ def hours(value: float | None) -> str:
     """Billed GPU-hours as a bare number: two decimals below ten, one above.
 
     >>> hours(6.24), hours(384.0), hours(None)
-    ('6.24', '384.0', 'no price known')
+    ('6.24', '384.0', 'price not known')
     """
     if value is None:
-        return "no price known"
+        return "price not known"
     return f"{value:.2f}" if value < 10 else f"{value:,.1f}"
 
 
@@ -91,7 +91,7 @@ def energy(joules: float | None) -> str:
 
 
 def counted(count: float, noun: str) -> str:
-    """A count with its noun; a part of one keeps its decimals.
+    """A count with its noun; a fraction keeps its decimals.
 
     >>> counted(1, "GPU"), counted(2, "GPU"), counted(1.5, "GPU")
     ('1 GPU', '2 GPUs', '1.5 GPUs')

@@ -16,7 +16,7 @@ LABEL_WIDTH = 28
 
 
 def report_text(report: JobReport) -> str:
-    """The whole report; control characters of any name are gone, so that it is safe on a terminal."""
+    """The whole report; control characters in names are removed, so that it is safe on a terminal."""
     page = layout(report)
     return "\n".join(printable(line) for line in _lines(page)).replace(NO_BREAK, " ") + "\n"
 
@@ -63,6 +63,7 @@ def _advice(page: Layout) -> Iterator[str]:
         yield from wrapped(page.introduction)
     yield from diff_text(page.request)
     for advice in page.recommendations:
+        yield ""
         yield from wrapped(advice.reason)
     if page.savings:
         yield ""

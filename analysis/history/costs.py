@@ -12,7 +12,7 @@ from analysis.ranking import expected_gain
 
 @dataclass(frozen=True)
 class CostlyCause:
-    """One cause: the runs it came first in, the GPU-hours that mending it would win back, and its latest run."""
+    """One cause: the runs it came first in, the GPU-hours that fixing it would save, and its latest run."""
 
     code: FindingCode
     jobs: int
@@ -21,7 +21,7 @@ class CostlyCause:
 
 
 def costly_causes(first_causes: Iterable[tuple[Finding, float, int]], limit: int) -> list[CostlyCause]:
-    """The most costly of (first cause, billed GPU-hours, run), the latest run first; those that cost nothing are none.
+    """The most costly of (first cause, billed GPU-hours, run), the latest run first; without those that cost nothing.
 
     >>> tail = Finding(FindingCode.IDLE_TAIL, 0.5, {"idle_fraction": 0.25})
     >>> costly_causes([(tail, 80.0, 7), (tail, 8.0, 5)], 3)

@@ -42,10 +42,10 @@ from jobs.models import Job, Project, User
 
 FOLLOW_DAYS = 180
 FOLLOW_RUNS_MAX = 2000
-"""The latest runs of advised work that are compared; enough for a month of anyone's, and bounded for a robot's."""
+"""The latest runs of advised work that are compared: enough for a month of a person, with a limit for automation."""
 
 CAUSES_LOOKED_AT_MAX = 2000
-"""The latest runs that found causes are added up from; enough for a month of anyone's, and bounded for a robot's."""
+"""The latest runs whose causes are added up: enough for a month of a person, with a limit for automation."""
 LEFT = "no longer a member"
 SEPARATOR = "|"
 
@@ -104,7 +104,7 @@ NUMBERS = {
 
 @dataclass(frozen=True)
 class BestAdvice:
-    """The advice of one kind and basis: how often it was given, what it would have saved, and where last."""
+    """The advice of one kind and basis: how often it was given, what it would have saved, and its latest run."""
 
     kind: str
     basis: str
@@ -140,7 +140,7 @@ def runs_of(whose: Sequence[Q], since: datetime, until: datetime) -> RunColumns:
 
 
 def runs_and_trend(whose: Sequence[Q], since: datetime, now: datetime) -> RunColumns:
-    """The runs that ended since then, and those that a trend looks at beside them."""
+    """The runs that ended since then, and those that a trend needs in addition."""
     return runs_of(whose, min(since, trend_period(now).start), now)
 
 
@@ -150,7 +150,7 @@ def judged(part: Q, since: datetime, until: datetime) -> QuerySet[JobEfficiency]
 
 
 def told_by_owners(whose: Sequence[Q], period: Period) -> int:
-    """How many judged runs of a period only their owners told of: those that sums over several people leave out."""
+    """How many judged runs of a period only their owners reported: sums over several people leave them out."""
     return sum(judged(part, period.start, period.end).filter(is_told_by_owner=True).count() for part in whose)
 
 
@@ -176,7 +176,7 @@ def best_advice(part: Q, period: Period, limit: int) -> list[BestAdvice]:
 def costly_causes_in(part: Q, period: Period, limit: int) -> list[CostlyCause]:
     """What cost most in the counted runs of a period whose request fits: one query. The others have advice.
 
-    Only what the present rules found is ranked: the evidence of earlier ones may hold other numbers.
+    Only findings of the current rules are ranked: the evidence of earlier ones may have other numbers.
     """
     runs = judged(part, period.start, period.end).filter(rules_version=RULES_VERSION)
     fitting = runs.filter(uncounted_reason="", saved_gpu_hours__isnull=True, gpu_hours__isnull=False)
@@ -212,7 +212,7 @@ def followed_in(part: Q, periods: Sequence[Period]) -> list[Followed]:
 
 
 def members_of(project: Project, runs: RunColumns, period: Period) -> list[Member]:
-    """Every member, most GPU-hours first: two queries. Whoever left the project is listed while runs are."""
+    """Every member, most GPU-hours first: two queries. Former members are listed while their runs are."""
     roles = {
         row.user_id: (row.user.username, row.get_role_display()) for row in project.memberships.select_related("user")
     }

@@ -1,4 +1,4 @@
-"""What columns of runs add up to; uncounted runs are left out of everything but their own number."""
+"""Sums over columns of runs; uncounted runs are left out of everything but their own number."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HALF_HOUR_S, HOUR_S, DAY_S = 1800, 3600, 86_400
 
 @dataclass(frozen=True)
 class Step:
-    """One day or week: GPU-hours by class, those wasted, and the median use."""
+    """One day or week: GPU-hours by class, unused GPU-hours, and the median use."""
 
     start: datetime
     jobs: int
@@ -32,7 +32,7 @@ class Step:
 
 @dataclass(frozen=True)
 class FrequentFinding:
-    """How many counted runs a finding held for, the wasted hours of those, and its runs in each step of a period."""
+    """How many counted runs have a finding, their unused GPU-hours, and its runs in each step of a period."""
 
     code: str
     jobs: int
@@ -100,12 +100,12 @@ def trend_of(runs: RunColumns, now: datetime) -> Trend:
 
 
 def trend_period(now: datetime) -> Period:
-    """The weeks that a trend looks at."""
+    """The weeks of a trend."""
     return Period(now - timedelta(weeks=TREND_WEEKS), now)
 
 
 def frequent_findings(runs: RunColumns, period: Period) -> list[FrequentFinding]:
-    """The findings of a period, most wasted hours first."""
+    """The findings of a period, most unused GPU-hours first."""
     counted = runs.between(period.start, period.end).counted()
     starts = period.steps()
     place = _step_places(counted, starts)

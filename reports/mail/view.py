@@ -1,4 +1,4 @@
-"""What a message says, as plain values: its subject, and one entry for each job or array. Nothing is sent here."""
+"""The content of a message as plain values: its subject, and one entry for each job or array. Nothing is sent here."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Told:
 
 @dataclass(frozen=True)
 class Entry:
-    """One job or array as a reader meets it; all strings are free of controls, none is escaped."""
+    """One job or array as shown in a message; no string holds control characters, none is escaped."""
 
     title: str
     class_name: str
@@ -81,14 +81,14 @@ class Entry:
 
     @property
     def in_full(self) -> str:
-        """What a list says below the title, as lines of text before the lines of the suggested request."""
+        """The text of an entry below its title, as lines of text before the lines of the suggested request."""
         billed = f"GPU use {self.use}, GPU-hours billed {self.gpu_hours}"
         parts = (billed, self.improvement, self.note, self.cause, SUGGESTED if self.diff else "")
         return "\n".join(line for part in parts for line in wrapped(part, "  "))
 
     @property
     def in_brief(self) -> str:
-        """One paragraph of text for what only ended beside other jobs, before the lines of the suggested request."""
+        """One paragraph of text for an uncounted or unmeasured run, before the lines of the suggested request."""
         parts = (f"{self.title}: GPU use {self.use}.", self.note, self.cause, SUGGESTED if self.diff else "")
         return "\n".join(wrapped(" ".join(part for part in parts if part)))
 
@@ -104,7 +104,7 @@ class Digest:
 
 
 def calm(text: str, length_max: int = NAME_LENGTH_MAX) -> str:
-    """Text for one line of a header or a title: what cannot be seen becomes a space, the rest is cut.
+    """Text for one line of a header or a title: invisible characters become spaces, and the rest is shortened.
 
     >>> calm("train\\r\\nBcc: all@example.org"), calm("a\\u202egnp.exe"), calm("x" * 10_000, 5)
     ('train Bcc: all@example.org', 'a gnp.exe', 'xxxx…')
@@ -145,7 +145,7 @@ def is_series(group: Sequence[Told]) -> bool:
 
 
 def title(group: Sequence[Told]) -> str:
-    """`job 123456, train`, `array 4711, train (12 tasks)`, or `6 runs of train`; it judges nothing."""
+    """`job 123456, train`, `array 4711, train (12 tasks)`, or `6 runs of train`; without any judgement."""
     job = group[0].report.job
     name = f", {calm(job.job_name)}" if calm(job.job_name) else ""
     if is_series(group):
@@ -156,7 +156,7 @@ def title(group: Sequence[Told]) -> str:
 
 
 def subject(told: Sequence[Told]) -> str:
-    """The subject names the jobs and judges none of them."""
+    """The subject names the jobs, without any judgement."""
     named = groups([item for item in told if item.is_telling] or told)
     if len(named) == 1:
         return f"Kaiku: {title(named[0])}"
@@ -167,7 +167,7 @@ def subject(told: Sequence[Told]) -> str:
 
 
 def digest(told: Sequence[Told]) -> Digest:
-    """Every job and array that is worth a line of its own, then what only ran beside them."""
+    """An entry for every counted job and array, then the runs that are not counted or not measured."""
     all_groups = groups(told)
     telling = [group for group in all_groups if any(item.is_telling for item in group)]
     beside = [group for group in all_groups if not any(item.is_telling for item in group)]
@@ -207,8 +207,8 @@ def improvement(told: Told) -> str:
     if earlier is None or not told.is_telling or not is_better(now, earlier) or told.report.job.state != COMPLETED:
         return ""
     return (
-        f"Better than the last comparable run: {CLASS_NAMES[earlier.value]} ({percent(told.earlier_util)}) then,"
-        f" {CLASS_NAMES[now.value]} ({percent(judged.avg_gpu_util)}) now."
+        f"Better than the last comparable run: was {CLASS_NAMES[earlier.value]} ({percent(told.earlier_util)}), now"
+        f" {CLASS_NAMES[now.value]} ({percent(judged.avg_gpu_util)})."
     )
 
 
@@ -249,7 +249,7 @@ def _cause(shown: Told, group: Sequence[Told]) -> str:
 
 
 def _cause_beside(shown: Told) -> str:
-    """The first cause of a run that has no entry of its own, where it says more than how the run ended."""
+    """The first cause of a run that has no entry of its own, where it adds to how the run ended."""
     titles = [finding.title for finding in shown.report.findings if finding.code not in ENDS]
     return f"{titles[0]}." if titles else ""
 
@@ -268,7 +268,7 @@ def _series_note(group: Sequence[Told]) -> str:
 
 
 def _note(group: Sequence[Told]) -> str:
-    """How a run without a class of its own ended and why it does not count, or what became of several runs."""
+    """How a run without a class of its own ended and why it is not counted, or how several runs ended."""
     if is_series(group):
         return _series_note(group)
     if len(group) > 1:
@@ -285,7 +285,7 @@ def _array_note(group: Sequence[Told]) -> str:
     """How the tasks of an array spread over the classes, and how they ended unless all completed."""
     classes = _spread(_class_alone(item.report) for item in group)
     ends = [label(item.report.job) or "completed" for item in group]
-    ended = f" How they ended: {_spread(ends)}." if set(ends) != {"completed"} else ""
+    ended = f" Outcomes: {_spread(ends)}." if set(ends) != {"completed"} else ""
     return f"Tasks by class: {classes}.{ended}"
 
 

@@ -1,4 +1,4 @@
-"""A stored report in the format someone asks for."""
+"""A stored report in the requested format."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Format:
 
 @dataclass(frozen=True)
 class FigureView:
-    """A figure on a page: what it shows in words, what is read off it, and its table; None once it has no numbers."""
+    """A figure on a page: its description, its readings, and its table; None where it has no numbers."""
 
     name: str
     text: str
@@ -53,7 +53,7 @@ FORMATS = {
 
 
 def rendered(job: Job, row: Report, name: str) -> bytes:
-    """The report of a run the caller may see, as one of `FORMATS`; a PDF is made once and kept for some time."""
+    """The report of a run the caller may see, as one of `FORMATS`; a PDF is made once and stored for some time."""
     if name == "pdf" and (stored := stored_pdf(row, timezone.now())):
         return stored
     chosen = FORMATS[name]
@@ -75,7 +75,7 @@ def figures(job: Job, report: JobReport, measured: RunMetrics) -> dict[str, byte
 
 
 def figure(job: Job, name: str, measured: RunMetrics, size: str = "wide", *, is_dark: bool = False) -> bytes:
-    """One figure of a run as SVG, drawn from what was `measured` of it, less what was set aside when it was judged."""
+    """One figure of a run as SVG, drawn from what was `measured` of it, without what its judgement set aside."""
     return draw(name, figure_data(judged_metrics(job, measured)), size, is_dark=is_dark)
 
 

@@ -50,7 +50,7 @@ def test_one_that_cannot_be_judged_again_stops_no_other(capsys) -> None:
     said = capsys.readouterr()
     assert ("0 of 3 runs would change class" in said.out, said.err) == (
         True,
-        "1 cannot be judged again: the log says why\n",
+        "1 cannot be judged again: the log shows why\n",
     )
     call_command("analyse_job", "--all")
     said = capsys.readouterr()

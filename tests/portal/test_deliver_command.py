@@ -40,12 +40,12 @@ def test_a_dry_run_lists_who_would_get_what_and_does_nothing(addressed) -> None:
 
 def test_a_dry_run_says_who_would_get_nothing_and_why(reported) -> None:
     reported(1, ended_at="2026-01-01T12:00:00Z", started_at="2026-01-01T10:00:00Z")
-    assert "alice, nothing (ended_long_ago): lumi/1\n" in said("deliver", "--dry-run")
+    assert "alice, no message (ended_long_ago): lumi/1\n" in said("deliver", "--dry-run")
 
 
 def test_deliver_due_sends_and_says_how_many(addressed) -> None:
-    assert said("deliver", "--due") == "1 messages planned, 1 sent, 0 to be tried again\n"
-    assert said("deliver", "--due") == "0 messages planned, 0 sent, 0 to be tried again\n"
+    assert said("deliver", "--due") == "1 messages planned, 1 sent, 0 to be retried\n"
+    assert said("deliver", "--due") == "0 messages planned, 0 sent, 0 to be retried\n"
     assert [message.subject for message in mail.outbox] == ["Kaiku: jobs 1, 2"]
 
 

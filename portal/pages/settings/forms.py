@@ -69,7 +69,7 @@ class TokenForm(forms.Form):
 
     def clean(self) -> None:
         if "kind" not in self.fields and self.data.get("kind", ApiToken.Kind.READ) != ApiToken.Kind.READ:
-            raise forms.ValidationError("Sending own runs is switched off on this portal.")
+            raise forms.ValidationError("Sending measurements of own runs is disabled on this portal.")
         if self.held.count() >= TOKENS_MAX:
             raise forms.ValidationError(f"You have {TOKENS_MAX} tokens; revoke one that you no longer need.")
 

@@ -216,8 +216,8 @@ def test_what_was_changed_is_listed_and_cannot_be_changed_itself(grace) -> None:
 @pytest.mark.parametrize(
     ("path", "helps"),
     [
-        (GRANTS, ["The user name, as the list of users has it."]),
-        (MEMBERSHIPS, ["The user name, as the list of users has it.", "The name, as the list of projects has it."]),
+        (GRANTS, ["The user name, as in the list of users."]),
+        (MEMBERSHIPS, ["The user name, as in the list of users.", "The name, as in the list of projects."]),
     ],
 )
 def test_a_field_that_wants_a_name_says_which(grace, path: str, helps: list[str]) -> None:

@@ -94,7 +94,7 @@ def test_a_fault_of_ours_on_one_record_refuses_that_record(monkeypatch: pytest.M
 def test_the_log_names_the_token_the_schema_and_the_path_and_nothing_else(caplog: pytest.LogCaptureFixture) -> None:
     post(RECORDS, record(user_id="alice secret"), record(job_id=-1), record(job_id=2))
     (line,) = [entry.getMessage() for entry in caplog.records if "refused" in entry.getMessage()]
-    assert line == "job-records (lumi): refused 2 of 3 records of job-record/1: user_id (1), job_id (1)"
+    assert line == "job-records (lumi): rejected 2 of 3 records of job-record/1: user_id (1), job_id (1)"
 
 
 def in_days(days: float) -> str:
@@ -111,7 +111,7 @@ def in_days(days: float) -> str:
 )
 def test_a_time_that_has_not_been_yet_is_refused(path: str, odd: Any, name: str) -> None:
     status, counted = post(path, odd())
-    assert (status, (name, "lies in the future") in refusals(counted)) == (422, True)
+    assert (status, (name, "is in the future") in refusals(counted)) == (422, True)
 
 
 def test_a_clock_that_keeps_local_time_as_utc_is_taken() -> None:

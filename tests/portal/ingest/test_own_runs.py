@@ -153,7 +153,7 @@ def test_nobody_sends_in_the_name_of_another(alice: str) -> None:
 
 def test_without_the_owners_word_an_unknown_run_is_refused_and_a_known_one_taken(alice: str) -> None:
     answer = post(alice, own_summary(NOTHING))
-    assert errors(answer) == [("own_run", "required for a run that is not known here yet")]
+    assert errors(answer) == [("own_run", "required for a run that the portal does not know yet")]
     assert not NodeSummary.objects.exists()
     record_job(job_record())
     assert post(alice, own_summary(NOTHING)).status_code == 201
@@ -282,7 +282,7 @@ def test_a_clock_of_tomorrow_on_a_further_node_is_refused_too(alice: str) -> Non
     post(alice, own_summary())
     far = (timezone.now() + timedelta(days=2)).isoformat()
     answer = post(alice, own_summary(node="nid005124", started_at=far, ended_at=far))
-    assert errors(answer) == [("started_at", "lies in the future"), ("ended_at", "lies in the future")]
+    assert errors(answer) == [("started_at", "is in the future"), ("ended_at", "is in the future")]
 
 
 def test_names_keep_their_letters_and_lose_their_control_characters(alice: str) -> None:

@@ -57,7 +57,7 @@ def test_it_reads_nothing(reported) -> None:
     for path in ("/api/v1/jobs/", "/api/v1/jobs/lumi/123456/", "/api/v1/jobs/lumi/123456/report.pdf"):
         answer = read(secret, path)
         assert (answer.status_code, answer["Content-Type"]) == (403, "application/problem+json")
-        assert answer.json()["detail"] == "This token sends measurements of your own runs and reads nothing."
+        assert answer.json()["detail"] == "This token only sends measurements of your own runs; it cannot read."
     assert read(secret, "/jobs/")["Location"] == "/sign-in/?next=/jobs/"
     assert {read(secret, "/api/v1/jobs/", verb).status_code for verb in ("post", "put", "delete")} == {403}
 
@@ -65,7 +65,7 @@ def test_it_reads_nothing(reported) -> None:
 def test_it_sends_no_job_records(cast) -> None:
     answer = post(sending_token(), record(), RECORDS)
     assert answer.status_code == 403
-    assert answer.json()["detail"] == "This token sends node summaries of your own runs, and nothing else."
+    assert answer.json()["detail"] == "This token only sends node summaries of your own runs."
     assert not Job.objects.exists()
     assert read(sending_token(name="two"), SUMMARIES).status_code == 405
 
@@ -84,14 +84,14 @@ def test_while_it_is_off_nobody_makes_one_and_existing_ones_are_refused(cast, se
     assert 'name="kind"' not in page
     assert "switched off" in page
     answer = client.post(PAGE, FORM | {"name": "another"}).content.decode()
-    assert "Sending own runs is switched off on this portal." in answer
+    assert "Sending measurements of own runs is disabled on this portal." in answer
     assert ApiToken.objects.count() == 1
     assert SECRET.search(client.post(PAGE, {"name": "reads", "days": "30"}).content.decode()) is None
     assert ApiToken.objects.get(name="reads").kind == "read"
     for path in (SUMMARIES, RECORDS):
         refused = post(secret, own_summary(alone()), path)
         assert (refused.status_code, refused["Content-Type"]) == (403, "application/problem+json")
-        assert refused.json()["detail"] == "Sending own runs is switched off on this portal."
+        assert refused.json()["detail"] == "Sending measurements of own runs is disabled on this portal."
     settings.OWN_RUNS = True
     assert post(secret, own_summary(alone())).status_code == 201
 
