@@ -20,7 +20,7 @@ from reports.figure_data import Clock, FigureData, memory_by_gpu, use_by_row, us
 from reports.numbers import CLASS_BOUNDARIES_PERCENT
 from reports.svg import on_dark, page_svg
 
-SIZES_IN = {"wide": (7.2, 2.7), "narrow": (4.2, 2.9), "mail": (5.0, 2.5)}
+SIZES_IN = {"wide": (7.2, 2.1), "narrow": (4.2, 2.9), "mail": (5.0, 2.5)}
 """On a screen as narrow as a phone, a smaller picture has larger letters."""
 
 PNG_DPI = 220

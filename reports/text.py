@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from jobs.records import printable
 from reports.job_report import JobReport, Observation
 from reports.layout import ADVISORY, Layout, layout
-from reports.numbers import NO_BREAK
+from reports.numbers import NO_BREAK, unbroken
 from reports.request_diff import DiffLine
 
 WIDTH = 78
@@ -102,5 +102,7 @@ def _item(text: str) -> list[str]:
 
 
 def _filled(text: str, first: str, later: str) -> list[str]:
-    """Lines of the width of the page; an option such as --gpus-per-node is never broken at its hyphens."""
-    return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=later, break_on_hyphens=False)
+    """Lines of the width of the page; neither an option such as --gpus-per-node nor a number and its unit is broken."""
+    kept = unbroken(text)
+    lines = textwrap.wrap(kept, WIDTH, initial_indent=first, subsequent_indent=later, break_on_hyphens=False)
+    return [line.replace(NO_BREAK, " ") for line in lines]
