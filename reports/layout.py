@@ -104,7 +104,8 @@ class Layout:
 
 def layout(report: JobReport, zone: tzinfo = UTC) -> Layout:
     """The report in reading order, its times in this zone; no line may end between a number and its unit."""
-    return _unbroken(_layout(report, zone))
+    made: Layout = _unbroken(_layout(report, zone))
+    return made
 
 
 def _layout(report: JobReport, zone: tzinfo) -> Layout:

@@ -11,7 +11,7 @@ NOT_MEASURED = "not measured"
 CLASS_BOUNDARIES_PERCENT = (LIMITS.inefficient_percent, LIMITS.acceptable_percent, LIMITS.efficient_percent)
 DIGITS_MAX = 12
 NO_BREAK = "\u00a0"
-BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|GB|kWh|GPU-hours|d|h|min|s)(?!\w))")
+BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|GB|kWh|GPU-hours|d|h|min|s)(?!\w))|(?<=[<>]) (?=\d)")
 JOULES_PER_KWH = 3_600_000
 
 
@@ -110,9 +110,9 @@ def instant(at: datetime | None, zone: tzinfo = UTC) -> str:
 
 
 def unbroken(text: str) -> str:
-    """Text in which no line ends between a number and its unit.
+    """Text in which no line ends between a number and its unit, or between it and what compares it.
 
-    >>> unbroken("67 % of 2 h 05 min on 8 GPUs")
-    '67\\xa0% of 2\\xa0h 05\\xa0min on 8 GPUs'
+    >>> unbroken("> 67 % of 2 h 05 min on 8 GPUs")
+    '>\\xa067\\xa0% of 2\\xa0h 05\\xa0min on 8 GPUs'
     """
     return BEFORE_UNIT.sub(NO_BREAK, text)

@@ -38,7 +38,7 @@ def test_from_sign_in_to_the_report_and_out_again(browser, live_server, reported
     page.click("text=123456")
     page.wait_for_load_state("networkidle")
     assert "INEFFICIENT" in page.text_content(".kr-class").upper()
-    assert page.text_content(".kr-diff").splitlines()[0] == "--gpus-per-node=8 -> --gpus-per-node=2"
+    assert page.text_content(".kr-diff").splitlines()[0] == "- #SBATCH --gpus-per-node=8"
     assert page.eval_on_selector_all(".kr-figure img", IS_SHOWN)
     assert page.locator(".kr-figure img").count() == 3
     assert page.evaluate(OVERFLOW) == 0
