@@ -18,10 +18,10 @@ class JobEfficiency(models.Model):
     """The verdict on one run; columns as in `analysis.efficiency.Efficiency` and `analysis.savings.Savings`.
 
     `job_revision` and `metrics_revision` identify the data it was judged on, `revision` counts the judgements. `user`,
-    `project`, the two times and `is_told_by_owner` are those of the job, `saved_gpu_hours` and `finding_codes` ("
-    idle_gpus timeout ") are copies from `savings` and the findings: lists and sums of very many runs read them here
-    from one index, without a join. `missing_nodes` had sent no summary; null where it was judged before that was
-    stored. `use_course` is `analysis.use_course`, null as well.
+    `project`, the two times and `is_told_by_owner` are the job's, `saved_gpu_hours` and `finding_codes` (" idle_gpus
+    timeout ") are copies from `savings` and the findings: lists and sums of very many runs read them here from one
+    index, without a join. `missing_nodes` had sent no summary; null where it was judged before that was stored.
+    `use_course` is `analysis.use_course`, null as well.
     """
 
     job = models.OneToOneField(Job, on_delete=models.CASCADE, related_name="efficiency")

@@ -25,7 +25,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 ROOT = Path(__file__).resolve().parent.parent
 CHROMIUM = "/usr/bin/chromium"
 SCREENS = {"desktop": (1280, 800), "phone": (390, 844)}
-PERSON = re.compile(r"with the most to save:\s+(\w+)")
+PERSON = re.compile(r"with the biggest savings:\s+(\w+)")
 PASSWORD = re.compile(r"with the password (\S+)")
 REQUEST, COPY = ".request-diff", ".request-diff button.copy"
 JOBS_ON_PHONE_PX, PAGE_BYTES, CLICKS_MAX, START_S = 2500, 250_000, 2, 60

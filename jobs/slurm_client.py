@@ -71,7 +71,7 @@ def command_output(command: Sequence[str], timeout_s: float) -> str:
         raise SlurmClientError(f"{command[0]} cannot be started: {error.strerror}") from error
     if done.returncode:
         said = printable(" ".join(done.stderr.decode(errors="replace").split())[:MESSAGE_LENGTH_MAX])
-        raise SlurmClientError(f"{command[0]} ended with status {done.returncode}: {said or 'it said nothing'}")
+        raise SlurmClientError(f"{command[0]} ended with status {done.returncode}: {said or 'no message'}")
     return done.stdout.decode(errors="replace")
 
 

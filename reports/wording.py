@@ -81,7 +81,7 @@ UNCOUNTED = {
 
 NO_CAUSES = {
     "unmeasured": "Without GPU measurements, no cause can be named.",
-    "system": "The system ended this job; how it used its GPUs says nothing about your program.",
+    "system": "The system ended this job, so its GPU use does not show how your program performs.",
     "early": "The job was too short, or ended too early, to look for causes.",
     "well": "No problem was found.",
     "partial": "No problem was found in the part that was measured.",

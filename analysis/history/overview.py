@@ -85,13 +85,17 @@ Work = tuple[int, int, str, str]
 
 @dataclass(frozen=True)
 class WorkRun:
-    """One run of some work; `recommended_gpus` is the advice its report gave, None for none on GPUs."""
+    """One run of some work; `recommended_gpus` is the advice its report gave, None for none on GPUs.
+
+    `pk` says which run it is, for whoever names it.
+    """
 
     work: Work
     ended_at: datetime
     gpus: int
     gpu_hours: float
     recommended_gpus: int | None
+    pk: int = 0
 
 
 @dataclass(frozen=True)
@@ -102,19 +106,36 @@ class Followed:
     saved_gpu_hours: float = 0.0
 
 
+@dataclass(frozen=True)
+class FollowedRun:
+    """One run that followed advice, and the run that got it; a more expensive run saves nothing."""
+
+    advised: WorkRun
+    run: WorkRun
+
+    @property
+    def saved_gpu_hours(self) -> float:
+        return max(self.advised.gpu_hours - self.run.gpu_hours, 0.0)
+
+
 def followed(runs: Sequence[WorkRun], since: datetime) -> Followed:
-    """What following advice saved in the runs that ended at or after `since`; earlier ones only supply the advice.
+    """What following advice saved in the runs that ended at or after `since`; earlier ones only supply the advice."""
+    kept = followed_runs(runs, since)
+    return Followed(len(kept), sum(each.saved_gpu_hours for each in kept))
+
+
+def followed_runs(runs: Sequence[WorkRun], since: datetime) -> list[FollowedRun]:
+    """Those runs one by one, in the order in which they ended.
 
     A run is compared with the last run of the same work that got advice for fewer GPUs, as long as later runs follow
-    the advice; a more expensive run saves nothing.
+    the advice.
     """
     advised: dict[Work, WorkRun] = {}
-    kept, saved = 0, 0.0
+    kept = []
     for run in sorted(runs, key=lambda run: run.ended_at):
         before = advised.get(run.work)
         if before and run.gpus <= (before.recommended_gpus or 0) and run.ended_at >= since:
-            kept += 1
-            saved += max(before.gpu_hours - run.gpu_hours, 0.0)
+            kept.append(FollowedRun(before, run))
         if run.recommended_gpus is not None and run.recommended_gpus < run.gpus:
             advised[run.work] = run
-    return Followed(kept, saved)
+    return kept

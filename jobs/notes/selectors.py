@@ -34,9 +34,9 @@ def own_tags(user: User) -> list[str]:
 
 
 def tags_by_run(runs: Iterable[Job], user: User) -> dict[int, list[str]]:
-    """The tags of some runs that `user` gave them, by the key of the run; runs without any are left out."""
+    """The tags of some runs that `user` gave them, by the key of the run and by name; runs without any are left out."""
     found: dict[int, list[str]] = {}
-    rows = NoteTag.objects.filter(note__in=_own_notes(user), note__job__in=[run.pk for run in runs]).order_by("pk")
+    rows = NoteTag.objects.filter(note__in=_own_notes(user), note__job__in=[run.pk for run in runs]).order_by("name")
     for run_pk, name in rows.values_list("note__job_id", "name"):
         found.setdefault(run_pk, []).append(name)
     return found

@@ -10,7 +10,7 @@ from jobs.records import printable_lines
 
 
 class ShownText(models.CharField):
-    """Text of somebody's own for others to read: what acts on a page or hides in it is U+FFFD, also in older rows."""
+    """Text of one person that others read: control and invisible characters become U+FFFD, also in older rows."""
 
     def deconstruct(self):
         """A migration sees the plain column that this is in the database."""

@@ -88,7 +88,10 @@ class ClassAnswer(msgspec.Struct, frozen=True):
 
 
 class FindingAnswer(msgspec.Struct, frozen=True):
-    """One finding of the jobs counted in a period."""
+    """One finding of the jobs counted in a period.
+
+    `wasted_gpu_hours` are of the jobs that it is the first cause of: over all findings no hour counts twice.
+    """
 
     code: str
     jobs: int

@@ -25,7 +25,7 @@ from metrics.services import record_node_summary
 from portal.ingest.explain import Problem, explain
 from portal.ingest.services import Kind, Kinds
 
-NOT_KNOWN_YET = "required for a run that the portal does not know yet"
+NOT_KNOWN_YET = "required for a run that is not stored yet"
 ANOTHER_NAME = "differs from the account of this token"
 NOTHING = OwnRun()
 

@@ -45,5 +45,5 @@ def _asked() -> list[Part]:
     try:
         return parts(timezone.now())
     finally:
-        # Each check connects again, because an earlier connection says nothing about the database now.
+        # Each check connects again, because an earlier connection shows nothing about the database now.
         connection.close()

@@ -1,4 +1,5 @@
-"""Columns and tables of charts as markup: a year has thousands of numbers, and a template takes ten times as long."""
+"""Columns and tables of charts as markup, because a year has thousands of numbers and a template takes ten times as
+long."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ register = template.Library()
 
 @register.filter
 def drawn(columns: Iterable[Column]) -> SafeString:
-    """Each column as a group: what is read there, the place that is pointed at, and its parts.
+    """Each column as a group: its text, the area for the pointer, and its parts.
 
     >>> drawn([Column(0.0, 10.0, (), "a < b")])
     '<g class="column"><title>a &lt; b</title><rect class="hit" x="0.0" y="0" width="10.0" height="200"/></g>'

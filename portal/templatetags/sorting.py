@@ -15,7 +15,7 @@ register = template.Library()
 
 @register.inclusion_tag("portal/_sort_head.html", takes_context=True)
 def sort_head(context: Context, name: str, label: str, css_class: str = "") -> dict[str, Any]:
-    """A head that leads to the same jobs in the order of its column; plain where the list has no form to sort it."""
+    """A column head that links to the same jobs sorted by its column; plain if the list has no form to sort it."""
     form = context.get("form")
     if form is None:
         return {"label": label, "css_class": css_class}

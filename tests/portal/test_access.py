@@ -57,7 +57,8 @@ NO_ROW = {"object_id": "0"}
 
 # The name of an address -> what fills its parts, and what a GET answers to each of PEOPLE.
 TABLE: dict[str, tuple[dict[str, object], tuple[int, ...]]] = {
-    "dashboard": ({}, SIGNED_IN),
+    # Staff without jobs start on their own pages.
+    "dashboard": ({}, (302, 200, 200, 200, 200, 302, 200, 302)),
     "history": ({}, SIGNED_IN),
     "projects": ({}, SIGNED_IN),
     "project": ({"name": "project_465000001"}, (302, 404, 200, 200, 200, 404, 404, 404)),
@@ -72,6 +73,7 @@ TABLE: dict[str, tuple[dict[str, object], tuple[int, ...]]] = {
     "my-jobs": ({}, SIGNED_IN),
     "job": (JOB, OF_THE_JOB),
     "job-feedback": (JOB, WRITE_ONLY),
+    "job-note": (JOB, WRITE_ONLY),
     "share-job": (JOB, WRITE_ONLY),
     "end-share": (JOB, WRITE_ONLY),
     "figure": (JOB | {"name": "gpu_use"}, OF_THE_JOB),

@@ -50,7 +50,7 @@ def test_deliver_due_sends_and_says_how_many(addressed) -> None:
 
 
 def test_deliver_wants_to_be_told_what_to_do(db) -> None:
-    with pytest.raises(CommandError, match="say --due to send"):
+    with pytest.raises(CommandError, match="use --due to send"):
         call_command("deliver")
 
 

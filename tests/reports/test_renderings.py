@@ -119,7 +119,7 @@ def test_an_unmeasured_job_is_unknown_in_words_and_has_no_figures() -> None:
 
 
 def test_only_a_job_that_used_its_gpus_is_told_that_its_request_fits() -> None:
-    fits, unmeasured = "The request fits what the job did", "there is nothing to advise"
+    fits, unmeasured = "The request fits the job", "there is nothing to advise"
     assert fits in report_text(report([gpu(index, 90.0) for index in range(8)]))
     for content in (report_text(report([])), report_html(report([]), {}), report_markdown(report([]))):
         assert fits not in content
@@ -275,12 +275,11 @@ def test_only_inferences_are_told_with_how_sure_they_are() -> None:
     assert (data["idle_gpus"]["basis"], data["parallelism_mismatch"]["basis"]) == ("counted", "inferred")
     assert data["idle_gpus"]["confidence"] == 1.0
     for content in (report_text(value), report_markdown(value), report_html(value, {})):
-        assert content.count("% sure") == 1
-        assert "likely, 9" in content
+        assert content.count("confidence 9") == 1
 
 
 @pytest.mark.parametrize(
-    ("confidence", "shown"), [(0.19, "a hint"), (0.2, "a hint, 20 % sure"), (0.93, "very likely, 93 % sure")]
+    ("confidence", "shown"), [(0.19, "low confidence"), (0.2, "confidence 20 %"), (0.93, "confidence 93 %")]
 )
 def test_next_to_no_confidence_has_no_percentage(confidence: float, shown: str) -> None:
     mismatch = next(finding for finding in report().findings if finding.code == "parallelism_mismatch")
@@ -349,7 +348,7 @@ def test_a_report_that_was_stored_before_these_fields_can_still_be_shown() -> No
         del advice["basis"], advice["request"]
     stored = msgspec.convert(content, JobReport)
     assert "- #SBATCH --gpus-per-node=8\n    + #SBATCH --gpus-per-node=2\n" in report_text(stored)
-    assert report_text(stored).count("% sure") == 1
+    assert report_text(stored).count("(confidence ") == 1
 
 
 def test_without_pango_a_pdf_says_what_to_install_and_html_still_works(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""History: classes, use, waste and findings over the last days or weeks, and by weekday and hour."""
+"""History: classes, use, unused GPU-hours and findings over the last days or weeks, and by weekday and hour."""
 
 from __future__ import annotations
 
@@ -25,8 +25,10 @@ def history(request: HttpRequest) -> HttpResponse:
     days, period = asked_period(now, request.GET.get("days", ""))
     whose = [part & BY_SITE for part in reach.parts()] if is_all else [reach.own]
     runs = runs_and_trend(whose, period.start, now)
+    # A PI's Jobs page lists those of others too.
+    own = {"owner": request.user.username}
     context = {
-        **over_time(runs, now, days, period),
+        **over_time(runs, now, days, period, own if reach.led and not is_all else None),
         "leads": bool(reach.led),
         "is_all": is_all,
         "left_out": told_by_owners(reach.parts(), period) if is_all else 0,

@@ -1,4 +1,4 @@
-"""Lessons, for staff: all of them with their state, and the beginning of a translation."""
+"""Lessons, for staff: all of them with their state, and the start of a translation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from portal.pages.lessons.forms import TranslationForm
 @require_GET
 @staff_only
 def lessons(request: HttpRequest) -> HttpResponse:
-    """Every stored lesson; those with links that did not answer can be told at a glance."""
+    """Every stored lesson; lessons with broken links are marked."""
     rows = list(lessons_for_staff())
     context = {"lessons": rows, "dead_count": sum(row.dead_links for row in rows), "form": TranslationForm()}
     return render(request, "portal/lessons/lessons.html", context)
@@ -28,12 +28,12 @@ def lessons(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @staff_only
 def start_lesson(request: HttpRequest) -> HttpResponse:
-    """Begin a translation, or go on with the one there is."""
+    """Start a translation, or continue the existing one."""
     if request.method != "POST":
         return render(request, "portal/lessons/new_lesson.html", {"form": TranslationForm()})
     form = TranslationForm(request.POST)
     if not form.is_valid():
-        messages.error(request, "A translation needs one of the lessons and one of the languages in the lists.")
+        messages.error(request, "Choose one of the lessons and one of the languages for a translation.")
         return redirect("lessons")
     code, language = form.cleaned_data["code"], form.cleaned_data["language"]
     lesson_of(code, DEFAULT_LANGUAGE)
@@ -41,7 +41,7 @@ def start_lesson(request: HttpRequest) -> HttpResponse:
         is_new = start_translation(code, language, request.user)
         if is_new:
             said = f"{code} ({language})"
-            record_change(by_person(request.user), Action.LESSON_CHANGED, Kind.LESSON, said, "translation begun")
+            record_change(by_person(request.user), Action.LESSON_CHANGED, Kind.LESSON, said, "translation started")
     if is_new:
-        messages.success(request, "This is a hidden copy of the English lesson. Translate it, then show it.")
+        messages.success(request, "This is a hidden copy of the English lesson. Translate it, then publish it.")
     return redirect("edit-lesson", code, language)

@@ -160,7 +160,7 @@ def test_a_call_that_there_is_none_of_is_a_problem_and_a_page_that_there_is_none
     answer = getattr(client, verb)("/api/v1/nothing/")
     assert (answer.status_code, answer["Content-Type"]) == (404, "application/problem+json")
     assert answer.json()["detail"] == "There is no such call; /api/docs/ lists all calls."
-    assert "There is nothing here" in getattr(client, verb)("/nothing/").content.decode()
+    assert "This page does not exist" in getattr(client, verb)("/nothing/").content.decode()
 
 
 def test_a_forgotten_slash_is_forgiven(client) -> None:

@@ -91,7 +91,7 @@ def test_a_value_that_cannot_be_true_costs_neither_its_gpu_nor_its_node(post) ->
     assert row["missing"] == {
         "avg_util": "not possible: 250 is above 100",
         "measured_s": "not possible: -1 is below 0",
-        "util_histogram_s": "not possible: 101 is no whole percent",
+        "util_histogram_s": "not possible: 101 is not a whole percent",
         "peak_mem_gb": "not possible: 99 GB is above the capacity of 64 GB",
     }
     host = unpack_figures(NodeSummary.objects.get().figures)

@@ -21,7 +21,7 @@ def test_a_file_may_hold_both_kinds_as_a_list_or_as_lines(tmp_path: Path) -> Non
     (tmp_path / "lines.jsonl").write_text("\n".join(json.dumps(p) for p in (summary(sequence=2), record(job_id=2))))
     said = StringIO()
     call_command("ingest", str(tmp_path / "list.json"), str(tmp_path / "lines.jsonl"), stdout=said)
-    assert said.getvalue().count("2 new, 0 known, 0 refused") == 2
+    assert said.getvalue().count("2 new, 0 known, 0 rejected") == 2
     assert (Job.objects.count(), NodeSummary.objects.get().sequence) == (2, 2)
 
 

@@ -51,7 +51,7 @@ def test_one_node_is_printed_as_a_list_of_one() -> None:
 @pytest.mark.parametrize(
     ("nodes", "why"),
     [
-        ("nid[005003-005001]", "runs backwards"),
+        ("nid[005003-005001]", "in descending order"),
         ("", "is not a list of nodes"),
         ("nid005001; rm", "is not a list of nodes"),
         ("nid005001,nid005001.lumi.csc.fi", "contains the same node twice"),
@@ -67,7 +67,7 @@ def test_a_list_that_makes_no_sense_makes_no_token(nodes: str, why: str) -> None
 
 def test_where_one_name_is_taken_none_is_made() -> None:
     made("g", "--node", "nid005002")
-    with pytest.raises(CommandError, match="a token named g-nid005002 already; none was made"):
+    with pytest.raises(CommandError, match="a token named g-nid005002 already exists; none was created"):
         made("g", "--node", "nid[005001-005003]")
     assert [name for name, _, _ in tokens()] == ["g-nid005002"]
 

@@ -20,9 +20,9 @@ HEADINGS = {
     "400": "Bad request",
     "403": "Not allowed",
     "404": "Not found",
-    "429": "Too often",
-    "500": "Something broke",
-    "503": "Back in a moment",
+    "429": "Too many requests",
+    "500": "Server error",
+    "503": "Temporarily unavailable",
 }
 
 

@@ -47,7 +47,7 @@ def test_the_cards_say_what_waits_for_staff(erin, reported) -> None:
     busy = text(erin, "/support/")
     assert "1 job with a question for you." in busy
     assert "1 message waits, 1 failed." in busy
-    assert "1 address of the lessons did not answer." in busy
+    assert "1 link of the lessons did not answer." in busy
 
 
 def test_only_administrators_are_led_to_the_administration(cast) -> None:

@@ -260,7 +260,7 @@ def test_the_tasks_of_an_array_say_how_they_ended(ended, told) -> None:
     text = flat(part(told(20, array_job_id=10, array_task_id=9), "text/plain"))
     assert "Job 20, train" in text
     assert (
-        "Array 10, train (4 tasks): GPU use not measured. Tasks by class: 4 Unknown. How they ended: 2 out of host"
+        "Array 10, train (4 tasks): GPU use not measured. Tasks by class: 4 Unknown. Outcomes: 2 out of host"
         " memory, 1 completed, 1 time limit reached. Suggested request: - #SBATCH --mem=120G + #SBATCH --mem=480G"
         in text
     )
@@ -288,7 +288,7 @@ def test_the_preview_of_an_unmeasured_run_is_its_whole_report_once(ended) -> Non
     assert "Your job ran out of host memory after 2 h 00 min" in made.body
     assert made.body.count("    - #SBATCH --mem=120G\n    + #SBATCH --mem=480G\n") == 1
     assert "This report online: " in made.body
-    assert "Also ended" not in made.body
+    assert "Other ended jobs" not in made.body
 
 
 def test_a_letter_of_one_job_holds_the_short_lesson_of_each_finding(told) -> None:
