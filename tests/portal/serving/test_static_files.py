@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import re
+from contextlib import closing
 from pathlib import Path
 
 from django.conf import settings
@@ -16,19 +17,20 @@ STYLE = Path(settings.BASE_DIR, "static/css/portal.css")
 def test_an_address_names_the_content_and_is_cached_for_years() -> None:
     address = static("css/portal.css")
     assert re.fullmatch(r"/static/css/portal\.[0-9a-f]{12}\.css", address)
-    answer = Client().get(address)
-    assert b"".join(answer) == STYLE.read_bytes()
+    with closing(Client().get(address)) as answer:
+        assert b"".join(answer) == STYLE.read_bytes()
     assert answer["Cache-Control"] == "max-age=315360000, public, immutable"
 
 
 def test_the_plain_address_works_and_is_cached_for_a_minute() -> None:
-    assert Client().get("/static/css/portal.css")["Cache-Control"] == "max-age=60, public"
+    with closing(Client().get("/static/css/portal.css")) as answer:
+        assert answer["Cache-Control"] == "max-age=60, public"
 
 
 def test_text_is_sent_compressed_to_whoever_takes_it() -> None:
     address, browser = static("css/portal.css"), Client(headers={"Accept-Encoding": "gzip, deflate, br"})
-    answer = browser.get(address)
-    content = b"".join(answer)
+    with closing(browser.get(address)) as answer:
+        content = b"".join(answer)
     assert (answer["Content-Encoding"], answer["Content-Type"]) == ("gzip", 'text/css; charset="utf-8"')
     assert "Accept-Encoding" in answer["Vary"]
     assert gzip.decompress(content) == STYLE.read_bytes()
