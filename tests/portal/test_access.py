@@ -88,7 +88,7 @@ TABLE: dict[str, tuple[dict[str, object], tuple[int, ...]]] = {
     "learn": ({}, SIGNED_IN),
     "lesson": ({"code": "timeout"}, SIGNED_IN),
     "lessons": ({}, STAFF),
-    "start-lesson": ({}, WRITE_ONLY),
+    "start-lesson": ({}, STAFF),
     "edit-lesson": (LESSON, STAFF),
     "preview-lesson": (LESSON, WRITE_ONLY),
     "lesson-history": (LESSON, STAFF),

@@ -29,7 +29,7 @@ PAGES = {
     "grace": "/system/ /admin/ /admin/jobs/user/ /admin/jobs/grant/ /admin/jobs/grant/add/ /admin/jobs/membership/add/ "
     "/admin/jobs/project/ /admin/jobs/apitoken/ /admin/metrics/collectortoken/ /admin/admin/logentry/ "
     "/admin/jobs/unknownidentity/ /admin/jobs/auditentry/",
-    "erin": "/lessons/ /lessons/timeout/en/ /lessons/timeout/en/history/ /support/outbox/ "
+    "erin": "/lessons/ /lessons/new/ /lessons/timeout/en/ /lessons/timeout/en/history/ /support/outbox/ "
     "/support/ /support/links/ /support/directory/ /support/shared/ /support/feedback/",
 }
 
