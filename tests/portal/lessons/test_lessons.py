@@ -218,3 +218,10 @@ def test_the_lists_cost_the_same_queries_for_one_lesson_and_for_all(cast, path: 
         counts.append(len(queries))
         Lesson.objects.exclude(code="timeout").delete()
     assert counts[0] == counts[1]
+
+
+def test_the_beginning_of_a_translation_is_a_page_of_its_own(cast) -> None:
+    page = cast("erin").get("/lessons/new/")
+    assert page.status_code == 200
+    assert "<h1>New translation</h1>" in page.content.decode()
+    assert 'action="/lessons/new/"' in page.content.decode()
