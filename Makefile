@@ -37,7 +37,7 @@ collector: ## Build dist/kaiku-collector.pyz, the one file for compute nodes (NO
 test: setup ## Run the suite that this machine can run, and say what was left out
 	PYTHON_BIN=$(BIN) tests/run
 
-lint: setup ## Formatting, lint and types
+lint: setup ## Formatting, lint, types, dead code and templates
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy

@@ -286,7 +286,9 @@ def comparable_runs(job: Job) -> tuple[ComparableRun, ...]:
         counted = [run.job_id for run in last if counted_senders(run) == senders]
         peaks_gb |= host_peaks_gb(job.cluster, counted, senders)
     return tuple(
-        ComparableRun(run.gpus_allocated, run.walltime_used_s, peaks_gb.get((run.cluster, run.job_id, run.attempt)))
+        ComparableRun(
+            run.gpus_allocated or 0, run.walltime_used_s or 0.0, peaks_gb.get((run.cluster, run.job_id, run.attempt))
+        )
         for run in last
     )
 

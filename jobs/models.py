@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from django.contrib.auth.models import AbstractUser
@@ -24,7 +24,7 @@ from jobs.sign_in.models import UnknownIdentity as UnknownIdentity
 class ShownText(models.CharField):
     """Text of somebody's own for others to read: what acts on a page or hides in it is U+FFFD, also in older rows."""
 
-    def deconstruct(self):
+    def deconstruct(self) -> tuple[str, str, Sequence[Any], dict[str, Any]]:
         """A migration sees the plain column that this is in the database."""
         name, _, args, kwargs = super().deconstruct()
         return name, "django.db.models.CharField", args, kwargs

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from metrics.packing import pack_histogram, pack_numbers, pack_timeline
+from metrics.packing import Packed, pack_histogram, pack_numbers, pack_timeline
 from metrics.payloads import CpuPayload, NodePayload
 
 GPU_NUMBERS = (
@@ -109,7 +109,7 @@ def pack(part: Figures | Series) -> bytes:
     return zlib.compress(msgspec.msgpack.encode(part), ZLIB_LEVEL)
 
 
-def unpack_figures(packed: bytes) -> Figures:
+def unpack_figures(packed: Packed) -> Figures:
     """What `figures` holds. Raises zlib.error or msgspec.MsgspecError where it was damaged."""
     return _figures.decode(zlib.decompress(packed))
 

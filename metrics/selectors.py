@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import compress, islice, pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from django.db.models import Count, DurationField, ExpressionWrapper, F, Max, Min, Q, QuerySet, Sum
@@ -219,7 +219,7 @@ def _portion(figures: Sequence[Figures], over_time: Sequence[bytes], first: int)
     )
 
 
-def _of_all(series: Sequence[Series], name: str) -> list:
+def _of_all(series: Sequence[Series], name: str) -> list[Any]:
     """One entry of every GPU of these nodes."""
     return [entry for node in series for entry in getattr(node, name)]
 

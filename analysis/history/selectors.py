@@ -184,7 +184,7 @@ def costly_causes_in(part: Q, period: Period, limit: int) -> list[CostlyCause]:
     latest = rows.values("code", "confidence", "evidence", "efficiency__gpu_hours", "efficiency__job_id")
     return costly_causes(
         (
-            (msgspec.convert(row, Finding), row["efficiency__gpu_hours"], row["efficiency__job_id"])
+            (msgspec.convert(row, Finding), row["efficiency__gpu_hours"] or 0.0, row["efficiency__job_id"])
             for row in latest[:CAUSES_LOOKED_AT_MAX]
         ),
         limit,

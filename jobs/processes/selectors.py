@@ -19,4 +19,5 @@ def processes_there(now: datetime) -> QuerySet[Process]:
 
 def last_seen_at(kind: str) -> datetime | None:
     """When a process of this kind was heard last; None where none ever was, or not for a day."""
-    return Process.objects.filter(kind=kind).aggregate(at=Max("seen_at"))["at"]
+    at: datetime | None = Process.objects.filter(kind=kind).aggregate(at=Max("seen_at"))["at"]
+    return at

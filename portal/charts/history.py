@@ -26,10 +26,6 @@ def charts(steps: Sequence[Step], step: str) -> list[Chart]:
     return [_classes(steps, names), _median_use(steps, names), _waste(steps, names)]
 
 
-def _ends(names: Sequence[str]) -> dict[str, str]:
-    return {"first_label": names[0], "last_label": names[-1]}
-
-
 def _classes(steps: Sequence[Step], names: Sequence[str]) -> Chart:
     totals = [sum(row.hours_by_class.values()) for row in steps]
     top = nice_top(max(totals))
@@ -54,7 +50,8 @@ def _classes(steps: Sequence[Step], names: Sequence[str]) -> Chart:
         legend=tuple(
             (css, label) for css, label in CLASS_LEGEND if any(row.hours_by_class.get(css.upper()) for row in steps)
         ),
-        **_ends(names),
+        first_label=names[0],
+        last_label=names[-1],
     )
 
 
@@ -86,7 +83,8 @@ def _median_use(steps: Sequence[Step], names: Sequence[str]) -> Chart:
         line=strokes,
         guides=tuple(HEIGHT * (1 - bound / 100) for bound in bounds),
         legend=(("line", "Median"), ("guide", "Class boundaries at " + ", ".join(f"{b:.0f}" for b in bounds) + " %")),
-        **_ends(names),
+        first_label=names[0],
+        last_label=names[-1],
     )
 
 
@@ -108,5 +106,6 @@ def _waste(steps: Sequence[Step], names: Sequence[str]) -> Chart:
             for name, row, total in zip(names, steps, used, strict=True)
         ),
         columns=columns([[("wasted", row.wasted_gpu_hours)] for row in steps], texts, top),
-        **_ends(names),
+        first_label=names[0],
+        last_label=names[-1],
     )
