@@ -69,11 +69,6 @@ class Due(NamedTuple):
     changed_at: datetime
 
 
-def efficiencies(jobs: QuerySet[Job]) -> QuerySet[JobEfficiency]:
-    """The judgements of these jobs: pass what `visible_jobs` returned."""
-    return JobEfficiency.objects.filter(job__in=jobs)
-
-
 def due_jobs(now: datetime) -> Iterator[Job]:
     """Ended, started, settled GPU runs whose newest data has not been judged, what changed last first."""
     return (due.job for page in due_pages(now) for due in page)

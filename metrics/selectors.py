@@ -52,11 +52,6 @@ NODES_AT_ONCE = 256
 
 RAW_NODES_AT_ONCE = 4
 
-HOST_REPORT_COLUMNS = (
-    *("cores_allocated", "busy_cores_avg", "ranks", "threads_per_rank", "peak_memory_gb", "memory_limit_gb"),
-    *("iowait_fraction", "oom_kills"),
-)
-
 
 def token_digest(secret: str) -> str:
     """What is stored of a token. A random secret of 256 bits needs no slow hash: there is nothing to guess."""
