@@ -42,6 +42,7 @@ lint: setup ## Formatting, lint, types, dead code and templates
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/python -m tests.dead_code
+	$(BIN)/djlint --lint --quiet templates
 
 bench: setup ## Measure pipeline, collector and analysis as ratios against limits of the same run
 	$(BIN)/python -m bench.pipeline
