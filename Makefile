@@ -1,4 +1,4 @@
-# Kaiku: `make help` lists what there is.
+# Kaiku: `make help` lists the commands.
 SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
@@ -17,9 +17,9 @@ $(VENV)/.ready: requirements.txt requirements-dev.txt constraints.txt deploy/sys
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -r requirements.txt -r requirements-dev.txt
 	touch $@
 
-setup: $(VENV)/.ready ## Make the environment: system packages where allowed, and .venv
+setup: $(VENV)/.ready ## Create the environment: system packages where allowed, and .venv
 
-demo: setup ## Sample jobs through the real pipeline, then the portal on 127.0.0.1:8000
+demo: setup ## Load sample jobs through the real pipeline, then serve the portal on 127.0.0.1:8000
 	$(BIN)/python -m bench.demo
 
 run: setup ## Serve the portal on 127.0.0.1:8000
@@ -27,17 +27,17 @@ run: setup ## Serve the portal on 127.0.0.1:8000
 	$(MANAGE) seed_lessons --verbosity 0
 	$(MANAGE) serve --bind $${BIND:-127.0.0.1:8000}
 
-worker: setup ## Do the background work: Celery with REDIS_URL, one local process without
+worker: setup ## Run the background work: Celery with REDIS_URL, one local process without
 	@if [ -n "$$REDIS_URL" ]; then exec $(BIN)/celery -A portal worker --beat --without-gossip --without-mingle --loglevel INFO; \
 	else exec $(MANAGE) worker; fi
 
 collector: ## Build dist/kaiku-collector.pyz, the one file for compute nodes (NODE_PYTHON: their Python)
 	deploy/collector-zip dist/kaiku-collector.pyz
 
-test: setup ## Run the suite that this machine can run, and say what was left out
+test: setup ## Run every test that this machine can run, and list what was skipped
 	PYTHON_BIN=$(BIN) tests/run
 
-lint: setup ## Formatting, lint, types, dead code and templates
+lint: setup ## Check formatting, lint, types, dead code and templates
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -54,19 +54,19 @@ bench: setup ## Measure pipeline, collector and analysis as ratios against limit
 	$(BIN)/python -m bench.workers
 	$(BIN)/python -m bench.latency
 
-score: setup ## How right the reports are: over the labelled runs, real runs, the noisy library, and every claim
+score: setup ## Measure how right the reports are: labelled runs, real runs, noisy cases, and every claimed saving
 	@failed=0; for card in scorecard real_runs noisy_score claims; do \
 	echo "$$card:"; $(BIN)/python -m bench.$$card || failed=1; echo; done; exit $$failed
 
-sbom: setup ## List what an installed portal consists of: dist/kaiku.cdx.json (CycloneDX)
+sbom: setup ## List every library of an installed portal: dist/kaiku.cdx.json (CycloneDX)
 	deploy/sbom dist/kaiku.cdx.json
 
-audit: setup ## Ask PyPI for known vulnerabilities of every pinned version; fails where it cannot be asked
+audit: setup ## Check every pinned version for vulnerabilities known to PyPI; fails if PyPI does not answer
 	$(BIN)/pip-audit --strict --no-deps --disable-pip --progress-spinner off -r constraints.txt
 
-format: setup ## Mend formatting and simple lint
+format: setup ## Fix formatting and simple lint
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-clean: ## Remove what the embedded mode and the tools made
+clean: ## Remove the files of the embedded mode and of the tools
 	rm -rf var dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -19,7 +19,7 @@ from metrics.series import RunMetrics
 
 @dataclass(frozen=True)
 class Assessment:
-    """What one run means, in numbers and codes; `not_measured` are sentences of what is missing and why."""
+    """The judgement of one run in numbers and codes; `not_measured` are sentences about what is missing and why."""
 
     rules_version: str
     facts: JobFacts

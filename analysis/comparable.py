@@ -1,12 +1,12 @@
-"""What the user's own comparable runs say: how long they took, and what more GPUs brought.
+"""What the user's own comparable runs show: how long they took, and what more GPUs gained.
 
 Comparable is the same work of the same user in the same project and cluster (`jobs.works`), run to its end in five
-minutes or more; measured time overrides a guess.
+minutes or more; measured time overrides an estimate.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from analysis.thresholds import LIMITS, Limits
@@ -50,16 +50,34 @@ def scaling_gpus(
     >>> scaling_gpus(3000.0, 8, [ComparableRun(2, 4000.0), ComparableRun(4, 2600.0)])
     (4, 2600.0)
     """
-    times_s: dict[int, list[float]] = {gpus: [elapsed_s]}
-    for run in past:
+    if elapsed_s <= 0:
+        return None
+    typical_s = typical_times_s([ComparableRun(gpus, elapsed_s), *past])
+    if len(typical_s) < 2:
+        return None
+    kept = speed_kept(typical_s)
+    most = max(count for count in typical_s if kept[count] >= limits.target_percent / 100)
+    return most, typical_s[most]
+
+
+def typical_times_s(runs: Iterable[ComparableRun]) -> dict[int, float]:
+    """The median run time by number of GPUs; of an even number of runs the longer of the middle two.
+
+    >>> typical_times_s([ComparableRun(4, 1000.0), ComparableRun(4, 3000.0), ComparableRun(2, 4000.0)])
+    {4: 3000.0, 2: 4000.0}
+    """
+    times_s: dict[int, list[float]] = {}
+    for run in runs:
         if run.gpus > 0 and run.elapsed_s > 0:
             times_s.setdefault(run.gpus, []).append(run.elapsed_s)
-    if len(times_s) < 2 or elapsed_s <= 0:
-        return None
-    typical_s = {count: sorted(times)[len(times) // 2] for count, times in times_s.items()}
-    fewest = min(typical_s)
-    least_gpu_s = fewest * typical_s[fewest]
-    scaling = [
-        count for count, time_s in typical_s.items() if least_gpu_s / (count * time_s) >= limits.target_percent / 100
-    ]
-    return max(scaling), typical_s[max(scaling)]
+    return {count: sorted(times)[len(times) // 2] for count, times in times_s.items()}
+
+
+def speed_kept(typical_s: Mapping[int, float]) -> dict[int, float]:
+    """How much of the speed per GPU of the smallest number each number of GPUs keeps; more than 1 is possible.
+
+    >>> speed_kept({2: 4000.0, 8: 2000.0})
+    {2: 1.0, 8: 0.5}
+    """
+    fewest = min(typical_s, default=0)
+    return {count: fewest * typical_s[fewest] / (count * time_s) for count, time_s in typical_s.items()}

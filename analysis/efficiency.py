@@ -21,9 +21,9 @@ class EfficiencyClass(StrEnum):
 
 @dataclass(frozen=True)
 class Efficiency:
-    """The verdict in numbers; None is "not measured" or "no price known", never zero.
+    """The verdict in numbers; None is "not measured" or "price not known", never zero.
 
-    `uncounted_reason` is "", "short" or "system_failure": such a run is summarised, never held against anyone.
+    `uncounted_reason` is "", "short" or "system_failure": such a run is shown, but not counted in any statistic.
     """
 
     efficiency_class: EfficiencyClass

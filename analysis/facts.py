@@ -24,10 +24,10 @@ from jobs.records import JobRecord
 from jobs.sbatch_shape import is_exclusive
 from metrics.series import Floats, GpuColumns, HostColumns, Ints, JobSeries, RunMetrics
 
-UNKNOWN_HARDWARE = "price and power: the hardware of this partition is not described here"
+UNKNOWN_HARDWARE = "price and power: the hardware of this partition is not described in the site profile"
 USUAL_FIELDS = ("p95_util", "measured_s", "samples")
 NAMED_MAX = 20
-"""A report names no more single GPUs than a person would read."""
+"""The most single GPUs that a report names, for people to read."""
 EARLY_ENDS = frozenset({"CANCELLED", "FAILED"})
 IDLE_BINS = slice(0, 2)  # histogram bins 0 and 1: busy percent at most 1
 
@@ -59,35 +59,35 @@ class JobFacts:
 
     @property
     def unasked_gpus(self) -> int:
-        """GPUs that the site gave beyond the request, as whole nodes do: they are nobody's choice."""
+        """GPUs that the site allocated beyond the request, as with whole nodes: the user did not choose them."""
         return max(self.allocated_gpus - (self.record.gpus_requested or self.allocated_gpus), 0)
 
     @property
     def is_exclusive(self) -> bool:
-        """Whether the run held whole nodes."""
+        """Whether the run was allocated whole nodes."""
         return self._asked_whole_nodes or bool(self.partition and self.partition.is_exclusive)
 
     @property
     def _asked_whole_nodes(self) -> bool:
-        """Whether --exclusive gave whole nodes; a partition that gives no others needs none."""
+        """Whether whole nodes came from --exclusive; not on a partition that allocates only whole nodes."""
         gives_no_others = bool(self.partition and self.partition.is_exclusive)
         return is_exclusive(self.record.request) or bool(self.record.is_exclusive and not gives_no_others)
 
     @property
     def is_use_judged(self) -> bool:
-        """Whether the run shows how its GPUs are used: not too short, not ended early, not by the system."""
+        """Whether GPU use can be judged: the run was not too short, and not ended early or by the system."""
         record, limits = self.record, self.limits
         ended_early = record.state in EARLY_ENDS and self.elapsed_s < limits.early_end_s
         return self.elapsed_s >= limits.short_job_s and not ended_early and not record.is_system_failure
 
     @cached_property
     def is_idle(self) -> NDArray[np.bool_]:
-        """Which GPUs `(G,)` were idle for nearly the whole run; one whose idle time is not known is not."""
+        """Which GPUs `(G,)` were idle for nearly the whole run; false where the idle time is not known."""
         return np.asarray(self.idle_fractions >= self.limits.idle_gpu_fraction, dtype=bool)
 
     @cached_property
     def did_work(self) -> NDArray[np.bool_]:
-        """Which GPUs `(G,)` worked at some time: a long idle run may hide a few minutes of real work."""
+        """Which GPUs `(G,)` worked at some time: a mostly idle run may include a few minutes of real work."""
         worked = ~self.is_idle
         idle = np.flatnonzero(self.is_idle & ~(self._active_s < self.limits.worked_s))
         if idle.size and self.series.length:
@@ -116,7 +116,7 @@ class JobFacts:
         return self.measured_s * (1 - self.idle_fractions)
 
     def _longest_work_s(self, gpus: NDArray[np.int64]) -> Floats:
-        """Fully busy seconds in the longest stretch of work of these GPUs; single strays are no stretch."""
+        """Fully busy seconds in the longest stretch of work of these GPUs; single readings do not count."""
         util = np.nan_to_num(self.series.util[:, gpus])
         busy_s = util / 100 * self.series.step_s
         stretch, longest = np.zeros(gpus.size), np.zeros(gpus.size)
@@ -127,7 +127,7 @@ class JobFacts:
 
     @cached_property
     def measured_s(self) -> Floats:
-        """Seconds each GPU was measured `(G,)`; without a count of its own a GPU's whole run."""
+        """Seconds each GPU was measured `(G,)`; the whole run for a GPU without its own count."""
         return np.where(np.isnan(self.gpus.measured_s), self.elapsed_s, self.gpus.measured_s)
 
     @cached_property
@@ -137,7 +137,7 @@ class JobFacts:
 
     @cached_property
     def coverage_fraction(self) -> float:
-        """Measured GPU-seconds of all that were allocated, at most 1; no GPU counts for longer than the run."""
+        """Measured share of the allocated GPU-seconds, at most 1; no GPU counts for longer than the run."""
         allocated_gpu_s = self.allocated_gpus * self.elapsed_s
         if self.gpus.count == 0 or allocated_gpu_s <= 0:
             return 0.0
@@ -145,7 +145,7 @@ class JobFacts:
 
     @cached_property
     def host_coverage_fraction(self) -> float:
-        """Nodes whose cores were measured, of all that the run held, at most 1."""
+        """Share of the allocated nodes whose cores were measured, at most 1."""
         return min(float(np.sum(~np.isnan(self.hosts.cores_allocated))) / self.held.nodes, 1.0)
 
     @cached_property
@@ -160,15 +160,15 @@ class JobFacts:
 
     @cached_property
     def host_peaks_gb(self) -> Floats:
-        """Host memory that the work needed on each node `(N,)`: without page cache where that is known, for the kernel
-        gives cache up; what was killed for memory needed all of it."""
+        """Host memory that the work needed on each node `(N,)`: without page cache where known, because the kernel
+        frees cache; a run that was killed for lack of memory needed all of it."""
         hosts = self.hosts
         is_own = ~np.isnan(hosts.peak_memory_anon_gb) & ~(hosts.oom_kills > 0)
         return np.where(is_own, hosts.peak_memory_anon_gb, hosts.peak_memory_gb)
 
     @property
     def busy_cores(self) -> float | None:
-        """Busy cores over the nodes where they were measured; None where nowhere."""
+        """Busy cores over the nodes where they were measured; None where not measured anywhere."""
         busy, _ = self.cores
         return float(np.sum(busy)) if busy.size else None
 
@@ -202,7 +202,7 @@ class JobFacts:
 
     @cached_property
     def memory_capacity_gb(self) -> Floats:
-        """Capacity of each GPU `(G,)`: as measured, else as the partition's hardware says."""
+        """Capacity of each GPU `(G,)`: as measured, else as described for the partition's hardware."""
         known_gb = self.partition.node.gpu_memory_gb if self.partition else np.nan
         return np.where(np.isnan(self.gpus.mem_total_gb), known_gb, self.gpus.mem_total_gb)
 
@@ -221,9 +221,9 @@ class JobFacts:
 
     @property
     def held(self) -> Allocation:
-        """What the run held, as billed: by Slurm, else by its nodes' own limits.
+        """What the run was allocated, as billed: by Slurm, else by its nodes' own limits.
 
-        What neither knows is taken as the share of its GPUs, or what was used where that is more.
+        Where neither is known it is the share of its GPUs, or what was used where that is more.
         """
         record, node = self.record, self.partition.node if self.partition else None
         gpus, hosts = self.allocated_gpus, self.hosts
@@ -318,12 +318,12 @@ def weighted_mean(values: Floats, weights: Floats) -> float | None:
     if total <= 0:
         return float(np.mean(values[is_known])) if np.any(is_known) else None
     mean = float(np.sum(values[is_known] * weights[is_known]) / total)
-    # Rounding may pass the highest value by the last digit.
+    # Rounding may exceed the highest value by the last digit.
     return min(mean, float(np.max(values[is_known])))
 
 
 def divide(dividend: Floats, divisor: Floats) -> Floats:
-    """Element-wise quotient, NaN where the divisor is nothing, or next to it, or either is unknown."""
+    """Element-wise quotient, NaN where the divisor is (nearly) zero or either is unknown."""
     quotient: Floats = np.full(dividend.shape, np.nan)
     with np.errstate(over="ignore"):
         np.divide(dividend, divisor, out=quotient, where=divisor > 0)
@@ -358,7 +358,7 @@ def _series_of(series: JobSeries, keep: NDArray[np.bool_]) -> JobSeries:
 
 
 def _not_said_by(missing: Iterable[str], errors: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """What was missing, `name: reason`, but where the reason is an error that is said with its node already."""
+    """What was missing, `name: reason`, without errors that are already reported with their node."""
     said = {text for _, text in errors}
     return (each for each in missing if each.partition(": ")[2] not in said)
 

@@ -1,4 +1,4 @@
-"""What people's answers to "was this right?" add up to, told only where nobody can be recognised in it."""
+"""Sums of people's answers to "was this right?", shown only where nobody can be identified by them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 GROUP_USERS_MIN = 5
 USER_FRACTION_MAX = 0.85
-"""Sums are told of at least so many people of whom none makes up more than this share (domain, section 8)."""
+"""Sums are shown for at least this many people, none with more than this share (domain, section 8)."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 
 class FindingCode(StrEnum):
-    """Every root cause this version can name."""
+    """Every root cause that this version can find."""
 
     NO_GPU_USE = "no_gpu_use"
     PARALLELISM_MISMATCH = "parallelism_mismatch"
@@ -72,7 +72,7 @@ class Finding:
 
 
 def code_list(codes: Iterable[str]) -> str:
-    """Codes as one column of text holds them, each between blanks: looking for " timeout " finds that one alone.
+    """Codes as one text column, each between blanks: searching for " timeout " finds exactly that code.
 
     >>> code_list([FindingCode.IDLE_GPUS, FindingCode.TIMEOUT]), code_list([])
     (' idle_gpus timeout ', '')
@@ -81,9 +81,9 @@ def code_list(codes: Iterable[str]) -> str:
     return f" {joined} " if joined else ""
 
 
-# How often inferences are right, at their threshold and far past it. On 174 runs that two readers drew who knew no rule
-# (`bench/noisy/examiner.py` and `inspector.py`, first judged on 2026-11-22) 112 of 114 were. Other runs will be
-# harder, so the threshold states less; `make score` holds both to within 0.1.
+# How often inferences are right, at their threshold and far past it. On 174 runs that two readers wrote without knowing
+# the rules (`bench/noisy/examiner.py` and `inspector.py`, first judged on 2026-11-22) 112 of 114 were. Other runs will
+# be harder, so less is stated at the threshold; `make score` holds both to within 0.1.
 RIGHT_AT_THRESHOLD = 0.92
 RIGHT_FAR_PAST_IT = 0.98
 
@@ -92,7 +92,7 @@ def confidence(coverage_fraction: float, *margins: float) -> float:
     """How often such a finding is right, 0..1: least on a threshold, most where every margin is full.
 
     A margin is the distance past its threshold as a share of the distance there could be, 0..1. Their geometric
-    mean lets each one raise the answer, and holds it down while any of them stands on its threshold. What was measured
+    mean lets each one raise the result, and keeps it low while any of them is at its threshold. What was measured
     in part is scaled down by its coverage.
 
     >>> round(confidence(1.0, 1.0, 0.0), 3), round(confidence(1.0, 1.0), 3), round(confidence(0.5, 1.0), 3)
@@ -105,7 +105,7 @@ def confidence(coverage_fraction: float, *margins: float) -> float:
 
 
 def counted(coverage_fraction: float) -> float:
-    """The confidence of a fact: as sure as it was seen, 0..1."""
+    """The confidence of a fact: the share of the run over which it was counted, 0..1."""
     return min(max(coverage_fraction, 0.0), 1.0)
 
 

@@ -1,4 +1,4 @@
-"""How many GPUs the work of a run needs: what did the work, what its memory needs, and a count the work can take."""
+"""How many GPUs the work of a run needs: what worked, what its memory needs, and a count that the work can use."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ FEWER_GPUS = frozenset(
     }
 )
 GPU_MEMORY_SHORT = frozenset({FindingCode.GPU_OUT_OF_MEMORY})
-"""A run that lacked GPU memory is not sent to fewer GPUs."""
+"""For a run that lacked GPU memory, fewer GPUs are never suggested."""
 
 
 @dataclass(frozen=True)
 class GpuNeed:
     """What decides the number of GPUs (`Recommendation.basis`), the number, and the numbers behind it.
 
-    `is_proven_count`: as many ranks as GPUs did the work, so it runs on that count, odd as it may be.
+    `is_proven_count`: as many ranks as GPUs did the work, so it runs on that count, even where that is unusual.
     """
 
     basis: str
@@ -41,10 +41,10 @@ class GpuNeed:
 def gpu_need(
     facts: JobFacts, codes: frozenset[FindingCode], limits: Limits = LIMITS, past: Sequence[ComparableRun] = ()
 ) -> GpuNeed | None:
-    """The GPUs that the next run needs; None where nothing speaks of their number.
+    """The GPUs that the next run needs; None where nothing determines their number.
 
-    Idle GPUs are counted; what even, low use would fit on is a guess, which the user's own runs on other numbers of
-    GPUs override. Below Efficient those speak for themselves, whatever the cause.
+    Idle GPUs are counted; the number that even, low use would fit on is an estimate, which the user's own runs on other
+    numbers of GPUs override. Below Efficient those decide, whatever the cause.
     """
     if codes & GPU_MEMORY_SHORT or not facts.gpus.count or _measured_time_fraction(facts) < limits.resize_time_fraction:
         return None
@@ -58,7 +58,7 @@ def gpu_need(
         return GpuNeed("own_scaling", gpus, numbers)
     if codes & FEWER_GPUS:
         return _by_work(facts, "active_gpus", limits)
-    # Work that its limit cut short needs time first.
+    # Work that was ended by its time limit needs more time first.
     is_overscaled = FindingCode.OVERSCALING in codes and facts.record.state != "TIMEOUT"
     return _by_work(facts, "overscaling", limits) if is_overscaled else None
 
@@ -94,8 +94,8 @@ def _by_work(facts: JobFacts, basis: str, limits: Limits) -> GpuNeed:
 def active_gpus(facts: JobFacts, limits: Limits = LIMITS) -> int:
     """GPUs with sustained use: above `active_gpu_percent` for half of the run, or on average.
 
-    The mean counts too, so that a GPU in strong bursts is never advised away. A GPU that was not measured counts as
-    active: what is not known is not taken from anyone.
+    The mean counts too, so that a GPU with strong bursts is never removed. A GPU that was not measured counts as
+    active, because it may have worked.
     """
     histogram_s = facts.gpus.histogram_s
     above = int(limits.active_gpu_percent) + 1
@@ -118,10 +118,10 @@ def gpus_for_work(facts: JobFacts, limits: Limits = LIMITS) -> int:
 
 
 def gpus_for_memory(facts: JobFacts, limits: Limits = LIMITS) -> int:
-    """GPUs that hold the peaks of those that worked with a tenth to spare; 0 where no capacity is known.
+    """GPUs that hold the peaks of those that worked with 10 % reserve; 0 where no capacity is known.
 
-    Never more than those that held them in this run. What an idle GPU held is no need: some libraries reserve memory on
-    all they see. A GPU that worked and whose memory was not measured is taken to need a GPU of its own.
+    Never more than those that held them in this run. Memory on an idle GPU does not count: some libraries reserve
+    memory on all GPUs. A GPU that worked and whose memory was not measured counts as one needed GPU.
     """
     capacities_gb = facts.memory_capacity_gb[~np.isnan(facts.memory_capacity_gb)]
     if not capacities_gb.size:

@@ -33,7 +33,7 @@ class HostNeed:
     """What the work needs of its hosts, a fifth more than it used; None where not every node was measured.
 
     `total_gb` is over all nodes, `fullest_node_gb` one of them. `ranks` are those that kept a good part of a core busy,
-    0 where they did not or nobody counted them.
+    0 where they did not or were not counted.
     """
 
     cores: int | None
@@ -49,7 +49,7 @@ class HostNeed:
 def fitting_host(facts: JobFacts, limits: Limits = LIMITS) -> FittingHost | None:
     """Fewer cores or less memory, or both, where they were billed beyond the GPUs and not used; None otherwise.
 
-    What was not measured on every node, what the site gave by default, and memory that ran out is left as it is.
+    What was not measured on every node, what the site allocated by default, and memory that ran out is not changed.
     """
     price = facts.partition.price if facts.partition else None
     if price is None or facts.is_exclusive or not facts.allocated_gpus:
@@ -105,7 +105,7 @@ def host_need(facts: JobFacts, past: Sequence[ComparableRun] = (), limits: Limit
 
 
 def memory_is_default(facts: JobFacts) -> bool:
-    """Whether the host memory is what the site gives unasked: no option names it, and it is no more than that."""
+    """Whether the host memory is the site's default: no option requests it, and it is not more than that."""
     record, partition = facts.record, facts.partition
     if MEMORY_OPTIONS & record.request.keys():
         return False
@@ -116,7 +116,7 @@ def memory_is_default(facts: JobFacts) -> bool:
 
 
 def _cores(facts: JobFacts, limits: Limits) -> int | None:
-    """The cores that come with the GPUs, or a fifth more than were busy; None where that is no less than was held."""
+    """The cores that come with the GPUs, or 20 % more than were busy; None where not less than was allocated."""
     used = used_cores(facts, limits)
     if used is None or facts.partition is None or facts.record.cpus_allocated is None:
         return None
@@ -125,7 +125,7 @@ def _cores(facts: JobFacts, limits: Limits) -> int | None:
 
 
 def _memory_gb(facts: JobFacts, limits: Limits) -> float | None:
-    """A fifth more than the peak, in whole gigabytes a node; None where that is no less than was held."""
+    """A fifth more than the peak, in whole gigabytes a node; None where that is not less than was allocated."""
     peak_gb, held = host_peak_gb(facts), facts.held
     if peak_gb is None or facts.record.memory_requested_gb is None or memory_is_default(facts):
         return None

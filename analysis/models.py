@@ -1,4 +1,4 @@
-"""Tables of what a run means: efficiency, findings, recommendations."""
+"""Tables of judgements: efficiency, findings, recommendations."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ SUMMED = (
     *("efficiency_class", "uncounted_reason", "avg_gpu_util", "gpu_hours", "wasted_gpu_hours", "saved_gpu_hours"),
     *("started_at", "finding_codes", "is_told_by_owner"),
 )
-"""What sums over many runs read, beside whose they are and when they ended."""
+"""The columns that sums over many runs read, beside their owners and end times."""
 
 
 class JobEfficiency(models.Model):
     """The verdict on one run; columns as in `analysis.efficiency.Efficiency` and `analysis.savings.Savings`.
 
-    `job_revision` and `metrics_revision` say which data it was judged on, `revision` counts the judgements. `user`,
+    `job_revision` and `metrics_revision` identify the data it was judged on, `revision` counts the judgements. `user`,
     `project`, the two times and `is_told_by_owner` are the job's, `saved_gpu_hours` and `finding_codes` (" idle_gpus
-    timeout ") stand in `savings` and in the findings: lists and sums of very many runs read them here from one index,
-    without a join. `missing_nodes` had sent no summary; null where it was judged before that was kept.
+    timeout ") are copies from `savings` and the findings: lists and sums of very many runs read them here from one
+    index, without a join. `missing_nodes` had sent no summary; null where it was judged before that was stored.
+    `use_course` is `analysis.use_course`, null as well.
     """
 
     job = models.OneToOneField(Job, on_delete=models.CASCADE, related_name="efficiency")
@@ -53,6 +54,7 @@ class JobEfficiency(models.Model):
     finding_codes = models.CharField(max_length=1024, blank=True, default="")
     is_told_by_owner = models.BooleanField(default=False, db_default=False)
     missing_nodes = models.IntegerField(null=True)
+    use_course = models.BinaryField(null=True)
     rules_version = models.CharField(max_length=32)
     revision = models.PositiveIntegerField()
     job_revision = models.PositiveIntegerField()
@@ -125,8 +127,8 @@ class RecommendationRow(models.Model):
 class Feedback(models.Model):
     """Whether one person finds a finding of a run right, or with code `verdict` its class.
 
-    It belongs to the run and not to a `FindingRow`, so it outlives a new judgement; `rules_version` says which one it
-    was given on.
+    It belongs to the run and not to a `FindingRow`, so it is kept after a new judgement; `rules_version` is that of the
+    judgement it was given on.
     """
 
     VERDICT = "verdict"
@@ -148,7 +150,7 @@ class Feedback(models.Model):
 
 
 class SweepMark(models.Model):
-    """How far a sweep has come: everything that changed before `at` was looked at, or every row above `position`."""
+    """How far a sweep has come: everything that changed before `at` was checked, or every row above `position`."""
 
     name = models.CharField(max_length=64, unique=True)
     at = models.DateTimeField(null=True)
@@ -159,7 +161,7 @@ class SweepMark(models.Model):
 
 
 class SilentNode(models.Model):
-    """A node whose last runs, one or more, came without a summary of it.
+    """A node that sent no summary of its last runs, one or more.
 
     `since` is the end of the first of them, `last_at` of the latest, `runs` how many they are.
     """

@@ -32,7 +32,7 @@ class Modules:
 def whole_modules(facts: JobFacts) -> Modules | None:
     """The job's modules with their power as a share of the cap; None where all power or its cap is unknown.
 
-    Where the hardware is not described, a module is what the measurements show, and its cap what they report.
+    Where the hardware is not described, modules and their caps are as measured.
     """
     if not facts.gpus.count:
         return None

@@ -1,4 +1,4 @@
-"""How single GPUs of a run are named to people."""
+"""Names of single GPUs of a run, for people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The next request as people read it: a diff of their own options where those explain the run, else a whole block."""
+"""The next request as people read it: a diff of their own options where those explain the run, else all options."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class NextRequest:
 
 
 def requested_shape(facts: JobFacts) -> Shape:
-    """What the run held, as a request; the time limit as requested."""
+    """The allocation of the run, as a request; the time limit as requested."""
     record, held = facts.record, facts.held
     return Shape(
         nodes=held.nodes,
@@ -48,7 +48,7 @@ def requested_shape(facts: JobFacts) -> Shape:
 
 
 def is_spelling_known(facts: JobFacts) -> bool:
-    """Whether the options that were recorded explain all that the run held; without a GPU option none are known."""
+    """Whether the recorded options explain the whole allocation of the run; without a GPU option none are known."""
     record = facts.record
     held, threads = requested_shape(facts), threads_per_core(record.cluster)
     return bool(gpu_options(record.request)) and explains(record.request, held, facts.partition, threads)
@@ -94,7 +94,7 @@ def _changed(facts: JobFacts, now: Shape, wanted: Shape) -> tuple[tuple[OptionCh
     changes = changes_to(record.request, now, wanted, facts.partition, target, threads)
     if changes is None:
         return None
-    # Another size is given on the nodes that it needs, not on those that this run held.
+    # Another size gets the nodes that it needs, not those of this run.
     is_same_size = replace(wanted, walltime_s=now.walltime_s) == now
     still = now if is_same_size else replace(now, nodes=0)
     shape = shape_of(apply(record.request, changes), target, still, threads)
@@ -124,7 +124,7 @@ def is_cheaper(facts: JobFacts, wanted: Shape) -> bool:
 
 
 def admitted(facts: JobFacts, wanted: Shape, limits: Limits = LIMITS) -> Shape | None:
-    """`wanted` within the bounds of another partition; None where that admits no such run."""
+    """`wanted` within the bounds of another partition; None where that does not allow such a run."""
     target = partition_of(facts.record.cluster, wanted.partition)
     if target is None or wanted.partition == facts.record.partition:
         return wanted

@@ -10,16 +10,16 @@ from dataclasses import dataclass, field
 from metrics.payloads import without_other_jobs
 
 KINDS_MAX = 10
-"""A report tells no more different faults than a person would read."""
+"""The most different errors that a report lists, for people to read."""
 TEXT_LENGTH_MAX = 160
 OF_OTHER_JOBS = "before on this node"
-"""How a collector begins what went wrong before this job (`collector.failures`): nothing for its owner."""
+"""How a collector marks errors before this job (`collector.failures`): they are not shown to its owner."""
 NUMBER = r"(?P<number>[0-9]{1,9}(?:\.[0-9]{1,6})?)"
 
 
 @dataclass(frozen=True)
 class Wording:
-    """How a text of the collector reads in a report; `{text}`, `{number}` and `{times}` are taken from it."""
+    """How a report shows a text of the collector; `{text}`, `{number}` and `{times}` are taken from it."""
 
     pattern: re.Pattern[str]
     words: str
@@ -29,8 +29,8 @@ def _wording(pattern: str, words: str) -> Wording:
     return Wording(re.compile(pattern, re.DOTALL), words)
 
 
-# The texts of `collector.summary`, `collector.closing`, `collector.epilog` and `metrics.payloads`, the gravest first;
-# the last one takes whatever else a collector says.
+# The texts of `collector.summary`, `collector.closing`, `collector.epilog` and `metrics.payloads`, the most serious
+# first; the last one matches every other text of a collector.
 WORDINGS: tuple[Wording, ...] = (
     _wording(
         "not sampled: no prolog ran for this job on this node",
@@ -48,10 +48,10 @@ WORDINGS: tuple[Wording, ...] = (
     _wording("the sampling process ended with an error: (?P<text>.+)", "the collector ended with an error: {text}"),
     _wording(
         "GPU (?P<text>[0-9, ]+) was another job's as well for some of the time: its use is of both",
-        "another job had GPU {text} as well for part of the time: the measured use is of both jobs",
+        "another job also had GPU {text} for part of the time: the measured use includes both jobs",
     ),
-    _wording(f"sampling stood still for {NUMBER} s", "sampling stood still for {number} s"),
-    _wording(f"{NUMBER} times a reading hung and was cut off", "a reading hung and was cut off {times}"),
+    _wording(f"sampling stood still for {NUMBER} s", "sampling paused for {number} s"),
+    _wording(f"{NUMBER} times a reading hung and was cut off", "a reading hung and was aborted {times}"),
     _wording(f"the collector was restarted {NUMBER} times", "the collector restarted {times} during the job"),
     _wording(f"{NUMBER} checkpoints could not be written", "the collector could not save its measurements {times}"),
     _wording("interval_s: not possible: (?P<text>.+)", "the sampling interval is not known: {text} is not possible"),
@@ -61,17 +61,17 @@ WORDINGS: tuple[Wording, ...] = (
 
 @dataclass
 class _Seen:
-    """Where the same was said, and the numbers in it."""
+    """The nodes with the same error, and the numbers in it."""
 
     nodes: set[str] = field(default_factory=set)
     numbers: list[float] = field(default_factory=list)
 
 
 def node_errors(said: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """Each different fault of `(node, text)` once, the gravest first: where it was, and the range of its numbers.
+    """Each different error of `(node, text)` once, the most serious first, with its nodes and the range of its numbers.
 
     >>> node_errors([("nid1", "sampling stood still for 31 s"), ("nid2", "sampling stood still for 4 s")])
-    ('On 2 nodes: sampling stood still for 4 to 31 s',)
+    ('On 2 nodes: sampling paused for 4 to 31 s',)
     """
     seen: dict[tuple[int, str], _Seen] = defaultdict(_Seen)
     for node, raw in said:
@@ -85,12 +85,12 @@ def node_errors(said: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     rest = kinds[KINDS_MAX:]
     if rest:
         count = len(set[str]().union(*(seen[kind].nodes for kind in rest)))
-        lines.append(f"On {_nodes(count)}: {len(rest):,} more faults of the collector")
+        lines.append(f"On {_nodes(count)}: {len(rest):,} more errors of the collector")
     return tuple(lines)
 
 
 def _read(text: str) -> tuple[int, str, list[float]]:
-    """Which wording a text has, and what that takes from it."""
+    """The wording of a text, and the values that it takes from it."""
     matches = ((place, wording.pattern.fullmatch(text)) for place, wording in enumerate(WORDINGS))
     place, parts = next((place, found.groupdict()) for place, found in matches if found)
     return place, _cut(parts.get("text", "")), [float(parts["number"])] if "number" in parts else []

@@ -1,6 +1,6 @@
 """How GPU use changed over the run: idle edges, the active span between them, its thirds and its course.
 
-Gaps count neither as busy nor as idle; what a timeline is too short to tell is None or "unknown".
+Gaps count neither as busy nor as idle; what a timeline is too short to show is None or "unknown".
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FINAL_FRACTION = 0.1
 
 
 class Course(StrEnum):
-    """What use did within the active span."""
+    """How use changed within the active span."""
 
     STEADY = "steady"
     BURSTS = "bursts"
@@ -42,7 +42,7 @@ class Phases:
 def phases(facts: JobFacts, limits: Limits = LIMITS) -> Phases | None:
     """The phases of the GPUs that worked; None where the timeline shows no work.
 
-    An edge is the longest stretch from the start, or to the end, that is idle on average: one stray reading does not
+    An edge is the longest stretch from the start, or to the end, that is idle on average: a single reading does not
     end it. The tail begins after the late start: no second is counted at both ends. Where the whole run is idle on
     average, its busiest bucket parts them.
     """
@@ -94,7 +94,7 @@ def has_fallen(first_percent: float, later_percent: float, limits: Limits = LIMI
 
 
 def course(seen: Phases, limits: Limits = LIMITS) -> Course:
-    """What use did within the active span, in one word."""
+    """How use changed within the active span, in one word."""
     means = thirds(seen, limits)
     if means is None:
         return Course.UNKNOWN
@@ -118,14 +118,14 @@ def stalls(seen: Phases, limits: Limits = LIMITS) -> tuple[int, float]:
 
 
 def stops(seen: Phases, limits: Limits = LIMITS) -> tuple[int, float]:
-    """How often all GPUs stood (nearly) still within the active span, and the share of the span, 0..1, this took."""
+    """How often all GPUs were (nearly) idle within the active span, and the share of the span, 0..1, this took."""
     if seen.span.size < limits.span_buckets_min:
         return 0, 0.0
     return _stretches(seen.span <= limits.nearly_idle_percent)
 
 
 def _stretches(holds: NDArray[np.bool_]) -> tuple[int, float]:
-    """How many stretches of buckets hold, and the share of all that they are."""
+    """How many stretches of true buckets there are, and their share of all."""
     return int(np.sum(holds[1:] & ~holds[:-1])) + int(holds[0]), float(np.mean(holds))
 
 

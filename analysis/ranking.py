@@ -1,7 +1,7 @@
 """What fixing a cause would save, so that the causes of one job can be put in order.
 
-Each is the share of the job's billed time that would be won back, 0..1, from the finding's own evidence; an estimate
-that is meant to rank, not to promise.
+Each is the share of the job's billed time that would be saved, 0..1, from the finding's own evidence; an estimate
+for ranking only.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Numbers = Mapping[str, float]
 
 
 def expected_gain(finding: Finding, limits: Limits = LIMITS) -> float:
-    """The share that would be won back, times how sure the finding is."""
+    """The share that would be saved, times the confidence of the finding."""
     return lost_fraction(finding.code, finding.evidence, limits) * finding.confidence
 
 
@@ -46,7 +46,7 @@ def _behind_the_fullest(seen: Numbers, _: Limits) -> float:
 
 
 def _below_target(name: str) -> Callable[[Numbers, Limits], float]:
-    """What is missing to the use that fewer, or better fed, GPUs would reach."""
+    """The difference to the use that fewer, or better supplied, GPUs would reach."""
     return lambda seen, limits: 1 - seen[name] / limits.target_percent
 
 
@@ -88,9 +88,9 @@ LOST: Mapping[FindingCode, Callable[[Numbers, Limits], float]] = {
     FindingCode.CORES_OR_MEMORY_BEYOND_SHARE: _unbilled_slices,
     # Between nothing, with a checkpoint just before the end, and everything, without any.
     FindingCode.TIMEOUT: _fixed(0.5),
-    # Time that was asked for and not used is not billed.
+    # Time that was requested and not used is not billed.
     FindingCode.WALLTIME_OVERREQUEST: _fixed(0.0),
-    # A run that failed without a visible cause has no measured use to win back.
+    # A run that failed without a visible cause has no measured use to save.
     FindingCode.LOW_USE_UNEXPLAINED: lambda seen, limits: (
         1 - seen["avg_util_percent"] / limits.target_percent if "avg_util_percent" in seen else 0.0
     ),

@@ -1,6 +1,6 @@
 """What to request next time: GPUs, nodes and tasks, cores, host memory, walltime.
 
-Nothing is changed for the user, and nothing is advised that would alter neither the bill nor the queue time.
+Nothing is changed for the user, and nothing is suggested that changes neither the bill nor the queue time.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ class RecommendationKind(StrEnum):
 
 @dataclass(frozen=True)
 class Recommendation:
-    """One piece of advice: `basis` says what decided it, `evidence` in which numbers.
+    """One piece of advice: `basis` is what decided it, `evidence` the numbers.
 
-    Where the user's own spelling explains what the run held, `changes` are the lines to change; else `request` is the
-    whole block to write, as sbatch options. `wanted` is what Slurm gives for the result, so that every claim follows
-    from what is printed. A basis is "active_gpus", "gpu_memory", "no_gpu_use", "cpu_work", "smaller_gpu",
+    Where the user's own spelling explains what the run was allocated, `changes` are the lines to change; else `request`
+    is the whole block to write, as sbatch options. `wanted` is what Slurm gives for the result, so that every claim
+    follows from what is printed. A basis is "active_gpus", "gpu_memory", "no_gpu_use", "cpu_work", "smaller_gpu",
     "overscaling", "own_scaling", "peak_memory", "busy_cores", "host_share", "out_of_memory", "more_memory", "run_time",
     "own_runs", "more_time" or "own_longer_runs".
     """
@@ -63,7 +63,7 @@ def recommendations(
 ) -> tuple[Recommendation, ...]:
     """The advice that follows from what was found, most saving kind first; empty when there is none.
 
-    `past` are the user's own comparable runs: where they can tell, they override a guess from this run alone. Each
+    `past` are the user's own comparable runs: where they show it, they override an estimate from this run alone. Each
     piece builds on the one before it, and all show the same last block, so that any of them is complete.
     """
     codes = frozenset(finding.code for finding in found)
@@ -82,7 +82,7 @@ def recommendations(
 
 
 def _beside(resized: Recommendation, timed: Recommendation) -> Recommendation:
-    """The advice on the size where another on the time stands beside it: one block holds both, each line one value."""
+    """The advice on the size where there is also advice on the time: one block holds both, one value for each line."""
     if timed.request:
         return replace(resized, changes=(), request=timed.request)
     said = {change.option for change in timed.changes}
@@ -109,7 +109,7 @@ def _fewer_gpus(
 
 
 def _to_cpu_partition(facts: JobFacts, host: HostNeed) -> Recommendation | None:
-    """Work that lives on more cores than come with one GPU, and holds no GPU memory, belongs on a partition without."""
+    """A CPU partition for work that uses more cores than come with one GPU, and no GPU memory."""
     partition = facts.partition
     if host.cores is None or partition is None or not partition.cpu_partition:
         return None
@@ -130,7 +130,7 @@ def _to_cpu_partition(facts: JobFacts, host: HostNeed) -> Recommendation | None:
 
 
 def _smaller_gpu(facts: JobFacts, host: HostNeed, limits: Limits) -> Recommendation | None:
-    """A part of a GPU, where the site has such, for a job of one GPU with little use and little memory."""
+    """A part of a GPU, where the site has them, for a job of one GPU with little use and little memory."""
     partition = facts.partition
     smaller = partition.smaller_gpu if partition else None
     if smaller is None or facts.allocated_gpus != 1 or facts.gpus.count != 1 or not facts.is_use_judged:
@@ -161,16 +161,16 @@ def _gpus_per_node(facts: JobFacts, now: Shape) -> int:
 
 
 def _counts(facts: JobFacts, now: Shape, need: GpuNeed) -> tuple[int, ...]:
-    """The numbers of GPUs that the work can take, the fewest first: the hosts of few may be too small for it."""
+    """The numbers of GPUs that the work can use, the fewest first: the hosts of few may be too small for it."""
     per_node = _gpus_per_node(facts, now)
-    # One idle GPU is something to look at, not a size.
+    # One idle GPU is a finding to examine, not a reason for another size.
     is_proven = need.is_proven_count and need.gpus <= min(per_node, now.gpus - 2)
     counts = countable(need.gpus, now.gpus, per_node)
     return (need.gpus, *counts) if is_proven or need.basis == "own_scaling" else counts
 
 
 def _with_gpus(facts: JobFacts, now: Shape, gpus: int, need: GpuNeed, host: HostNeed, limits: Limits) -> Shape | None:
-    """`now` with so many GPUs, part of a node or whole nodes; None where the hosts would not hold the work."""
+    """`now` with this many GPUs, part of a node or whole nodes; None where the work would not fit on the hosts."""
     partition, per_node = facts.partition, _gpus_per_node(facts, now)
     name = now.partition
     if partition and partition.is_exclusive and gpus < per_node:
@@ -196,7 +196,7 @@ def _with_gpus(facts: JobFacts, now: Shape, gpus: int, need: GpuNeed, host: Host
 
 
 def _tasks(facts: JobFacts, now: Shape, gpus: int, nodes: int, ranks: int) -> int | None:
-    """Tasks for fewer GPUs: one a GPU, or all the `ranks` at work that share them; a launcher stays one a node."""
+    """Tasks for fewer GPUs: one a GPU, or all the `ranks` at work that share them; a launcher stays one per node."""
     if not now.ntasks:
         return None
     per_node = now.ntasks / now.nodes
@@ -209,7 +209,7 @@ def _tasks(facts: JobFacts, now: Shape, gpus: int, nodes: int, ranks: int) -> in
 def _with_host_share(facts: JobFacts, shape: Shape, host: HostNeed) -> Shape | None:
     """The cores and host memory that come with the GPUs, never more than before and never less than was used.
 
-    None where the nodes would not hold the memory or the cores.
+    None where the memory or the cores do not fit on the nodes.
     """
     now, partition = requested_shape(facts), partition_of(facts.record.cluster, shape.partition)
     share = shape.gpus / now.gpus
@@ -257,10 +257,10 @@ def _fitting_host(
 
 
 def _more_host_memory(facts: JobFacts, limits: Limits) -> Recommendation | None:
-    """After host memory ran out: all that comes with the GPUs and so costs nothing more, else half as much again.
+    """After host memory ran out: all that comes with the GPUs at no extra cost, else 50 % more.
 
-    Nothing else is changed before that is fixed. More than the share may raise the bill, and the advice says whether it
-    does: memory is then given in whole billed slices.
+    Nothing else is changed before that is fixed. More than the share may raise the bill, and the advice states whether
+    it does: memory is then given in whole billed slices.
     """
     now, partition = requested_shape(facts), facts.partition
     if partition is None or not now.memory_gb or not now.gpus:
@@ -299,7 +299,7 @@ def _shorter_walltime(
     longest_s = longest_run_s(facts.elapsed_s, facts.allocated_gpus, past)
     run_s = max(run_seconds_after(facts, resized, limits), longest_s)
     if resized is not None and resized.basis == "overscaling":
-        # Fewer GPUs for work that uses them all little are a trial: it may take as much longer as there are fewer.
+        # Fewer GPUs for work that uses them all little are a trial: the run may take longer in proportion.
         run_s = max(run_s, facts.elapsed_s * facts.allocated_gpus / resized.wanted.gpus)
     walltime_s = _with_headroom_s(run_s, limits)
     if walltime_s >= requested_s:
@@ -323,7 +323,7 @@ def _longer_walltime(
     limits: Limits,
     past: Sequence[ComparableRun],
 ) -> Recommendation | None:
-    """More time for a run that worked until its limit: what the user's own runs took, else half as much again."""
+    """More time for a run that worked until its limit: what the user's own runs took, else 50 % more."""
     requested_s, partition = facts.record.walltime_requested_s, facts.partition
     ended = next((finding for finding in found if finding.code is FindingCode.TIMEOUT), None)
     if ended is None or ended.evidence.get("pattern") != "busy" or not requested_s or is_interactive(facts):
@@ -363,9 +363,9 @@ def _advice(
     before: Recommendation | None = None,
     gpu_type: str = "",
 ) -> Recommendation | None:
-    """The advice as it is printed; None where the print would change nothing that the run held.
+    """The advice as it is printed; None where it would not change what the run was allocated.
 
-    With `before` only what goes beyond that advice is a change of its own.
+    With `before` only what goes beyond that advice is a separate change.
     """
     if before is not None and before.basis == "smaller_gpu" and facts.partition and facts.partition.smaller_gpu:
         gpu_type = facts.partition.smaller_gpu.gres
@@ -377,7 +377,7 @@ def _advice(
         return None
     target = partition_of(facts.record.cluster, printed.shape.partition)
     if target is not None and printed.shape.gpus > printed.shape.nodes * target.node.gpus:
-        # What Slurm is said to have given is more than its nodes have.
+        # The recorded allocation is more than its nodes have.
         return None
     return Recommendation(kind, basis, evidence, printed.shape, printed.changes, printed.block)
 

@@ -49,10 +49,10 @@ OF_USE: tuple[Rule, ...] = (
     gpu_memory_pressure,
     cores_or_memory_beyond_share,
 )
-"""How the run used what it held: nothing is said of it where the run was too short or ended early."""
+"""How the run used its allocation: not judged where the run was too short or ended early."""
 
 OF_THE_SYSTEM: tuple[Rule, ...] = (throttled,)
-"""What the machine did, all that is said of a run that the system ended."""
+"""What the machine did: the only findings of a run that the system ended."""
 
 OF_THE_END: tuple[Rule, ...] = (gpu_out_of_memory, host_out_of_memory, timeout, walltime_overrequest)
 """How the run ended, however short it was."""
@@ -71,7 +71,7 @@ EXPLAINED_BY: Mapping[FindingCode, frozenset[FindingCode]] = {
         }
     ),
 }
-"""Causes that are read from what is left over: another one that holds says why, and they are not said beside it."""
+"""Causes that are inferred by exclusion: they are left out where another cause explains them."""
 
 NOT_OF_USE = frozenset(
     {
@@ -85,14 +85,14 @@ NOT_OF_USE = frozenset(
 
 
 CONFIDENCE_MIN = 0.2
-"""Inferences from less of a run are not told: nobody acts on them."""
+"""Inferences from a smaller part of a run are not reported."""
 
 
 def findings(facts: JobFacts, limits: Limits = LIMITS, past: Sequence[ComparableRun] = ()) -> tuple[Finding, ...]:
-    """Everything that holds, first what fixing would save most; equal ones surest first, then in the order of rules.
+    """All findings, first what fixing would save most; equal ones by confidence, then in the order of rules.
 
-    A run that the system ended says nothing about how it would have gone on. What no measured second supports, in a
-    run of no known length, is not said at all, nor what the user's own runs (`past`) deny.
+    A run that the system ended does not show how it would have continued. Findings without any measured second, in a
+    run of no known length, are left out, and so are those that the user's own runs (`past`) contradict.
     """
     rules = OF_THE_SYSTEM
     if not facts.record.is_system_failure:
@@ -111,16 +111,16 @@ def _raised(rules: tuple[Rule, ...], facts: JobFacts, limits: Limits) -> list[Fi
 
 
 def _is_said(finding: Finding) -> bool:
-    """Whether enough was seen of the run: a fact needs a second, an inference more than a guess.
+    """Whether enough of the run was measured: a fact needs a second, an inference a minimum coverage.
 
-    What names no cause claims nothing that little could make untrue.
+    A finding without a cause claims nothing that could be wrong.
     """
     claims_nothing = finding.is_fact or finding.code is FindingCode.LOW_USE_UNEXPLAINED
     return finding.confidence > 0 if claims_nothing else finding.confidence >= CONFIDENCE_MIN
 
 
 def _denied_by_own_runs(facts: JobFacts, limits: Limits, past: Sequence[ComparableRun]) -> frozenset[FindingCode]:
-    """What the user's own runs of the same work show to be untrue: a time limit that another of them needed, and too
+    """Findings that the user's own runs of the same work contradict: a time limit that another of them needed, and too
     many GPUs where the work still gained from as many."""
     denied = set()
     requested_s = facts.record.walltime_requested_s or math.inf

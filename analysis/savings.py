@@ -15,14 +15,14 @@ from jobs.hardware import partition_of
 
 ASSUMPTIONS = {"overscaling": "same_busy_gpu_seconds", "own_scaling": "own_run_time"}
 GPU_HOURS_MIN = 0.005
-"""Less is not shown: it would read 0.00."""
+"""Less is not shown: it would be 0.00."""
 
 
 @dataclass(frozen=True)
 class Savings:
     """Never negative; `assumption` is "same_run_time", "same_busy_gpu_seconds" (then `run_s` is the longer run) or
-    "own_run_time" (`run_s` is how long the user's own run on that many GPUs took). `energy_j` is what modules drew that
-    stood idle and would be given back; None where that is not known.
+    "own_run_time" (`run_s` is how long the user's own run on that many GPUs took). `energy_j` is what idle modules used
+    that would be released; None where that is not known.
     """
 
     gpu_hours: float
@@ -32,7 +32,7 @@ class Savings:
 
 
 def savings(facts: JobFacts, advised: tuple[Recommendation, ...], limits: Limits = LIMITS) -> Savings | None:
-    """The bill as it was less the bill of what is printed; None without a price, or where the bill stays the same.
+    """The bill of the run minus the bill of the printed request; None without a price or a difference.
 
     Overscaling keeps the busy GPU-seconds and lets fewer GPUs work at `target_percent`, so the run grows; every
     other advice assumes the same run time.

@@ -39,20 +39,20 @@ from metrics.series import RunMetrics
 
 SCAN_SIZE = 500
 CHANGES, RULES = "changes", f"rules {RULES_VERSION}"
-"""The names of the marks of two sweeps: of what changed, and of what the rules before these judged."""
+"""The names of the marks of two sweeps: of changed runs, and of runs judged by earlier rules."""
 
 JUDGEMENT = "judgement"
-"""The kind of work that a failed judgement is noted as; its key is the job's row."""
+"""The kind of work under which a failed judgement is recorded; its key is the job's row."""
 
 COMMITTED_LATE = timedelta(minutes=10)
 BACKLOG_LOOK_BACK = timedelta(hours=1)
 COMPARABLE_MAX = 20
-"""The last runs of some work tell how it runs now; older ones may have been another program."""
+"""The last runs of some work show how it runs now; older ones may have been a different program."""
 COMPARED_COLUMNS = (
     *("cluster", "job_id", "attempt", "gpus_allocated", "walltime_used_s"),
     *("is_told_by_owner", "user__username"),
 )
-OTHER_CLOCK = "the time of day: the nodes' clock is more than a day from Slurm's"
+OTHER_CLOCK = "the time of day: the nodes' clock differs by more than a day from Slurm's"
 
 DUE_COLUMNS = (
     *("cluster", "job_id", "attempt", "nodes", "node_count", "ended_at", "changed_at", "revision", "is_told_by_owner"),
@@ -70,12 +70,12 @@ class Due(NamedTuple):
 
 
 def due_jobs(now: datetime) -> Iterator[Job]:
-    """Ended, started, settled GPU runs whose newest data has not been judged, what changed last first."""
+    """Ended, started, settled GPU runs whose newest data has not been judged, the latest change first."""
     return (due.job for page in due_pages(now) for due in page)
 
 
 def due_pages(now: datetime, since: datetime | None = None) -> Iterator[list[Due]]:
-    """The same runs, some at a time; with `since` those that changed after it, by the indexes of what changed."""
+    """The same runs, page by page; with `since` those that changed after it, by the indexes of what changed."""
     changed = _judgeable() if since is None else _judgeable().filter(changed_at__gte=since)
     yield from _due_pages(changed, now)
     if since is not None:
@@ -97,7 +97,7 @@ def _judgeable() -> QuerySet[Job]:
 
 
 def _due_pages(runs: QuerySet[Job], now: datetime) -> Iterator[list[Due]]:
-    """Page by page from the latest change on: each is read when it is asked for."""
+    """Page by page from the latest change on: each is read when it is needed."""
     page = runs = runs.order_by("-changed_at", "-pk")
     while rows := list(page[:SCAN_SIZE]):
         if due := _due(rows, now, is_judged):
@@ -120,21 +120,21 @@ def _due(rows: Iterable[Job], now: datetime, is_done: Callable[[Job, int], bool]
 
 
 def changed_since() -> datetime | None:
-    """From when on changes have to be looked at; None where nobody has looked yet.
+    """From when on changes have to be checked; None where none were checked yet.
 
-    Somewhat before the mark: a run may wait for its nodes, and what is committed late carries an earlier time.
+    Somewhat before the mark: a run may wait for its nodes, and what is committed late has an earlier time.
     """
     at = swept_until(CHANGES)
     return at and at - timedelta(seconds=settings.SETTLE_SECONDS) - COMMITTED_LATE
 
 
 def swept_until(name: str) -> datetime | None:
-    """The moment up to which a sweep found nothing more to do; None where it never came so far."""
+    """The moment up to which a sweep found nothing more to do; None where it never got that far."""
     return SweepMark.objects.filter(name=name).values_list("at", flat=True).first()
 
 
 def last_change() -> datetime | None:
-    """When the last record or summary came or changed; None where there is none."""
+    """When the last record or summary arrived or changed; None where there is none."""
     moments = [Job.objects.aggregate(at=Max("changed_at"))["at"], last_measured()]
     return max(filter(None, moments), default=None)
 
@@ -142,7 +142,7 @@ def last_change() -> datetime | None:
 def judged_by_older_rules(limit: int) -> tuple[list[int], int | None]:
     """Runs among the next `limit` judgements, the newest first, that other rules made; and where the next ones begin.
 
-    None when all of them have been looked at.
+    None when all of them have been checked.
     """
     mark = SweepMark.objects.filter(name=RULES).first()
     rows = JobEfficiency.objects.order_by("-pk")
@@ -155,15 +155,15 @@ def judged_by_older_rules(limit: int) -> tuple[list[int], int | None]:
 def waiting_runs(now: datetime, limit: int) -> int:
     """How many ended, settled runs of the last hour wait for a judgement of their record, counted up to `limit`.
 
-    Found by the index of what changed lately; a run whose measurements alone are newer is not among them.
+    Found by the index of recent changes; a run whose measurements alone are newer is not among them.
     """
     return _unjudged(now, now - BACKLOG_LOOK_BACK).order_by()[:limit].count()
 
 
 def waiting_since(now: datetime, limit: int) -> tuple[int, datetime | None]:
-    """How many settled runs, counted up to `limit`, wait for a judgement of their record, and since when the first.
+    """How many settled runs, counted up to `limit`, wait for a judgement of their record, and since when.
 
-    Looked for from where the sweep of what changed is at; what was set aside waits no longer.
+    Counted from the mark of the sweep of changed runs; without what was set aside.
     """
     waiting = _unjudged(now, changed_since()).exclude(pk__in=set_aside(JUDGEMENT)).order_by("changed_at")
     first = waiting.values_list("changed_at", flat=True).first()
@@ -186,7 +186,7 @@ def metrics_revision(job: Job) -> int:
 
 
 def measurements_of(job: Job) -> RunMetrics:
-    """What counts of all that was measured of this run: whoever measured it is the site or its owner."""
+    """The measurements of this run that count: those of the site or of its owner."""
     metrics = run_metrics((job.cluster, job.job_id, job.attempt), counted_senders(job))
     if _is_at_another_time(metrics, job):
         return replace(metrics, not_measured=(*metrics.not_measured, OTHER_CLOCK))
@@ -194,7 +194,7 @@ def measurements_of(job: Job) -> RunMetrics:
 
 
 def _is_at_another_time(metrics: RunMetrics, job: Job) -> bool:
-    """Whether the nodes say that they measured long before or after Slurm says that the run was."""
+    """Whether the nodes report measuring long before or after the run according to Slurm."""
     if metrics.started_at is None or job.started_at is None or job.ended_at is None:
         return False
     before_s = (job.started_at - metrics.started_at).total_seconds()
@@ -203,7 +203,7 @@ def _is_at_another_time(metrics: RunMetrics, job: Job) -> bool:
 
 
 def has_lost_series(job: Job) -> bool:
-    """Whether `measurements_of` this run is thinned, for whoever reads nothing else of it."""
+    """Whether `measurements_of` this run is thinned, for callers that read nothing else of it."""
     return is_thinned((job.cluster, job.job_id, job.attempt), counted_senders(job))
 
 
@@ -229,10 +229,10 @@ def assessment(job: Job) -> Assessment:
 
 
 def fresh_assessment(job: Job) -> Assessment | None:
-    """What the present rules say of this run, stored nowhere; None where it keeps the judgement that it has.
+    """The judgement of this run by the present rules, without storing it; None where it keeps its judgement.
 
-    It does once its use over time, which was known when it was judged, is no longer kept. The rows that are judged say
-    so themselves: they may go at any moment.
+    That is so once its use over time, which was known when it was judged, is no longer stored. The judged rows
+    themselves show that: they may be deleted at any moment.
     """
     measured = measurements_of(job)
     if measured.is_thinned and getattr(job, "efficiency", None) is not None:
@@ -251,7 +251,7 @@ def judged_metrics(job: Job, measured: RunMetrics | None = None) -> RunMetrics:
 
 
 def would_change(efficiency: JobEfficiency) -> tuple[str, bool]:
-    """The class that the present rules give a judged run, and whether its findings would be others than the stored."""
+    """The class that the present rules give a judged run, and whether its findings differ from the stored ones."""
     fresh = fresh_assessment(efficiency.job)
     if fresh is None:
         return efficiency.efficiency_class, False
@@ -289,7 +289,7 @@ def comparable_runs(job: Job) -> tuple[ComparableRun, ...]:
 
 
 def is_judged(job: Job, revision: int) -> bool:
-    """Whether the run was judged on its present record and this revision of its measurements."""
+    """Whether the run was judged on its current record and this revision of its measurements."""
     efficiency = getattr(job, "efficiency", None)
     return efficiency is not None and (
         efficiency.job_revision == job.revision and efficiency.metrics_revision == revision
@@ -297,7 +297,7 @@ def is_judged(job: Job, revision: int) -> bool:
 
 
 def is_judged_by_these_rules(job: Job, revision: int) -> bool:
-    """Whether nothing would come of judging the run again: neither its data nor the rules are newer."""
+    """Whether judging the run again would change nothing: neither its data nor the rules are newer."""
     return is_judged(job, revision) and job.efficiency.rules_version == RULES_VERSION
 
 
@@ -307,14 +307,14 @@ def judgement_of(job: Job) -> JobEfficiency | None:
 
 
 def feedback_of(job: Job) -> QuerySet[Feedback]:
-    """What people said about the findings of a run: whoever may see the run may read it."""
+    """People's answers about the findings of a run: everybody who may see the run may read them."""
     return Feedback.objects.filter(job=job).select_related("user").order_by("given_at", "pk")
 
 
 def feedback_sums() -> list[Answers]:
-    """What all people together said of each finding under each version of the rules, small groups withheld.
+    """The sums of all answers to each finding under each version of the rules, without small groups.
 
-    Runs that only their owner tells of are left out: nobody but them says that there was such a run.
+    Runs that only their owner reported are left out: the site has not confirmed them.
     """
     counted = (
         Feedback.objects.filter(job__is_told_by_owner=False).order_by().values_list("code", "rules_version", "user")
@@ -324,8 +324,8 @@ def feedback_sums() -> list[Answers]:
 
 
 def _is_settled(job: Job, final_nodes: int, now: datetime) -> bool:
-    """Whether every node has sent its last summary, or has had the time that a site grants it."""
+    """Whether every node has sent its last summary, or has had the time that the site allows."""
     all_nodes = job.node_count or len(job.nodes)
-    # A difference: nothing can be added to a time at the end of the calendar. Nobody waits for an end to come.
+    # A difference: nothing can be added to a time at the end of the calendar. An end in the future is not waited for.
     since = now - min(job.ended_at or job.changed_at, job.changed_at)
     return bool(all_nodes and final_nodes >= all_nodes) or since >= timedelta(seconds=settings.SETTLE_SECONDS)

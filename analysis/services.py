@@ -1,4 +1,4 @@
-"""Writing judgements, one run at a time, claimed by its row, always safe to do again; and what people say of them."""
+"""Writing judgements, one run at a time, claimed by its row, always safe to repeat; and people's answers about them."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ from analysis.selectors import (
     still_due,
 )
 from analysis.silence.services import note_nodes
+from analysis.use_course import use_course
 from jobs.failures.services import Work, attempt, attempt_by_hand, attempt_each, open_changed
 from jobs.models import Job, User
 from jobs.selectors import run_name
@@ -51,7 +52,7 @@ class Judged:
 
 
 def nothing_more(judged: Judged) -> None:
-    """What follows a judgement unless the caller says more."""
+    """The default step after a judgement: nothing."""
 
 
 def analyse_job(job_pk: int, now: datetime | None = None) -> bool:
@@ -60,13 +61,13 @@ def analyse_job(job_pk: int, now: datetime | None = None) -> bool:
 
 
 def analyse_again(job_pk: int, now: datetime | None = None) -> int:
-    """Judge one run of many anew, 1 or 0: what fails is noted, and what failed before waits for its next try."""
+    """Judge one run of many again, 1 or 0: failures are recorded, and what failed before waits for its next try."""
     now = now or timezone.now()
     return attempt(_judging_anew(now), job_pk, now)
 
 
 def analyse_by_hand(job_pk: int, now: datetime | None = None) -> int:
-    """Judge one run anew, 1 or 0, however often that failed; raises WorkFailed where it fails."""
+    """Judge one run again, 1 or 0, however often that failed; raises WorkFailed where it fails."""
     now = now or timezone.now()
     return attempt_by_hand(_judging_anew(now), job_pk, now)
 
@@ -78,10 +79,10 @@ def _judging_anew(now: datetime) -> Work:
 def judge(job_pk: int, now: datetime, is_done: Callable[[Job, int], bool]) -> Judged | None:
     """Judge one run on its newest data; None when another worker holds it, or where `is_done` for this data.
 
-    A run whose use over time is no longer kept stays judged as it is, whatever changed and whoever asks.
+    A run whose use over time is no longer stored keeps its judgement, whatever changed.
     """
     judged = _judge(job_pk, now, is_done)
-    # What people measure themselves says nothing of the site's collectors.
+    # What people measure themselves does not describe the site's collectors.
     if judged is not None and not judged.row.is_told_by_owner:
         _follow_collectors(judged, now)
     return judged
@@ -110,9 +111,9 @@ def _judge(job_pk: int, now: datetime, is_done: Callable[[Job, int], bool]) -> J
 
 
 def _follow_collectors(judged: Judged, now: datetime) -> None:
-    """Keep which nodes are silent, and count the first judgement of a run: when it came, on how many of its nodes.
+    """Store which nodes are silent, and count the first judgement of a run: its delay, and how many nodes it used.
 
-    After the judgement is committed: rows of nodes are those of many runs, and no judgement waits for another's.
+    After the judgement is committed: rows of nodes belong to many runs, and no judgement waits for another.
     """
     row, facts = judged.row, judged.assessment.facts
     is_first = row.revision == 1
@@ -130,10 +131,10 @@ def analyse_due(limit: int, now: datetime | None = None) -> int:
 
 
 def analyse_changed(limit: int, now: datetime | None = None, then: Callable[[Judged], None] = nothing_more) -> int:
-    """Judge up to `limit` runs of what changed since a sweep found nothing more to do; how many were.
+    """Judge up to `limit` runs that changed since a sweep found nothing more to do; how many were.
 
-    `then` is done for each once its judgement is committed. When there is nothing else, some of those that older rules
-    judged are judged again.
+    `then` is called for each once its judgement is committed. When there is nothing else, some of those that older
+    rules judged are judged again.
     """
     now = now or timezone.now()
     judging = _judging(now, then)
@@ -167,7 +168,7 @@ def _judging(now: datetime, then: Callable[[Judged], None]) -> Work:
 
 
 def _judge_again(judging: Work, now: datetime) -> int:
-    """Judge a few runs anew that older rules judged, the newest first; each is looked at once for these rules."""
+    """Judge a few runs again that older rules judged, the newest first; each is checked once for these rules."""
     old, position = judged_by_older_rules(LOOKED_AT_TOGETHER)
     if position is None:
         return 0
@@ -178,8 +179,9 @@ def _judge_again(judging: Work, now: datetime) -> int:
 
 
 def _save(job: Job, judged: Assessment, missing_nodes: int, metrics_revision: int, now: datetime) -> JobEfficiency:
-    """The judgement as it is stored; only whoever holds the run's row writes it."""
+    """The judgement as it is stored; only the holder of the run's row lock writes it."""
     row = getattr(job, "efficiency", None) or JobEfficiency(job=job, revision=0)
+    facts = judged.facts
     columns = {name: getattr(judged.efficiency, name) for name in EFFICIENCY_COLUMNS} | {
         "efficiency_class": judged.efficiency.efficiency_class.value,
         "savings": msgspec.to_builtins(judged.savings),
@@ -192,6 +194,7 @@ def _save(job: Job, judged: Assessment, missing_nodes: int, metrics_revision: in
         "saved_gpu_hours": judged.savings.gpu_hours if judged.savings else None,
         "finding_codes": code_list(found.code for found in judged.findings),
         "missing_nodes": missing_nodes,
+        "use_course": use_course(facts.series.util, facts.series.step_s, facts.elapsed_s),
         "rules_version": judged.rules_version,
         "revision": row.revision + 1,
         "job_revision": job.revision,
@@ -206,20 +209,20 @@ def _save(job: Job, judged: Assessment, missing_nodes: int, metrics_revision: in
 
 
 def give_feedback(judged: JobEfficiency, user: User, *, code: str, is_right: bool, comment: str, now: datetime) -> None:
-    """Keep what this person says of a finding, or of the class, in place of what they said before."""
+    """Store this person's answer about a finding, or about the class, in place of an earlier one."""
     said = {"is_right": is_right, "comment": comment, "rules_version": judged.rules_version, "given_at": now}
     Feedback.objects.update_or_create(job=judged.job, user=user, code=code, defaults=said)
 
 
 def withdraw_feedback(job: Job, user: User, code: str) -> None:
-    """Forget what this person said of a finding of a run."""
+    """Delete this person's answer about a finding of a run."""
     Feedback.objects.filter(job=job, user=user, code=code).delete()
 
 
 def _save_causes(row: JobEfficiency, judged: Assessment) -> None:
     """The findings and recommendations of one judgement, each in its row.
 
-    A cause that still holds keeps its row, and with it whatever people did with it; one that no longer holds goes.
+    A cause that is found again keeps its row and what people did with it; the others are deleted.
     """
     _replace_rows(
         row.findings,

@@ -1,6 +1,6 @@
-"""Every threshold the analysis judges by, in one frozen value with its sources.
+"""Every threshold of the analysis, in one frozen value with its sources.
 
-`RULES_VERSION` is stored with each answer; raise it with any change here or in a rule.
+`RULES_VERSION` is stored with each judgement; raise it with any change here or in a rule.
 """
 
 from __future__ import annotations
@@ -24,29 +24,30 @@ class Limits:
     partial_coverage_fraction: float = 0.8
     consistency_fraction: float = 0.10
 
-    # Bounds of what is judged: shorter runs, and runs that ended early by themselves or by hand, say nothing of use.
+    # Bounds of what is judged: shorter runs, and runs that ended early by themselves or by hand, do not show how GPUs
+    # are used.
     short_job_s: float = 300.0
     early_end_s: float = 600.0
 
     idle_util_percent: float = 1.0
     idle_gpu_fraction: float = 0.95
-    # A GPU that once worked for longer than this did not stand idle, however long the run was.
+    # A GPU that worked for longer than this at any time was not idle, however long the run was.
     worked_s: float = 120.0
     active_gpu_percent: float = 30.0
-    # Beside working GPUs: strays and a context that was opened, but no process that computes.
+    # Beside working GPUs: single readings and an opened context, but no process that computes.
     nearly_idle_percent: float = 5.0
     active_share_max: float = 0.5
     active_node_share_max: float = 0.5
 
     low_use_percent: float = 40.0
     low_memory_fraction: float = 0.25
-    # With so little memory and a quiet host even use up to Efficient would fit on fewer GPUs.
+    # With so little memory and a mostly idle host, even use up to Efficient would fit on fewer GPUs.
     very_low_memory_fraction: float = 0.10
     quiet_host_fraction: float = 0.5
 
     uneven_points: float = 30.0
     uneven_variation: float = 0.25
-    # One GPU that does at most this share of what the middle one does stands far below the others.
+    # One GPU that does at most this share of what the middle one does is far below the others.
     far_below_fraction: float = 0.65
     # GPUs take turns where no more than this share of those that worked ever works at the same time.
     in_turns_fraction: float = 0.5
@@ -61,15 +62,15 @@ class Limits:
     stall_drop_points: float = 20.0
     stall_drop_fraction: float = 0.5
     span_buckets_min: int = 6
-    # Sustained enough to say that I/O and not synchronisation held the job: a tenth of the time.
+    # Sustained enough to name I/O and not synchronisation as the cause: a tenth of the time.
     io_wait_fraction: float = 0.10
-    # Waiting for files that long holds the GPUs back however their use runs over time.
+    # Waiting for files that long slows the GPUs down, however their use changes over time.
     io_bound_fraction: float = 0.20
     # A host that is mostly idle while its GPUs wait is waiting for another node, not for work of its own.
     idle_host_fraction: float = 0.5
-    # Stalls that come again and again count from this share of the active span.
+    # Repeated stalls count from this share of the active span.
     stalled_fraction: float = 0.15
-    # Another phase of a program holds another amount of GPU memory.
+    # A different phase of a program uses a different amount of GPU memory.
     phase_memory_fraction: float = 0.15
 
     edge_idle_fraction: float = 0.20
@@ -78,7 +79,7 @@ class Limits:
     burst_rest_percent: float = 20.0
     burst_busy_percent: float = 70.0
     bursts_min: int = 3
-    # Nine tenths of a steady span lie within a fifth of the scale.
+    # 90 % of a steady span are within 20 % of the scale.
     steady_range_points: float = 20.0
 
     spinning_busy_percent: float = 70.0
@@ -92,7 +93,7 @@ class Limits:
     tuning_power_fraction_max: float = 0.65
     # Above Efficient only clearly low power is room: memory-bound kernels draw about 0.6 (noisy library).
     tuning_power_fraction_busy: float = 0.45
-    # "Ample room": half of the cores and a fifth of the GPU memory free, and no more idle time than a fifth.
+    # "Ample room": half of the cores and 20 % of the GPU memory free, and at most 20 % idle time.
     tuning_host_fraction_max: float = 0.50
     tuning_memory_fraction_max: float = 0.80
     tuning_idle_fraction_max: float = 0.20
@@ -106,10 +107,10 @@ class Limits:
     sustained_run_fraction: float = 0.5
     memory_fill_fraction: float = 0.9
     target_percent: float = 70.0
-    # No size is advised from less than half of a run: the rest may have been the work.
+    # No size is suggested from less than half of a run: the rest may have been the work.
     resize_time_fraction: float = 0.5
     headroom_factor: float = 1.2
-    # Ranks that keep at least half a core busy are at work; those of a launcher that wait are not.
+    # Ranks that keep at least half a core busy count as working; waiting ranks of a launcher do not.
     busy_rank_cores: float = 0.5
     walltime_step_s: float = 900.0
     # After a limit or a memory that was too small: how much more is tried where nothing shows what is needed.

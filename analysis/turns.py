@@ -1,7 +1,7 @@
 """Which GPUs worked when: at the same time or in turns, to the end or not.
 
 Read from the timeline: `(T, G)` buckets of busy percent. A GPU is at work above `active_gpu_percent`; it has stopped
-for good where nothing above `nearly_idle_percent` follows.
+permanently where nothing above `nearly_idle_percent` follows.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from analysis.thresholds import LIMITS, Limits
 from metrics.series import Floats, JobSeries
 
 AT_ONCE_PERCENTILE = 90
-"""GPUs that hand over overlap for a moment: what nine tenths of the working time show is the rule."""
+"""GPUs that hand over work overlap for a moment: 90 % of the working time decides."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class GpuTurns:
     """The GPUs that worked: how many there are, how many worked at the same time, and when each stopped.
 
     `ends_s` `(G,)` is the end of each GPU's last work, `last_busy_s` when the last of them was at work; a GPU that
-    never worked ends then. `busy_percent` is the mean use of buckets at work, `share_at_work` how much of all use lies
+    never worked ends then. `busy_percent` is the mean use of buckets at work, `share_at_work` how much of all use is
     in them (little where use is low all the time and single buckets rise by chance), `longest_share` how much of the
     time at work the GPU with most of it was.
     """
@@ -37,7 +37,7 @@ class GpuTurns:
     last_busy_s: float
 
     def is_in_turns(self, limits: Limits = LIMITS) -> bool:
-        """Whether GPUs hand their work over: most of the use falls into turns, and none has its turn all the time."""
+        """Whether GPUs hand work over: most of the use is in turns, and no GPU has all the turns."""
         takes_turns = self.at_once <= self.working * limits.in_turns_fraction
         return takes_turns and self.share_at_work >= limits.in_turns_share >= self.longest_share
 
@@ -53,13 +53,13 @@ def gpu_turns(series: JobSeries, did_work: NDArray[np.bool_], limits: Limits = L
     if not np.any(at_once):
         return None
     is_going_on = util > limits.nearly_idle_percent
-    # A stray reading after the work is one bucket, work that goes on is at least two.
+    # A single reading after the work is one bucket; work that continues is at least two.
     is_going_on[1:] &= is_going_on[:-1]
     ends = util.shape[0] - np.argmax(is_going_on[::-1], axis=0)
     last_busy_s = float(np.flatnonzero(at_once)[-1] + 1) * series.step_s
     all_ends_s = np.full(did_work.size, last_busy_s)
     all_ends_s[chosen] = ends * series.step_s
-    # No gap is busy; only a sum with gaps in it is made again without them.
+    # A gap is not busy; only a sum that includes gaps is computed again without them.
     busy_sum, whole_sum = np.sum(util, where=is_busy), np.sum(util)
     return GpuTurns(
         working=int(chosen.size),

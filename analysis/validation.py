@@ -1,6 +1,6 @@
-"""What of the measurements can be trusted: values that cannot be true are dropped and named, never repaired.
+"""What of the measurements can be trusted: impossible values are dropped and named, never repaired.
 
-The border refuses what contradicts itself (`metrics.payloads`); here measurements meet Slurm's record and the hardware.
+The ingest refuses what contradicts itself (`metrics.payloads`); here measurements meet Slurm's record and the hardware.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from metrics.series import Floats, GpuColumns, HostColumns, RunMetrics
 
 # A peak is read at another instant than the capacity, in another unit: as `metrics.payloads` allows.
 CAPACITY_SLACK_FRACTION = 0.005
-# Modules pass their cap for moments; twice the cap is a broken reading.
+# Modules exceed their cap for moments; twice the cap is a broken reading.
 POWER_OVER_CAP_MAX = 2.0
 # The hooks of a job run a little before and after what Slurm counts (slurm.conf(5), Prolog and Epilog).
 HOOKS_S = 60.0
@@ -36,7 +36,7 @@ class Trusted:
 
 
 def trusted(record: JobRecord, metrics: RunMetrics, elapsed_s: float) -> Trusted:
-    """Only what this job's nodes measured, without values that cannot be true."""
+    """Only what this job's nodes measured, without impossible values."""
     partition = partition_of(record.cluster, record.partition)
     kept, reasons = _own_nodes(record, metrics)
     for drop in (_impossible_memory, _impossible_power, _shared_modules):
@@ -49,7 +49,7 @@ def trusted(record: JobRecord, metrics: RunMetrics, elapsed_s: float) -> Trusted
 def module_groups(gpus: GpuColumns) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The module each GPU `(G,)` belongs to, and how many GPUs each module `(M,)` shows.
 
-    A GPU whose module is not told is a module of its own.
+    A GPU without a known module counts as its own module.
     """
     is_told = ~np.isnan(gpus.module_id)
     inside = np.where(is_told, gpus.module_id, MODULES_MAX + gpus.gpu_id).astype(np.int64)
@@ -72,8 +72,8 @@ def _own_nodes(record: JobRecord, metrics: RunMetrics) -> tuple[RunMetrics, list
             seen.add(name)
             continue
         keep[index] = False
-    reasons = [f"{_named(strangers)}: not of this job, left out"] if strangers else []
-    reasons += [f"{_named(twins)}: known under another name already, left out"] if twins else []
+    reasons = [f"{_named(strangers)}: not part of this job, left out"] if strangers else []
+    reasons += [f"{_named(twins)}: already counted under another name, left out"] if twins else []
     return (metrics if np.all(keep) else _only_nodes(metrics, keep)), reasons
 
 
@@ -97,7 +97,7 @@ def _only_nodes(metrics: RunMetrics, keep: NDArray[np.bool_]) -> RunMetrics:
 
 
 def _impossible_memory(metrics: RunMetrics, partition: Partition | None) -> tuple[RunMetrics, str]:
-    """A peak above the capacity, as measured or as the hardware has it; a capacity of nothing."""
+    """A peak above the capacity, as measured or by the hardware; a capacity of zero."""
     gpus = metrics.gpus
     total_gb = np.where(gpus.mem_total_gb > 0, gpus.mem_total_gb, np.nan)
     known_gb = partition.node.gpu_memory_gb if partition else np.nan
@@ -111,7 +111,7 @@ def _impossible_memory(metrics: RunMetrics, partition: Partition | None) -> tupl
 
 
 def _impossible_power(metrics: RunMetrics, partition: Partition | None) -> tuple[RunMetrics, str]:
-    """No power, or no cap, is a die that does not report it; far above the cap is a broken reading."""
+    """Zero power or cap means a die that does not report it; far above the cap is a broken reading."""
     gpus = metrics.gpus
     cap_w = np.where(gpus.power_cap_w > 0, gpus.power_cap_w, np.nan)
     known_w = partition.node.module_power_cap_w if partition else np.nan
@@ -129,7 +129,7 @@ def _impossible_power(metrics: RunMetrics, partition: Partition | None) -> tuple
 
 
 def _shared_modules(metrics: RunMetrics, partition: Partition | None) -> tuple[RunMetrics, str]:
-    """Power and energy of a module belong to a job only if it held every GPU of it."""
+    """Power and energy of a module belong to a job only if it was allocated every GPU of it."""
     gpus = metrics.gpus
     is_told = ~np.isnan(gpus.power_avg_w) | ~np.isnan(gpus.energy_j)
     if partition is None or not np.any(is_told):
@@ -138,7 +138,7 @@ def _shared_modules(metrics: RunMetrics, partition: Partition | None) -> tuple[R
     is_shared = is_told & (counts[module] < partition.node.gpus_per_module)
     if not np.any(is_shared):
         return metrics, ""
-    reason = f"power: shared module ({_gpus(int(np.sum(is_shared)))}), so no power or energy is this job's alone"
+    reason = f"power: shared module ({_gpus(int(np.sum(is_shared)))}), so power and energy are not this job's alone"
     mine = replace(
         gpus,
         power_avg_w=_without(gpus.power_avg_w, is_shared),
@@ -149,11 +149,11 @@ def _shared_modules(metrics: RunMetrics, partition: Partition | None) -> tuple[R
 
 
 def _odd_counts(record: JobRecord, metrics: RunMetrics, elapsed_s: float) -> list[str]:
-    """What cannot be mended by leaving something out, and is only said."""
+    """Problems that cannot be fixed by leaving data out, and are only reported."""
     gpus, allocated = metrics.gpus, record.gpus_allocated or record.gpus_requested or 0
     said = []
     if 0 < allocated < gpus.count:
-        said.append(f"GPU use: {gpus.count:,} GPUs were measured where Slurm gave {allocated:,}")
+        said.append(f"GPU use: {gpus.count:,} GPUs were measured where Slurm allocated {allocated:,}")
     if gpus.count and elapsed_s <= 0:
         said.append("run time: Slurm recorded none, so how much of it was measured is not known")
     is_longer = gpus.measured_s > elapsed_s * (1 + CLOCK_SLACK_FRACTION) + HOOKS_S

@@ -1,7 +1,7 @@
 """The limit of the ingest: a bare WSGI application that decodes with msgspec and stores with one upsert and one COPY.
 
-It checks nothing, knows no tokens and commits each request by itself, in a table a node and one a GPU. `bench.ingest`
-serves it with the server of the portal.
+It checks nothing, knows no tokens and commits each request separately, in one table of nodes and one of GPUs.
+`bench.ingest` serves it with the server of the portal.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Whether every claimed saving is what the printed request gives, in four states of knowing the user's own request.
+"""Whether every claimed saving follows from the printed request, for four levels of knowledge about the user's own
+request.
 
-The printed lines are read back as Slurm would read them and billed; nothing of the advice but its text is used. Run by
-`make score`; `tests/test_claims.py` holds it.
+The printed lines are read back as Slurm would read them and billed; only the text of the advice is used. Run by `make
+score`; `tests/test_claims.py` checks it.
 """
 
 from __future__ import annotations
@@ -36,9 +37,9 @@ LEFT_OUT = "(leave out)"
 
 @dataclass(frozen=True)
 class Claim:
-    """What one report claims and what its printed request gives, in GPU-hours; None is no claim, or no bill.
+    """What one report claims and what its printed request saves, in GPU-hours; None means no claim, or no bill.
 
-    `refusal` is why Slurm would refuse the printed request, "" where it takes it.
+    `refusal` is why Slurm would reject the printed request, "" if it accepts it.
     """
 
     state: str
@@ -62,7 +63,7 @@ def as_spelled(record: JobRecord) -> JobRecord:
 
 
 def as_hooks_send(record: JobRecord) -> JobRecord:
-    """What the collector reads of the request from Slurm's own fields at the end of the job."""
+    """The part of the request that the collector reads from Slurm's own fields at the end of the job."""
     return msgspec.structs.replace(record, request=request_of_slurm(slurm_fields(record)))
 
 
@@ -72,16 +73,16 @@ def as_accounting_tells(record: JobRecord) -> JobRecord:
 
 
 def as_nothing_known(record: JobRecord) -> JobRecord:
-    """Only that the run held GPUs on some nodes of a partition."""
+    """Only that the run had GPUs on some nodes of a partition."""
     accounted = as_accounting_tells(record)
     return msgspec.structs.replace(accounted, cpus_allocated=None, memory_requested_gb=None, gpus_requested=None)
 
 
 STATES: Mapping[str, Callable[[JobRecord], JobRecord]] = {
-    "fully spelled": as_spelled,
+    "complete": as_spelled,
     "as hooks send it": as_hooks_send,
-    "as accounting has it": as_accounting_tells,
-    "nothing known": as_nothing_known,
+    "from accounting": as_accounting_tells,
+    "unknown": as_nothing_known,
 }
 
 GPU_FIELDS = {
@@ -117,13 +118,13 @@ def slurm_fields(record: JobRecord) -> dict[str, str]:
 
 
 def claims(record: JobRecord, metrics: RunMetrics) -> Iterator[Claim]:
-    """The claim of one run in each state of knowledge."""
+    """The claim of one run at each level of knowledge."""
     for state, known in STATES.items():
         yield claim(state, assess(known(record), metrics))
 
 
 def claim(state: str, judged: Assessment) -> Claim:
-    """What a report claims against what its lines give when a user writes them."""
+    """What a report claims and what its lines save when a user writes them."""
     saved = judged.savings.gpu_hours if judged.savings else None
     printed = printed_request(judged)
     is_diff = any(advice.changes for advice in judged.recommendations)
@@ -134,7 +135,7 @@ def claim(state: str, judged: Assessment) -> Claim:
 
 
 def printed_request(judged: Assessment) -> dict[str, str] | None:
-    """The request as its reader would write it: the last block, or the own options with all printed changes made."""
+    """The request as its reader would write it: the last block, or the own options with all printed changes."""
     blocks = [advice.request for advice in judged.recommendations if advice.request]
     if blocks:
         return parse_block(blocks[-1])
@@ -156,15 +157,15 @@ OptionChange(option='--mem', requested='', recommended='120G'))
 
 
 def _given(judged: Assessment, printed: dict[str, str]) -> float | None:
-    """The bill as it was less that of the printed request; None where either has no price.
+    """The present bill minus that of the printed request; None if either has no price.
 
-    A time limit alone is a change of one line of a request that need not be known otherwise, and of no bill.
+    A time limit alone changes one line of a request that need not be known otherwise, and does not change the bill.
     """
     if all(advice.kind is RecommendationKind.WALLTIME for advice in judged.recommendations):
         return None
     record, before = judged.facts.record, judged.facts.gpu_hours
     target = partition_of(record.cluster, printed.get("--partition", record.partition))
-    # Nodes that no line names are as many as the new size needs.
+    # If no line states the nodes, there are as many as the new size needs.
     held = replace(requested_shape(judged.facts), nodes=0)
     shape = shape_of(printed, target, held, threads_per_core(record.cluster))
     if shape is None or before is None or target is None:
@@ -181,9 +182,9 @@ def _run_s(judged: Assessment) -> float:
 
 
 def table(found: Iterable[tuple[str, Claim]]) -> Iterator[str]:
-    """How many claims there are in each state, and how many follow from what is printed."""
+    """How many claims there are at each level, and how many follow from what is printed."""
     listed = list(found)
-    yield f"{'state of knowledge':24}{'runs':>7}{'claims':>8}{'as diff':>9}{'untrue':>8}"
+    yield f"{'level of knowledge':24}{'runs':>7}{'claims':>8}{'as diff':>9}{'untrue':>8}"
     for state in STATES:
         ours = [claim for _, claim in listed if claim.state == state]
         counts = Counter({"claims": sum(c.claimed is not None for c in ours), "diff": sum(c.is_diff for c in ours)})

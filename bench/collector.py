@@ -1,8 +1,8 @@
 """The collector on a made-up node of eight GPUs, against limits measured in the same run.
 
-The limit of a tick is a bare loop that only reads the same sixteen descriptors: less cannot be called sampling. What
-it replaces is one start of a vendor's command a tick. Run by `make bench`; the driver's files lie in memory, so a read
-costs the system call alone and the collector's own share is at its largest.
+The limit of a tick is a bare loop that only reads the same sixteen descriptors: sampling cannot do less. It replaces
+one start of a vendor's command per tick. Run by `make bench`; the driver's files are in memory, so a read costs only
+the system call and the collector's own share is at its largest.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ COMMAND_STARTS = 9
 WEEK_S = 7 * 86400
 OWN_RUNS = 11
 OWN_COMMAND = ["sleep", "1"]
-LONG_JOB_S = 955  # fills the timeline but for a part of its last point
+LONG_JOB_S = 955  # fills the timeline except for a part of its last point
 RSS_SAMPLES = 20
 WAVE_S = 1800
 WAVE_PERIODS_S = (0.1, 0.137, 0.2, 0.5, 1.0, 1.3, 2.0, 3.0, 7.0, 10.0, 30.0, 60.0)
@@ -50,7 +50,7 @@ COUNTS_A_SECOND = 1e5
 NOT_WRITTEN = 2**64 - 1
 GB = 2**30
 
-# What rocm-smi loads before it reads anything, without its library: a floor of what one call costs.
+# What rocm-smi imports before it reads anything, without its library: the least that one call costs.
 COMMAND = """
 import argparse, ctypes, json, logging, os, re, subprocess, sys, time
 parser = argparse.ArgumentParser()
@@ -101,7 +101,7 @@ def cpu_s(step: Callable[[], object]) -> float:
 
 
 def tick_and_bare_s(node: Node) -> tuple[float, float]:
-    """CPU seconds of a tick, and of the bare reads, in turns of which the least disturbed counts.
+    """CPU seconds of a tick, and of the bare reads; the least disturbed of several turns counts.
 
     Each turn finds other values in the files.
     """
@@ -147,8 +147,8 @@ def command_s(folder: Path) -> float:
 
 
 def process_costs(node: Node, top: str, before: dict[str, Any]) -> tuple[float, float]:
-    """Of a sampling process that was started as the prolog does it and goes on from `before`: resident megabytes, and
-    wake-ups an interval."""
+    """For a sampling process that was started as by the prolog and continues from `before`: resident megabytes, and
+    wake-ups per interval."""
     node.show(random.Random(3), 30)
     folder = Path(node.config.jobs_dir) / "1.0"
     statefile.private_folder(str(folder / "own"))
@@ -185,8 +185,8 @@ def _field(pid: int, name: str) -> int:
 def wave_errors(node: Node, *, has_table: bool) -> list[tuple[float, list[float]]]:
     """By period of a square wave between 0 and 100 %: the error of the mean in points, at each of some phases.
 
-    The firmware's reading is taken to have no memory at all, which is the hardest case; the scale of its accumulator is
-    not known at the start. Without the table there is the busy percent alone.
+    The firmware's reading is assumed to have no memory at all, which is the hardest case; the scale of its accumulator
+    is unknown at the start. Without the table there is only the busy percent.
     """
     return [
         (period_s, [_wave_error(node, period_s, phase / WAVE_PHASES, has_table) for phase in range(WAVE_PHASES)])
@@ -195,7 +195,7 @@ def wave_errors(node: Node, *, has_table: bool) -> list[tuple[float, list[float]
 
 
 def _wave_error(node: Node, period_s: float, phase: float, has_table: bool) -> float:
-    """Measured less true mean of half an hour, through the tick, the jitter and the summary of the real sampler."""
+    """Measured minus true mean of half an hour, through the tick, the jitter and the summary of the real sampler."""
     gpu = node.fake.gpus[0]
 
     def busy_s(until_s: float) -> float:
@@ -231,7 +231,7 @@ def zipped(folder: Path) -> str:
     """The collector as one file."""
     target, parts = folder / "collector.pyz", folder / "parts"
     shutil.copytree(Path(hooks.__file__).parent, parts / "collector", ignore=shutil.ignore_patterns("__pycache__"))
-    # Compiled beside the source, and stored as it is: nothing to compile or to unpack at the start of each job.
+    # Compiled beside the source, and stored uncompressed: nothing to compile or to unpack at the start of each job.
     mode = py_compile.PycInvalidationMode.UNCHECKED_HASH
     compileall.compile_dir(parts, quiet=1, legacy=True, invalidation_mode=mode)
     zipapp.create_archive(parts, target, main="collector.__main__:main")

@@ -1,7 +1,7 @@
-"""What cannot stand together in one report: findings, evidence, advice, savings and class held against each other.
+"""Statements that contradict each other in one report: findings, evidence, advice, savings and class are compared.
 
-Works on codes and numbers, never on prose, so it fits every library of runs. Codes are compared as text: a code that
-this version of the rules does not know is never found.
+Works on codes and numbers, never on sentences, so it fits every library of runs. Codes are compared as text: a code
+that this version of the rules does not know is never found.
 """
 
 from __future__ import annotations
@@ -25,20 +25,21 @@ from jobs.hardware import partition_of, threads_per_core
 from jobs.sbatch import Shape, apply, parse_block, shape_of
 
 EARLY_END_S = 600.0
-"""A run that was cancelled or failed this early says nothing of its GPU use (domain definitions, section 3)."""
+"""A run that was cancelled or failed this early allows no conclusion about its GPU use (domain definitions, section
+3)."""
 EARLY_END_STATES = frozenset({"CANCELLED", "FAILED"})
 ENDED_BADLY = frozenset({"FAILED", "TIMEOUT", "OUT_OF_MEMORY"})
-"""Ends that call for a finding whatever the use: `low_use_unexplained` where nothing else explains them."""
+"""Ends that need a finding whatever the use: `low_use_unexplained` if nothing else explains them."""
 SAVINGS_TOLERANCE_FRACTION = 0.01
 
-# Codes that say what GPUs did while they worked: none of them can hold of a run whose GPUs never did.
+# Codes about what GPUs did while they worked: none of them can apply to a run whose GPUs never worked.
 OF_WORKING_GPUS = frozenset(
     "parallelism_mismatch idle_gpus load_imbalance overscaling cpu_bottleneck io_or_sync_stall late_start idle_tail"
     " busy_but_waiting kernel_tuning".split()
 )
 CAUSES_OF_LOW_USE = OF_WORKING_GPUS | {"no_gpu_use", "exclusive_node_underused", "host_oversubscription"}
 OF_GPU_USE = CAUSES_OF_LOW_USE - {"host_oversubscription"} | {"low_use_unexplained"}
-# Advice by other evidence than this run's own use of its GPUs.
+# Advice from other evidence than this run's own use of its GPUs.
 BY_OTHER_RUNS = frozenset({"own_scaling", "own_runs"})
 MEMORY_TOLERANCE_GB = 0.05
 """Slurm counts whole megabytes, sacct prints two decimals."""
@@ -46,7 +47,7 @@ SHAPE_FIELDS = ("nodes", "gpus", "ntasks", "cores", "memory_gb", "walltime_s", "
 
 
 def contradictions(judged: Assessment) -> list[str]:
-    """One line for each pair of statements of this assessment that cannot both be right; empty when it is coherent."""
+    """One line for each pair of statements of this assessment that cannot both be right; empty if it is consistent."""
     return list(dict.fromkeys(line for check in CHECKS for line in check(judged)))
 
 
@@ -76,7 +77,7 @@ def ended_badly(facts: JobFacts) -> bool:
 
 
 def weak_findings(judged: Assessment, confidence_min: float = 0.2) -> list[str]:
-    """Inferred findings that are stated with next to no confidence."""
+    """Inferred findings that are stated with almost no confidence."""
     return [
         f"{finding.code.value} at {finding.confidence:.0%}"
         for finding in judged.findings
@@ -85,7 +86,7 @@ def weak_findings(judged: Assessment, confidence_min: float = 0.2) -> list[str]:
 
 
 def is_inferred(finding: Finding) -> bool:
-    """Whether a finding states how often it is right: not what was counted, nor what names no cause."""
+    """Whether a finding states how often it is right: not if it was counted, nor if it names no cause."""
     names_a_cause = finding.code.value != "low_use_unexplained"
     return finding.confidence is not None and not finding.is_fact and names_a_cause
 
@@ -115,7 +116,7 @@ def _pairs(judged: Assessment) -> Iterator[str]:
 
 
 def _counts(judged: Assessment) -> Iterator[str]:
-    """Counts in the evidence against the counts that were measured."""
+    """Counts in the evidence compared with the counts that were measured."""
     facts = judged.facts
     said = evidence(judged, "idle_gpus").get("idle_gpus", 0)
     idle = int(np.sum(facts.idle_fractions >= LIMITS.idle_gpu_fraction))
@@ -129,7 +130,7 @@ def _counts(judged: Assessment) -> Iterator[str]:
 
 
 def _waiting(judged: Assessment) -> Iterator[str]:
-    """What a stall points to against how long the host waited for files."""
+    """What a stall points to compared with how long the host waited for files."""
     seen = evidence(judged, "io_or_sync_stall")
     waits = [seen[name] for name in ("io_pressure_fraction", "iowait_fraction") if name in seen]
     has_waited = bool(waits) and max(waits) >= LIMITS.io_wait_fraction
@@ -140,7 +141,7 @@ def _waiting(judged: Assessment) -> Iterator[str]:
 
 
 def _shared_ranks(judged: Assessment) -> Iterator[str]:
-    """Ranks that share GPUs against the ranks and the working GPUs of each node."""
+    """Ranks that share GPUs compared with the ranks and the working GPUs of each node."""
     if evidence(judged, "parallelism_mismatch").get("pattern") != "ranks_share_gpus":
         return
     facts = judged.facts
@@ -175,7 +176,7 @@ def _early_end(judged: Assessment) -> Iterator[str]:
 
 
 def _gpu_count(judged: Assessment) -> Iterator[str]:
-    """The advised number of GPUs against memory, use and what the run held."""
+    """The advised number of GPUs compared with memory, use and the run's allocation."""
     facts = judged.facts
     for advice in _on_gpus(judged):
         gpus = advice.wanted.gpus
@@ -200,7 +201,7 @@ def _gpu_count(judged: Assessment) -> Iterator[str]:
 
 
 def _working_memory_gb(facts: JobFacts) -> tuple[float, float]:
-    """Peaks of the GPUs that worked, together, and the capacity of one; infinite where it is not known."""
+    """Peaks of the GPUs that worked, together, and the capacity of one; infinite if it is not known."""
     capacities_gb = facts.memory_capacity_gb[~np.isnan(facts.memory_capacity_gb)]
     each_gb = float(np.min(capacities_gb)) if capacities_gb.size else np.inf
     return float(np.nansum(facts.gpus.peak_mem_gb[facts.did_work])), each_gb
@@ -237,7 +238,7 @@ def _host(judged: Assessment) -> Iterator[str]:
 
 
 def _savings(judged: Assessment) -> Iterator[str]:
-    """A claimed saving against the bill of what is advised."""
+    """A claimed saving compared with the bill of what is advised."""
     saved, facts = judged.savings, judged.facts
     if saved is None or saved.gpu_hours <= 0:
         return
@@ -260,7 +261,7 @@ def _savings(judged: Assessment) -> Iterator[str]:
 
 
 def _refused(judged: Assessment) -> Iterator[str]:
-    """A request that Slurm would refuse, or that is the present one."""
+    """A request that Slurm would reject, or that is the same as the present one."""
     facts, now, wanted = judged.facts, requested_shape(judged.facts), request_after(judged)
     if not judged.recommendations:
         return
@@ -285,7 +286,7 @@ def _refused(judged: Assessment) -> Iterator[str]:
 
 
 def _printed(judged: Assessment) -> Iterator[str]:
-    """What Slurm gives for the request as it is printed, against the request that the savings are computed from."""
+    """What Slurm allocates for the printed request, compared with the request from which the savings are computed."""
     facts, now, wanted = judged.facts, requested_shape(judged.facts), request_after(judged)
     advice, cluster = judged.recommendations, facts.record.cluster
     partition = partition_of(cluster, wanted.partition)
@@ -299,7 +300,7 @@ def _printed(judged: Assessment) -> Iterator[str]:
     request = block or apply(facts.record.request, changes)
     given = shape_of(request, partition, now, threads_per_core(cluster))
     if given is None:
-        yield f"Slurm refuses the printed request {request}"
+        yield f"Slurm rejects the printed request {request}"
         return
     for name in ("partition", "nodes", "gpus", "cores", "memory_gb", "walltime_s"):
         gives, claimed = getattr(given, name), getattr(wanted, name)
@@ -320,7 +321,7 @@ def _same_option(judged: Assessment) -> Iterator[str]:
 
 
 def _of_gpu_use(judged: Assessment) -> frozenset[str]:
-    """The findings that judge GPU use; what only states that a run ended badly without a visible cause is none."""
+    """The findings that judge GPU use; one that only states that a run ended badly without a visible cause does not."""
     explained = {"low_use_unexplained"} if ended_badly(judged.facts) else set()
     return codes(judged) & OF_GPU_USE - explained
 

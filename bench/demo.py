@@ -1,6 +1,6 @@
-"""`python -m bench.demo`: ninety days of sample jobs through the real ingest and analysis, then the portal to look at.
+"""`python -m bench.demo`: ninety days of sample jobs through the real ingest and analysis, then the portal.
 
-For an empty embedded database; DEMO_SERVE=0 ends after the feeding.
+For an empty embedded database; DEMO_SERVE=0 ends once the data are loaded.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from analysis.selectors import due_jobs  # noqa: E402
 from analysis.services import analyse_job  # noqa: E402
 from bench.samples.generate import sample_jobs  # noqa: E402
 from bench.samples.people import sample_people  # noqa: E402
+from bench.samples.scaling_study import scaling_study  # noqa: E402
 from jobs.allocations import AllocatedHours  # noqa: E402
 from jobs.directory import Directory  # noqa: E402
 from jobs.models import Grant, Job, User  # noqa: E402
@@ -44,8 +45,9 @@ from reports.services.publishing import publish  # noqa: E402
 
 SEED = 2026
 ADDRESS = "127.0.0.1:8000"
-MAIL_DOMAIN = "users.example"  # RFC 2606: a domain that cannot exist, and mail of the demo goes to files anyway
+MAIL_DOMAIN = "users.example"  # RFC 2606: a domain that cannot exist; mail of the demo is written as files anyway
 ADVISED_SHOWN = 3
+SCALES_UP = "grace"  # who tries one program on several numbers of GPUs
 SHOWN_FINDING = "parallelism_mismatch"
 SHARED_DAYS, SHARED_NOTE = 14, "Two GPUs do all the work. How do I start one rank on each?"
 ALLOCATION_DAYS, USED_SHARES = 360, (0.3, 0.48, 0.64, 0.85, 1.06)
@@ -53,15 +55,17 @@ STAFF = {"peggy": Grant.Role.SUPPORT, "trent": Grant.Role.ADMINISTRATOR}
 
 
 def demo() -> None:
-    """Everything that `make demo` does; CommandError where the demo has no place."""
+    """Everything that `make demo` does; CommandError if the demo cannot run here."""
     if settings.OIDC_PROVIDER:
-        raise CommandError("the demo makes accounts with a shared password; people sign in through a provider here")
+        raise CommandError(
+            "the demo creates accounts with a shared password, but people sign in through a provider here"
+        )
     if not settings.IS_EMBEDDED:
-        raise CommandError("the demo makes accounts with a shared password; it runs on the embedded database only")
+        raise CommandError("the demo creates accounts with a shared password, so it runs on the embedded database only")
     call_command("migrate", verbosity=0)
     call_command("seed_lessons", verbosity=0)
     if Job.objects.exists():
-        print("The sample jobs are here already; `make clean` removes them.")
+        print("The sample jobs are already loaded; `make clean` removes them.")
     else:
         feed()
     show_report()
@@ -84,29 +88,31 @@ def show_report() -> None:
 
 
 def show_accounts() -> None:
-    """Every demo account gets one fresh password, said here and nowhere else."""
+    """Every demo account gets one new password, which is printed only here."""
     password = secrets.token_urlsafe(9)
     User.objects.update(password=make_password(password))
     leads = User.objects.filter(memberships__role="pi").distinct().order_by("username")
     others = User.objects.exclude(pk__in=leads).exclude(is_staff=True).order_by("username")
     print(f"Sign in at http://{ADDRESS}/ with the password {password}")
-    print(f"  as a PI, who sees a project:  {', '.join(user.username for user in leads)}")
-    print(f"  as a member, who sees own jobs: {', '.join(user.username for user in others)}")
+    print(f"  as a PI, who sees a whole project: {', '.join(user.username for user in leads)}")
+    print(f"  as a member, who sees own jobs:    {', '.join(user.username for user in others)}")
     sums = JobEfficiency.objects.values_list("user__username").annotate(saved=Sum("saved_gpu_hours"))
     with_advice = [name for name, _ in sums.filter(saved__gt=0).order_by("-saved")[:ADVISED_SHOWN]]
-    print(f"  with the most to save:        {', '.join(with_advice)}")
+    print(f"  with the biggest savings:          {', '.join(with_advice)}")
     for name, role in STAFF.items():
         print(f"  as {role.label.lower()}: {name}")
-    print("Their mail becomes files in var/outbox/: the worker writes it, or `manage.py deliver --due`.")
+    print("Their mail is written as files in var/outbox/, by the worker or with `manage.py deliver --due`.")
 
 
 def feed() -> None:
     """Sample payloads as JSON through ingest, then everything due through analysis and reports."""
     now = timezone.now()
-    for job in tqdm(list(sample_jobs(seed=SEED, until=now)), desc="Ingest  ", unit=" jobs"):
+    scaled = (person for person in sample_people(seed=SEED) if person.username == SCALES_UP)
+    studies = [job for person in scaled for job in scaling_study(person, seed=SEED, until=now)]
+    for job in tqdm([*sample_jobs(seed=SEED, until=now), *studies], desc="Ingest  ", unit=" jobs"):
         outcome = ingest(records(job.to_json()), list(KINDS))
         if outcome.rejected:
-            raise CommandError(f"sample job {job.record['job_id']} was refused: {outcome.rejected}")
+            raise CommandError(f"sample job {job.record['job_id']} was rejected: {outcome.rejected}")
     for run in tqdm(list(due_jobs(now)), desc="Analysis", unit=" jobs"):
         analyse_job(run.pk, now)
     record_directory(sample_directory(now.date()))
@@ -121,7 +127,7 @@ def feed() -> None:
 
 
 def sample_directory(today: date) -> Directory:
-    """Who belongs to the sample projects, who looks after the portal, and allocations that fit what the jobs used."""
+    """The members of the sample projects, the staff of the portal, and allocations that fit the jobs' use."""
     people = sample_people(seed=SEED)
     roles: dict[str, dict[str, str]] = {}
     for person in people:
@@ -142,7 +148,7 @@ def sample_directory(today: date) -> Directory:
 
 
 def serve() -> None:
-    """The portal in the foreground, one worker process behind it; both end together."""
+    """The portal in the foreground and one worker process in the background; both end together."""
     worker = subprocess.Popen([sys.executable, "manage.py", "worker"], cwd=settings.BASE_DIR)
     try:
         subprocess.run(

@@ -1,4 +1,4 @@
-"""A database of the bench's own beside the one that DATABASE_URL names, empty at the start and gone at the end."""
+"""A database for a benchmark beside the one that DATABASE_URL names, empty at the start and removed at the end."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """The ingest against a bare application in the same run: one payload a call, batches, and a storm of all nodes.
 
-The limit is `bench.bare_ingest` under the same server with eight threads. Payloads are the sample runs', of 8 GPUs,
-each of another node, gzip as collectors send them. Each is acknowledged after its commit. Needs PostgreSQL
-(DATABASE_URL), on which it makes a test database. Run by `make bench`. With `--minutes 10` it then sends at 80 % of
-the measured rate for so long and prints rate, waits and memory for each tenth of it.
+The limit is `bench.bare_ingest` with the same server and eight threads. Payloads are the sample runs', of 8 GPUs, each
+from another node, gzip as collectors send them. Each is acknowledged after its commit. Needs PostgreSQL (DATABASE_URL),
+where it creates a test database. Run by `make bench`. With `--minutes 10` it then sends at 80 % of the measured rate
+for this time and prints rate, waits and memory for each tenth of it.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Taken(NamedTuple):
 
 
 def payloads() -> Iterator[dict[str, Any]]:
-    """Node summaries of 8 GPUs from the sample runs, again and again, each of a run of its own."""
+    """Node summaries of 8 GPUs from the sample runs, repeated, each for another run."""
     until = datetime(2026, 11, 20, tzinfo=UTC)
     documents = (summary for job in sample_jobs(seed=2026, jobs=120, until=until) for summary in summaries(job))
     known = list(islice((document for document in documents if len(document["gpus"]) == 8), 60))
@@ -91,7 +91,7 @@ def server(kind: str) -> Iterator[tuple[int, int]]:
     url = f"postgres://{address}/{database['NAME']}"
     environment = os.environ | {
         **{"DATABASE_URL": url, "BARE_DATABASE_URL": url, "DJANGO_SETTINGS_MODULE": "portal.settings"},
-        **{"SECRET_KEY": "only for the bench", "ALLOWED_HOSTS": "127.0.0.1", "HTTPS": "0"},
+        **{"SECRET_KEY": "only for the benchmark", "ALLOWED_HOSTS": "127.0.0.1", "HTTPS": "0"},
     }
     commands = {
         "kaiku": ["manage.py", "serve", "--ingest-only", "--workers", str(PROCESSES), "--bind", f"127.0.0.1:{port}"],
@@ -149,7 +149,7 @@ def measured(name: str, servers: Servers, make: Callable[[], list[bytes]], sende
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--minutes", type=float, default=0.0, help="then load it for so long at 80 %%")
+    parser.add_argument("--minutes", type=float, default=0.0, help="then send for this time at 80 %%")
     minutes = parser.parse_args().minutes
     token, source = create_collector_token("bench", "lumi"), payloads()
     with psycopg.connect(**connection.get_connection_params(), autocommit=True) as bare:
@@ -168,11 +168,11 @@ def main() -> None:
     stored = NodeSummary.objects.count()
     assert stored == 200 + ROUNDS * (CALLS + 20 * BATCH + STORM) or minutes, stored
     held = min(singles.ratio, batches.ratio) >= RATIO_MIN and storm.ratio >= 1 / STORM_RATIO_MAX
-    print(f"  at least {RATIO_MIN}, {RATIO_MIN} and {1 / STORM_RATIO_MAX:.2f}: {'held' if held else 'MISSED'}")
+    print(f"  at least {RATIO_MIN}, {RATIO_MIN} and {1 / STORM_RATIO_MAX:.2f}: {'ok' if held else 'MISSED'}")
 
 
 def load(port: int, pid: int, minutes: float, token: str, source: Iterator[dict[str, Any]]) -> None:
-    """At 80 % of what it takes for some tens of seconds, for so long: whether waits and memory stay flat."""
+    """At 80 % of the measured rate, for this time: whether waits and memory stay constant."""
     make = endless(source, token)
     sent = send_all(port, islice(make, LONG_CALLS), SENDERS)
     rate_s = LOAD_SHARE * LONG_CALLS / sent.seconds
@@ -187,10 +187,10 @@ def load(port: int, pid: int, minutes: float, token: str, source: Iterator[dict[
 
 
 def endless(source: Iterator[dict[str, Any]], token: str) -> Iterator[bytes]:
-    """Calls of runs of their own, not packed: the job's number is all that is written anew."""
+    """Calls for different runs, not compressed: only the job's number is replaced."""
     bodies = [json.dumps(document).encode() for document in islice(source, 60)]
     halves = [body.split(JOB_ID.findall(body)[0]) for body in bodies]
-    assert all(len(each) == 2 for each in halves), "the number of the job stands once"
+    assert all(len(each) == 2 for each in halves), "the job's number occurs once"
     for before, after in cycle(halves):
         yield request(PATH, token, before + str(next(job_ids)).encode() + after, encoding="identity")
 
@@ -213,7 +213,7 @@ def family(pid: int) -> list[int]:
 
 if __name__ == "__main__":
     if connection.vendor != "postgresql":
-        print("ingest: left out, it needs PostgreSQL (DATABASE_URL)")
+        print("ingest: skipped, it needs PostgreSQL (DATABASE_URL)")
         sys.exit()
     with empty_database():
         main()

@@ -1,7 +1,7 @@
-"""From the last thing that is acknowledged of a job to its report, for one node and for all 2,978 of LUMI-G.
+"""From the last acknowledged payload of a job to its report, for one node and for all 2,978 of LUMI-G.
 
-A real worker does the work: the local one (`manage.py worker`), or with REDIS_URL one of Celery that is told of what
-arrives. The limit is the bare judgement and report of the same job in this process; the rest of the time is the
+A real worker does the work: the local one (`manage.py worker`), or with REDIS_URL one of Celery that is woken up by
+arriving data. The limit is the bare judgement and report of the same job in this process; the rest of the time is the
 waiting between the steps. Needs PostgreSQL (DATABASE_URL). Run by `make bench`, within two minutes on a quiet machine.
 """
 
@@ -59,10 +59,10 @@ def main() -> None:
 
 
 def arrival(job_id: int, nodes: int, is_there: Callable[[], bool]) -> tuple[float, float]:
-    """Seconds from the last word of a job to its report, and those of the bare steps."""
+    """Seconds from the last payload of a job to its report, and those of the bare steps."""
     names = [*store(job_id, nodes - 1), "nid009999"]
     gpus = GPUS_A_NODE * nodes
-    # It has ended only now: else nobody would wait for the last node.
+    # It has ended only now; otherwise nothing would wait for the last node.
     ended_at = timezone.now()
     times = {"started_at": ended_at - timedelta(hours=2), "ended_at": ended_at}
     size = {"nodes": names, "node_count": nodes, "gpus_allocated": gpus, "gpus_requested": gpus}
@@ -88,7 +88,7 @@ def arrival(job_id: int, nodes: int, is_there: Callable[[], bool]) -> tuple[floa
 
 @contextmanager
 def worker() -> Iterator[Callable[[], bool]]:
-    """One worker process on the same database; whether it is still there."""
+    """One worker process on the same database; whether it is still running."""
     database = connection.settings_dict
     address = f"{database['USER']}:{database['PASSWORD']}@{database['HOST']}:{database['PORT'] or 5432}"
     environment = os.environ | {"DATABASE_URL": f"postgres://{address}/{database['NAME']}"}
@@ -105,7 +105,7 @@ def worker() -> Iterator[Callable[[], bool]]:
 
 if __name__ == "__main__":
     if connection.vendor != "postgresql":
-        print("latency: left out, it needs PostgreSQL (DATABASE_URL)")
+        print("latency: skipped, it needs PostgreSQL (DATABASE_URL)")
     else:
         with empty_database():
             main()

@@ -1,9 +1,9 @@
-"""Very many made-up jobs in PostgreSQL, by COPY: people, projects, arrays, classes and findings in lifelike shares.
+"""Very many made-up jobs in PostgreSQL, by COPY: people, projects, arrays, classes and findings in realistic shares.
 
 `load` fills an empty migrated database in about ten seconds for each hundred thousand jobs: it drops the secondary
-indexes, copies, and makes them again. Four people are known by name: `heavy` leads a project of 100,000 jobs and ran
-two fifths of them, `pi` leads one of 4,000 without a job of their own, `member` ran a quarter of those, and
-`person` ran some hundred.
+indexes, copies, and creates them again. Four people have known names: `heavy` leads a project of 100,000 jobs and ran
+two fifths of them, `pi` leads one of 4,000 without own jobs, `member` ran a quarter of those, and `person` ran some
+hundred.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Work:
 
 
 def load(jobs: int, now: datetime) -> None:
-    """`jobs` runs of the last `DAYS` days into empty tables, the same ones every time."""
+    """`jobs` runs of the last `DAYS` days into empty tables, the same runs every time."""
     dice = np.random.default_rng(1)
     with transaction.atomic():
         work = _work(jobs, now, dice)
@@ -85,7 +85,7 @@ def load(jobs: int, now: datetime) -> None:
         with connection.cursor() as cursor:
             for table in TABLES:
                 cursor.execute(f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), max(id)) FROM {table}")
-            # Checks that wait for the end of the transaction would forbid making indexes in it.
+            # Checks that wait for the end of the transaction would prevent creating indexes in it.
             cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
             for definition in indexes:
                 cursor.execute(definition)
@@ -112,7 +112,7 @@ def _work(jobs: int, now: datetime, dice: np.random.Generator) -> Work:
             submitted, task = _submissions(count, dice)
             parts.append((np.full(count, owner), np.full(count, project), submitted, task))
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
-    # Ids follow the time of submission, so that the tasks of an array stand together.
+    # Ids follow the time of submission, so that the tasks of an array are together.
     order = np.argsort(columns[2], kind="stable")
     owners, projects_of, submitted_s, task = (column[order] for column in columns)
     first = np.maximum.accumulate(np.where(task <= 0, np.arange(jobs), 0))
@@ -151,7 +151,7 @@ def _people(count: int) -> tuple[list[list[int]], list[int]]:
 
 
 def _drop_indexes() -> list[str]:
-    """Without them COPY is many times as quick; how to make each again."""
+    """Without them COPY is many times faster; returns the statements that create them again."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT indexname, indexdef FROM pg_indexes WHERE tablename = ANY(%s) AND indexname NOT IN"
@@ -188,7 +188,7 @@ def _rows(work: Work, place: int, dice: np.random.Generator) -> tuple[list[Any],
     run_s = 120.0 if luck[0] < SHORT_SHARE else 600.0 + 28_800 * luck[1]
     ended = datetime.fromtimestamp(float(work.ended_s[place]), UTC)
     started = ended - timedelta(seconds=run_s)
-    # The work of one person resembles itself: the key decides most of the use, chance the rest.
+    # The work of one person is similar: the key determines most of the use, chance the rest.
     key = int(owner * 7 + luck[2] ** 2 * 6)
     util = None if luck[3] < UNMEASURED_SHARE else float(min(100.0, (key * 37 % 90) * 0.8 + 30 * luck[3]))
     verdict = classify(util).value

@@ -1,8 +1,8 @@
 """How right reports are on noisy runs whose expectations were written before any rule judged them.
 
-Counts for each finding, class, advice and confidence over `bench/noisy`. Run by `make score`;
-`python -m bench.noisy_score --case NAME` shows one run, `--list wrong` names what was wrong, `--area NAME` scores the
-cases of one area alone: stated confidence is only put to the test by cases that the rules were not tuned to.
+Counts for each finding, class, advice and confidence over `bench/noisy`. Run by `make score`; `python -m
+bench.noisy_score --case NAME` shows one run, `--list wrong` names what was wrong, `--area NAME` scores only the cases
+of one area: stated confidence is only tested by cases to which the rules were not tuned.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ SEEDS = 3
 PRECISION_MIN, RECALL_MIN, FALSE_ALARMS_MAX = 0.95, 0.95, 0.01
 CLASS_RIGHT_MIN = 0.99
 CALIBRATION_MAX, CALIBRATION_COUNT_MIN = 0.1, 20
-"""Stated and observed rates may differ by a tenth where a bin holds enough findings to observe a rate."""
+"""Stated and observed rates may differ by a tenth if a bin contains enough findings to observe a rate."""
 BIN_EDGES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 KINDS = ("wrong", "missed", "class", "alarms", "dead ends", "contradictions", "advice", "weak")
-"""What can be wrong with one report."""
+"""The kinds of errors in one report."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Bin:
-    """Inferred findings whose stated confidence lies in one range: the mean of it, and how many were right."""
+    """Inferred findings whose stated confidence is in one range: its mean, and how many were right."""
 
     low: float
     high: float
@@ -73,7 +73,7 @@ class Bin:
 
 @dataclass
 class NoisyScore:
-    """Counts by finding code, and a line for each single thing that was wrong, named by case and seed."""
+    """Counts by finding code, and a line for each error, named by case and seed."""
 
     runs: int = 0
     healthy: int = 0
@@ -111,7 +111,7 @@ class NoisyScore:
 
     @property
     def false_alarm_rate(self) -> float:
-        """The share of healthy runs of which anything was said that may not be said."""
+        """The share of healthy runs with a statement that is not allowed for them."""
         return len(self.lines["alarms"]) / self.healthy if self.healthy else 0.0
 
     @property
@@ -122,7 +122,7 @@ class NoisyScore:
         return sorted({*self.right, *self.wrong, *self.missed, *self.tolerated})
 
     def failures(self) -> Iterator[str]:
-        """What lies below the floors, a line each."""
+        """What is below the limits, a line each."""
         for code in self.codes():
             if self.precision(code) < PRECISION_MIN or self.recall(code) < RECALL_MIN:
                 yield f"{code}: precision {self.precision(code):.3f}, recall {self.recall(code):.3f}"
@@ -213,7 +213,7 @@ def _faults(trial: Trial, untrue: frozenset[str], absent: frozenset[str]) -> Ite
 
 
 def _share(part: int, whole: int) -> float:
-    """A finding that was never due nor raised is not wrong."""
+    """A finding that was neither due nor raised is not wrong."""
     return part / whole if whole else 1.0
 
 
@@ -259,7 +259,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = parser.parse_args(arguments)
     cases = [case for case in AREAS.get(asked.area, LIBRARY) if asked.case in (None, case.name)]
     if asked.case and not cases:
-        parser.error(f"no case is called {asked.case}")
+        parser.error(f"there is no case {asked.case}")
     if asked.case:
         print("\n".join(line for seed in range(asked.seeds) for line in shown(trial(cases[0], seed))))
         return 0
@@ -268,7 +268,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for kind in KINDS if asked.list == "all" else [asked.list] if asked.list else []:
         print("\n".join([f"\n{kind}: {len(card.lines[kind])}", *(f"  {line}" for line in card.lines[kind])]))
     failures = list(card.failures())
-    print("\n".join(f"below the floor: {line}" for line in failures))
+    print("\n".join(f"below the limit: {line}" for line in failures))
     return 1 if failures else 0
 
 

@@ -1,8 +1,8 @@
-"""From payload to report: each step's time for one job, as a ratio against a limit measured in the same run.
+"""From payload to report: each step's time for one job, as a ratio to a limit measured in the same run.
 
-The limit of ingest is one committed transaction that stores the same payload as a single JSON row: less cannot be
-called stored. The limit of decoding is `json.loads` of the same bytes, which checks nothing. Run by `make bench`; the
-database is the test database of whatever DATABASE_URL names, SQLite without.
+The limit of ingest is one committed transaction that stores the same payload as a single JSON row: storing cannot be
+less. The limit of decoding is `json.loads` of the same bytes, which checks nothing. Run by `make bench`; the database
+is the test database of DATABASE_URL, SQLite without it.
 """
 
 from __future__ import annotations

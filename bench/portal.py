@@ -1,9 +1,9 @@
 """Every page with very many jobs in PostgreSQL: p50 and p95 of the page and of its queries, beside a bare SELECT.
 
-`python -m bench.portal` loads 200,000 jobs, `--jobs 2000000` ten times as many; `--keep` leaves them for the next time.
-DATABASE_URL names the server, on which a test database is made and removed. Each page is asked for by a person, by a PI
+`python -m bench.portal` loads 200,000 jobs, `--jobs 2000000` ten times as many; `--keep` keeps them for the next time.
+DATABASE_URL names the server, where a test database is created and removed. Each page is requested by a person, by a PI
 of 4,000 jobs and by one of 100,000, whom `bench.many_jobs` describes. The bare SELECT reads the rows that a page of
-Jobs shows. Last come the numbers of whoever runs the portal.
+Jobs shows. Last come the pages for operators.
 """
 
 from __future__ import annotations
@@ -68,11 +68,11 @@ def times_ms(step: Callable[[], object]) -> tuple[float, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--jobs", type=int, default=200_000)
-    parser.add_argument("--keep", action="store_true", help="leave the database for the next time")
-    parser.add_argument("--only", default="", help="only pages whose address holds this")
+    parser.add_argument("--keep", action="store_true", help="keep the database for the next time")
+    parser.add_argument("--only", default="", help="only pages whose address contains this")
     asked = parser.parse_args()
     if connection.vendor != "postgresql":
-        raise SystemExit("the bench of the pages wants PostgreSQL: set DATABASE_URL")
+        raise SystemExit("the benchmark of the pages needs PostgreSQL: set DATABASE_URL")
     databases = setup_databases(0, interactive=False, keepdb=asked.keep, serialized_aliases=set())
     try:
         if not Job.objects.exists():
@@ -106,7 +106,7 @@ def show_person(user: User, target_ms: float, only: str) -> None:
 
 
 def show_operating(only: str) -> None:
-    """What a scraper, a probe and an administrator get while as much is counted as can be."""
+    """The answers to a scraper, a health check and an administrator with as many counters as possible."""
     now = timezone.now()
     for name in (CHANGES, REPORTED):
         SweepMark.objects.update_or_create(name=name, defaults={"at": now})
@@ -117,7 +117,7 @@ def show_operating(only: str) -> None:
     administrator, _ = User.objects.get_or_create(username="administrator", is_superuser=True)
     client = Client(SERVER_NAME="127.0.0.1")
     client.force_login(administrator)
-    print(f"\nwhoever runs a portal of {Job.objects.count():,} jobs")
+    print(f"\noperators of a portal of {Job.objects.count():,} jobs")
     for path, target_ms in OPERATING.items():
         if only in path:
             show(client, path, target_ms)
@@ -130,7 +130,7 @@ def bare(user: User) -> None:
 
 
 def deep(client: Client) -> str:
-    """The address of the page after many pages of Jobs, or of the last there is."""
+    """The address of the page after many pages of Jobs, or of the last page."""
     path = "/jobs/"
     for _ in range(DEEP_PAGES):
         found = re.search(r'rel="next" href="([^"]+)"', client.get(path).content.decode())
@@ -141,7 +141,7 @@ def deep(client: Client) -> str:
 
 
 class QueryClock:
-    """Adds up the time that queries take, each page for itself."""
+    """Adds up the time of queries, for each page separately."""
 
     def __init__(self) -> None:
         self.count, self.taken_ms = 0, 0.0

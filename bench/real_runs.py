@@ -1,6 +1,6 @@
-"""A scorecard over real runs: what the reports of 133 published training and inference runs say, against what happened.
+"""A scorecard over real runs: the reports of 133 published training and inference runs, compared with what happened.
 
-The runs, where they come from and what is known of them: `tests/samples/traces/README.md`. Run by `make score`.
+The runs, their origin and what is known about them: `tests/samples/traces/README.md`. Run by `make score`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FOLDER = Path(__file__).resolve().parent.parent / "tests" / "samples" / "traces"
 
 ABOUT_IDLE_GPUS = frozenset({"parallelism_mismatch", "idle_gpus", "exclusive_node_underused"})
 
-# Sentences of a report that leave nothing to do: after a crash, or below Efficient, none of them may be all there is.
+# Sentences of a report that leave nothing to do: after a crash, or below Efficient, they must not be everything.
 PRAISE = (
     "request fits",
     "nothing needs to change",
@@ -43,8 +43,8 @@ NEXT_STEPS = ("what to try", "steps to try", "next step")
 
 @dataclass(frozen=True)
 class RealRun:
-    """One run and what is known of it: `last_error` is None where its output was not kept, `process_gpus` are the GPUs
-    on which its own process was seen (empty where the client named none)."""
+    """One run and what is known about it: `last_error` is None if its output was not kept, `process_gpus` are the GPUs
+    on which its own process was seen (empty if the client named none)."""
 
     record: JobRecord
     nodes: tuple[NodePayload, ...]
@@ -113,7 +113,7 @@ class RealScore:
             (self.memory_missed if run.nodes else self.memory_unseen).append(line)
 
     def failures(self) -> Iterator[str]:
-        """The targets that are missed, a line each."""
+        """The missed targets, a line each."""
         targets = (
             ("dead ends over 5 minutes", self.dead_ends),
             ("untrue statements of idle GPUs", self.untrue_mismatch),
@@ -166,7 +166,7 @@ def has_next_step(report: str) -> bool:
 
 
 def leaves_nothing_to_do(assessment: Assessment) -> bool:
-    """Whether neither finding nor advice stands where something is due: a counted and measured run below EFFICIENT, or
+    """Whether there is neither a finding nor advice although one is due: a counted and measured run below EFFICIENT, or
     one that ended badly whatever its length. A report without a next step of its own is then a dead end.
 
     A run that was cancelled within minutes is not judged by its use.
@@ -217,7 +217,7 @@ def _lines(file: Path) -> list[str]:
 
 
 def _has_phrase(report: str, phrases: Iterable[str]) -> bool:
-    """Whether any of the phrases stands in the text, wherever its lines were broken."""
+    """Whether any of the phrases occurs in the text, wherever its lines were broken."""
     one_line = " ".join(report.split()).lower()
     return any(phrase in one_line for phrase in phrases)
 

@@ -1,7 +1,7 @@
 """How often each finding is right: precision, recall, and false alarms on healthy jobs, over the labelled library.
 
 Every kind of `bench.samples.library` is drawn with many seeds and judged through the same payload types as real ones.
-Run by `make score`; `tests/test_scorecard.py` holds the same floors with other seeds.
+Run by `make score`; `tests/test_scorecard.py` checks the same limits with other seeds.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PRECISION_MIN, RECALL_MIN, FALSE_ALARMS_MAX = 0.95, 0.95, 0.01
 
 @dataclass
 class Scorecard:
-    """Counts over all judged runs; a healthy run is one whose kind expects no finding at all."""
+    """Counts over all judged runs; a healthy run is one whose kind expects no finding."""
 
     right: Counter[FindingCode] = field(default_factory=Counter)
     wrong: Counter[FindingCode] = field(default_factory=Counter)
@@ -63,11 +63,11 @@ class Scorecard:
 
     @property
     def false_alarm_rate(self) -> float:
-        """The share of healthy runs of which anything at all was said."""
+        """The share of healthy runs with any finding."""
         return self.alarmed / self.healthy if self.healthy else 0.0
 
     def failures(self) -> Iterator[str]:
-        """What lies below the floors, a line each."""
+        """What is below the limits, a line each."""
         for code in FindingCode:
             if self.precision(code) < PRECISION_MIN or self.recall(code) < RECALL_MIN:
                 yield f"{code}: precision {self.precision(code):.3f}, recall {self.recall(code):.3f}"
@@ -102,7 +102,7 @@ def judged(job: SampleJob, limits: Limits = LIMITS) -> Assessment:
 
 
 def _share(part: int, whole: int) -> float:
-    """A finding that was never due nor raised is not wrong."""
+    """A finding that was neither due nor raised is not wrong."""
     return part / whole if whole else 1.0
 
 
@@ -121,7 +121,7 @@ def main() -> int:
     card = score(tqdm(LIBRARY, unit=" kinds", disable=None), SEEDS)
     print("\n".join(table(card)))
     failures = list(card.failures())
-    print("\n".join(f"below the floor: {line}" for line in failures))
+    print("\n".join(f"below the limit: {line}" for line in failures))
     return 1 if failures else 0
 
 

@@ -1,4 +1,4 @@
-"""Many senders at once, over HTTP on loopback: as little work beside the server as can be."""
+"""Many senders at once, over HTTP on loopback, with as little work beside the server as possible."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Sent:
-    """How long it took until all had their answers, which ones, and how long each waited."""
+    """How long it took until all had their answers, the answers, and how long each waited."""
 
     seconds: float = 0.0
     statuses: Counter[int] = field(default_factory=Counter)
@@ -32,9 +32,9 @@ def request(path: str, token: str, body: bytes, encoding: str = "gzip") -> bytes
 
 
 def send_all(port: int, calls: Iterable[bytes], senders: int, rate_s: float = math.inf) -> Sent:
-    """Every call once, by so many senders that keep their connections, at most `rate_s` a second.
+    """Every call once, by this many senders with permanent connections, at most `rate_s` a second.
 
-    A wait counts from when the call was due, so that what a slow answer delays is seen as well.
+    A wait counts from when the call was due, so that the delays by a slow answer are included.
     """
     return asyncio.run(_send_all(port, calls, senders, rate_s))
 

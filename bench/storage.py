@@ -1,9 +1,9 @@
-"""What a judged and reported job and a node summary take in the database, with indexes, and what a year of LUMI takes.
+"""The database size of a judged and reported job and of a node summary, with indexes, and that of a year of LUMI.
 
 `python -m bench.storage` sends `--jobs` varied sample jobs through ingest, analysis, reports and the planning of mail.
-DATABASE_URL names the PostgreSQL server, on which a test database is made and removed; without it the whole SQLite file
-is measured. Sizes are those after VACUUM, bytes for each job or summary. Everything goes again as `manage.py expire`
-does it, and summaries of whole nodes are measured by themselves: most of LUMI's are such.
+DATABASE_URL names the PostgreSQL server, where a test database is created and removed; without it the whole SQLite file
+is measured. Sizes are those after VACUUM, bytes for each job or summary. Everything is then deleted as by `manage.py
+expire`, and summaries of whole nodes are measured separately, because most of LUMI's are of whole nodes.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ LUMI_JOBS, LUMI_SUMMARIES = 2_000_000, 6_000_000
 """Of a year."""
 
 OF_JOBS: tuple[type[Model], ...] = (Job, JobEfficiency, FindingRow, RecommendationRow, Report, Delivery)
-"""The tables that every judged and reported job adds to."""
+"""The tables to which every judged and reported job adds rows."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def fill(jobs: int) -> None:
 
 
 def fill_whole_nodes(count: int) -> None:
-    """So many summaries of nodes that a job has whole, each of another run."""
+    """This many summaries of nodes that a job uses exclusively, each of another run."""
     made = sample_jobs(seed=SEED, jobs=JOBS, until=timezone.now())
     whole = [node for job in made for node in job.summaries if len(node["gpus"]) == WHOLE_NODE_GPUS]
     for number in range(count):
@@ -161,14 +161,15 @@ def show_postgresql(*, with_indexes: bool) -> None:
 
 
 def show_expiry(done: str, what: str, remove: Callable[..., Any]) -> None:
-    """How fast one kind goes."""
+    """How fast one kind is deleted."""
     start = time.perf_counter()
     count = sum(remove(timezone.now() + timedelta(days=1)))
     print(f"  {count / (time.perf_counter() - start):,.0f} {what} {done} a second")
 
 
 def year(job_bytes: float, node_bytes: float, thinned_bytes: float) -> Iterator[str]:
-    """A year of LUMI, and what stands there when as much goes as comes, from the bytes of each job and summary."""
+    """A year of LUMI, and the steady state in which as much is deleted as arrives, from the bytes of each job and
+    summary."""
     jobs, summaries = job_bytes * LUMI_JOBS / 1e9, node_bytes * LUMI_SUMMARIES / 1e9
     yield (
         f"a year of LUMI: {jobs:,.0f} GB of jobs, {summaries:,.0f} GB of node summaries,"

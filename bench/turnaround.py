@@ -1,7 +1,7 @@
-"""What the hooks cost: jobs back to back on one node of a real Slurm, with the hooks and with ones that do nothing.
+"""The cost of the hooks: jobs back to back on one node of a real Slurm, with the hooks and with empty ones.
 
-A turn submits a few jobs that do nothing and want the whole node, so that each waits for the epilog of the one before;
-turns of both kinds alternate, so that a noisy machine disturbs both alike. Needs what `tests/slurm` needs.
+A turn submits a few jobs that do nothing and request the whole node, so that each waits for the epilog of the one
+before; turns of both kinds alternate, so that a noisy machine disturbs both alike. Needs what `tests/slurm` needs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ TURNS = 6
 JOBS_A_TURN = 8
 HOOK_RUNS = 60
 HOOK_STARTS_MAX = 3.0
-"""A hook costs at most so many starts of the Python that it runs in, in time of a processor."""
+"""A hook may cost at most this many starts of the Python that it runs in, in processor time."""
 
 
 def turn_s(site: Nodes, *, is_on: bool) -> float:
@@ -55,13 +55,13 @@ def hook_costs(site: Nodes) -> dict[str, list[tuple[float, float]]]:
 
 
 def part(costs: list[tuple[float, float]], column: int, fraction: float) -> float:
-    """The cost that this fraction of the runs stays within."""
+    """The cost that this fraction of the runs does not exceed."""
     return sorted(cost[column] for cost in costs)[int(fraction * (len(costs) - 1))]
 
 
 def main() -> None:
     if not is_possible():
-        print("turnaround: left out, Slurm is not on this machine or may not be started")
+        print("turnaround: skipped, Slurm is not on this machine or cannot be started")
         return
     site = Nodes()
     try:

@@ -1,8 +1,8 @@
 """Ended jobs judged and reported by 1, 2, 4 and 8 worker processes at once, as a ratio to one of them.
 
-The limit is the machine: so many times one worker as it has processors, for the database works on the same ones. What
-two workers looked at is work done for nothing: there is to be none but the odd piece at the end of a list. Needs
-PostgreSQL (DATABASE_URL), for the embedded database has one worker. Run by `make bench`, within two minutes.
+The limit is the machine: as many times one worker as it has processors, because the database uses the same ones. Work
+that two workers checked was done in vain: none is allowed except a single piece at the end of a list. Needs PostgreSQL
+(DATABASE_URL), because the embedded database has one worker. Run by `make bench`, within two minutes.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def main() -> None:
         record_job(job_record(job_id=job_id))
         record_node_summary(node_payload(job_id=job_id))
     print(f"{JOBS} jobs of one node, judged and reported; {os.cpu_count()} processors, with the database on them")
-    print(f"  {'workers':>7}{'jobs/s':>9}{'of one':>9}{'CPU a job':>12}{'statements':>12}{'looked at twice':>18}")
+    print(f"  {'workers':>7}{'jobs/s':>9}{'of one':>9}{'CPU a job':>12}{'statements':>12}{'checked twice':>18}")
     alone = 0.0
     for workers in WORKERS:
         jobs_s, cpu_s, statements, twice = at_once(workers)
@@ -59,7 +59,7 @@ def main() -> None:
 
 
 def at_once(workers: int) -> tuple[float, float, float, int]:
-    """Jobs a second of so many workers, their CPU seconds and statements for each, and what they looked at in vain."""
+    """Jobs a second of this many workers, their CPU seconds and statements for each, and what they checked in vain."""
     for model in (Report, JobEfficiency, SweepMark, WorkFailure):
         model.objects.all().delete()
     with connection.cursor() as cursor:
@@ -87,9 +87,9 @@ def at_once(workers: int) -> tuple[float, float, float, int]:
 
 
 def work(first_job: int) -> None:
-    """One worker: waits for the word, does what is due, and says how many pieces it looked at.
+    """One worker: waits for the start, does what is due, and returns how many pieces it checked.
 
-    What a process does once, it does before: it judges one job, and takes that back.
+    Work that a process does only once is done before: it judges one job, and reverts that.
     """
     with transaction.atomic():
         judged = analysis.judge(first_job, timezone.now(), lambda job, revision: False)
@@ -122,7 +122,7 @@ if __name__ == "__main__":
     if sys.argv[1:2] == ["worker"]:
         work(int(sys.argv[2]))
     elif connection.vendor != "postgresql":
-        print("workers: left out, it needs PostgreSQL (DATABASE_URL)")
+        print("workers: skipped, it needs PostgreSQL (DATABASE_URL)")
     else:
         with empty_database():
             main()

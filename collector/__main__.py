@@ -1,12 +1,12 @@
 """The collector's commands. Each loads only its own modules, so that a sampling process stays small.
 
     prolog, epilog   for slurmd's hooks: never fail, never wait long
-    run -- COMMAND   for everybody: run a command, sample the job's GPUs of this node beside it, keep a summary
-    send FILE...     kept summaries to the portal, with a token of one's own
+    run -- COMMAND   for every user: run a command, sample the job's GPUs on this node meanwhile, keep a summary
+    send FILE...     send kept summaries to the portal, with a personal token
     run --job DIR    sample one job until its epilog ends it (started by prolog)
-    ship             send what waits on disk (started by epilog and by a timer)
+    ship             send waiting data (started by epilog and by a timer)
     resend           the same, and what was set aside before
-    check            whether all is well on this node, one line each; status 1 where it is not
+    check            whether everything on this node works, one line for each check; status 1 if something does not
     once             one sample of every GPU of this node, as JSON
     replay TRACE     the payload of a recorded trace, as JSON
 All take --config FILE; `run -- COMMAND` takes --output FILE, before the two dashes.
@@ -26,7 +26,7 @@ OPTIONS = ("--config", "--job", "--nodes", "--output")
 
 
 def main() -> None:
-    """Run one command and exit: a hook always with 0, the others with 1 when they could not do their work."""
+    """Run one command and exit: a hook always with 0, the others with 1 if they could not work."""
     arguments, own = _split(sys.argv[1:])
     command, options, words = _parsed(arguments, is_own=bool(own))
     if own:
@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
-    """What stands before two dashes, and somebody's own command behind them, of which no word is ours."""
+    """What is before two dashes, and behind them the user's own command, none of whose words is ours."""
     at = arguments.index("--") if "--" in arguments else len(arguments)
     return arguments[:at], arguments[at + 1 :]
 
@@ -62,17 +62,17 @@ def _parsed(arguments: list[str], *, is_own: bool) -> tuple[str, dict[str, str],
     command = words.pop(0) if words else ""
     wanted = {"replay": len(words) == 1, "send": bool(words), "run": not words and is_own != bool(options["--job"])}
     if command == "run" and words:
-        sys.exit("kaiku-collector: two dashes stand before the command: run -- COMMAND")
+        sys.exit("kaiku-collector: two dashes must precede the command: run -- COMMAND")
     if command not in COMMANDS or (is_own and command != "run") or not wanted.get(command, not words):
         sys.exit(__doc__)
     return command, options, words
 
 
 def _settings(options: dict[str, str], node: str) -> Config:
-    """The settings of the file that was named, or of the usual one, which need not be there."""
+    """The settings of the file that was named, or of the default file, which need not exist."""
     named = options["--config"]
     if named and not os.path.exists(named):
-        raise ConfigError(f"{named} is not there")
+        raise ConfigError(f"{named} does not exist")
     options["--config"] = os.path.abspath(named or DEFAULT_FILE)
     return load(options["--config"], node)
 
@@ -92,10 +92,10 @@ def _run(command: str, config: Config, options: dict[str, str], words: list[str]
 
 
 def _sample(config: Config, folder: str) -> int:
-    """The life of a sampling process; an error that nobody foresaw is left where the end of the job finds it."""
+    """The life of a sampling process; an unexpected error is stored where the end of the job finds it."""
     try:
         _loaded("loop").run(config, folder)
-        # An epilog may wait for this end: what an interpreter clears away first is nothing that lasts.
+        # An epilog may wait for this end, and nothing that an interpreter cleans up first is permanent.
         os._exit(0)
     except Exception as error:
         if os.getcwd() != f"{folder}/own":
@@ -105,10 +105,10 @@ def _sample(config: Config, folder: str) -> int:
 
 
 def _hook(command: str, options: dict[str, str], node: str) -> None:
-    """Whatever happens, the job goes on: exit 0 within the time limit, and keep what went wrong.
+    """Whatever happens, the job continues: exit 0 within the time limit, and keep every failure.
 
-    What cannot be kept is printed: the hook's shell puts it where it belongs. That is so with settings that make no
-    sense, too: nothing is written where they might not have wanted it.
+    A failure that cannot be kept is printed: the hook's shell stores it. This also applies to invalid settings: nothing
+    is written to places that they might not have intended.
     """
     config = None
     try:
@@ -123,7 +123,7 @@ def _hook(command: str, options: dict[str, str], node: str) -> None:
 
 
 def _loaded(name: str):  # type: ignore[no-untyped-def]
-    """One module of the collector, for the command that needs it."""
+    """One module of the collector, imported by the command that needs it."""
     return __import__(f"collector.{name}", fromlist=["name"])
 
 

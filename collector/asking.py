@@ -1,7 +1,7 @@
-"""What Slurm is asked about a job, in a form whose fields hold no text of the user beside its own.
+"""Queries to Slurm about a job, in a form in which no field contains text of the user besides its own.
 
-Every field is one that Slurm writes itself, ended by a mark of its own; the name, which is the user's, is asked for
-apart and ends where its field does. Partitions and host names are the administrators' text.
+Every field is one that Slurm writes itself, ended by a special mark. The name, which the user chose, is queried
+separately and ends where its field ends. Partitions and host names are the administrators' text.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 ASK_TIMEOUT_S = 10.0
 NAME_LENGTH_MAX = 256
 MARK = "|"
-# squeue's name of a field -> the one by which the rest of this module knows it, scontrol's: squeue(1), 22.05 to 25.11.
-# None of them can hold text of the user: Slurm itself writes every one of them, from numbers and its own names.
+# squeue's name of a field -> scontrol's name, which the rest of this module uses: squeue(1), 22.05 to 25.11. None of
+# them can contain text of the user: Slurm itself writes each of them, from numbers and its own names.
 COLUMNS = {
     "JobID": "JobId",
     "ArrayJobID": "ArrayJobId",
@@ -58,14 +58,14 @@ GB_OF_UNIT = {"K": 2.0**-20, "M": 2.0**-10, "G": 1.0, "T": 2.0**10, "P": 2.0**20
 
 
 def shown(squeue: str, job_id: int) -> dict[str, str] | None:
-    """The fields of one job, None where Slurm does not answer or no longer knows it."""
+    """The fields of one job; None if Slurm does not answer or no longer knows it."""
     return fields_of(_run([squeue, *_of(job_id), f"--Format={FORMAT}"]), job_id)
 
 
 def fields_of(text: str, job_id: int) -> dict[str, str] | None:
-    """One job among those shown: an array's id shows every task, a heterogeneous job's every part."""
+    """One job among those shown: an array's id shows every task, a heterogeneous job's id every component."""
     rows = [line.split(MARK) for line in text.splitlines()]
-    # Every field ends with the mark, so that nothing stands behind the last one.
+    # Every field ends with the mark, so nothing follows the last one.
     ours = [row for row in rows if row[0] == str(job_id) and len(row) == len(COLUMNS) + 1 and row[-1] == ""]
     if len(ours) != 1:
         return None
@@ -74,9 +74,10 @@ def fields_of(text: str, job_id: int) -> dict[str, str] | None:
 
 
 def _with_memory(said: dict[str, str]) -> dict[str, str]:
-    """Memory a node and memory a core are one field of squeue's: which it is, what was given tells.
+    """squeue has one field for memory per node and memory per core: which of them it is follows from what was
+    allocated.
 
-    Where both would give the same (one core a node) it may be either; where neither does, it says nothing.
+    If both would give the same (one core per node) it may be either; if neither does, the field is ignored.
     """
     amount, held = said.pop("MinMemory", ""), tres(said.get("AllocTRES", ""))
     amount_gb, given_gb = memory_gb(amount), memory_gb(held.get("mem", ""))
@@ -85,14 +86,14 @@ def _with_memory(said: dict[str, str]) -> dict[str, str]:
         return said
     if amount_gb == 0.0:
         return {**said, "MinMemoryNode": amount}
-    # Slurm prints amounts with two decimals where they are no whole number of their unit.
+    # Slurm prints amounts with two decimals if they are not a whole number of their unit.
     shares = (("MinMemoryNode", nodes), ("MinMemoryCPU", cores))
     fitting = [field for field, count in shares if abs(amount_gb * count - given_gb) <= 0.01 * given_gb]
     return {**said, **dict.fromkeys(fitting, amount)}
 
 
 def name(squeue: str, job_id: int) -> str:
-    """The job's name, whatever is in it: it ends where the field does, padded with blanks."""
+    """The job's name, whatever it contains: it ends where the field ends, padded with blanks."""
     printed = _run([squeue, *_of(job_id), f"--Format=JobID:{MARK},Name:{NAME_LENGTH_MAX}"])
     _, found, rest = f"\n{printed}".partition(f"\n{job_id}{MARK}")
     return rest[:NAME_LENGTH_MAX].rstrip() if found else ""
@@ -103,7 +104,7 @@ def _of(job_id: int) -> list[str]:
 
 
 def is_gone(squeue: str, job_id: int) -> bool:
-    """Whether Slurm answers that it runs no such job any more; false where it does not answer."""
+    """Whether Slurm answers that it no longer runs this job; false if it does not answer."""
     state = _state(squeue, job_id)
     return state is not None and state not in UNFINISHED
 
@@ -114,7 +115,7 @@ def is_ending(squeue: str, job_id: int) -> bool:
 
 
 def _state(squeue: str, job_id: int) -> str | None:
-    """How far a job is; empty where Slurm answers that it knows none, None where it does not answer."""
+    """The state of a job; empty if Slurm answers that it does not know it, None if it does not answer."""
     if not squeue:
         return None
     try:
@@ -130,7 +131,7 @@ def _state(squeue: str, job_id: int) -> str | None:
 
 
 def defaults(scontrol: str, partition: str | None) -> dict[str, str]:
-    """The fields of a partition, which its administrators wrote; empty where Slurm does not tell."""
+    """The fields of a partition, which its administrators wrote; empty if Slurm does not answer."""
     shown = _run([scontrol, "show", "partition", partition]) if partition else ""
     if not shown.startswith(f"PartitionName={partition}\n"):
         return {}
@@ -138,13 +139,13 @@ def defaults(scontrol: str, partition: str | None) -> dict[str, str]:
 
 
 def settings(scontrol: str) -> dict[str, str]:
-    """What slurm.conf says, by Slurm's own spelling; empty where Slurm does not answer."""
+    """The content of slurm.conf, with Slurm's own spelling; empty if Slurm does not answer."""
     pairs = (line.partition("=") for line in _run([scontrol, "show", "config"]).splitlines())
     return {name.strip(): value.strip() for name, separator, value in pairs if separator}
 
 
 def hostnames(scontrol: str, said: Mapping[str, str]) -> list[str]:
-    """The names in a list of nodes, none where there are not as many as the job has."""
+    """The names in a list of nodes; none if there are not as many as the job has."""
     names = _run([scontrol, "show", "hostnames", said["NodeList"]]).split() if said.get("NodeList") else []
     return names if len(names) == least(said.get("NumNodes", "")) else []
 
@@ -173,7 +174,7 @@ def whole(written: str | None) -> int | None:
 
 
 def _run(command: list[str]) -> str:
-    """What a command printed, empty where it failed or took too long."""
+    """What a command printed; empty if it failed or took too long."""
     try:
         status, printed = output(command, ASK_TIMEOUT_S, TZ="UTC", SLURM_TIME_FORMAT="standard")
     except OSError:

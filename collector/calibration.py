@@ -1,9 +1,9 @@
-"""How many counts of the activity accumulator make one second at full use: learned on the node, never assumed.
+"""How many counts of the activity accumulator are one second at full use: measured on the node, never assumed.
 
-The scale of MI200's `gfx_activity_acc` is not documented, so all counts are held against all busy time that the
-samples saw, idle and busy intervals alike: samples are taken at random instants, so both grow together whatever the
-rhythm of the work. A power of ten that fits is the scale, for as long as it fits: old evidence fades, so a scale that
-was wrong recovers. Where the table has a tick counter (`accumulation_counter`, MI300), the scale is counts per tick.
+The scale of MI200's `gfx_activity_acc` is not documented, so all counts are compared with all busy time in the samples,
+in idle and busy intervals alike: samples are taken at random instants, so both grow together whatever the pattern of
+the load. A power of ten that fits is the scale, for as long as it fits: old evidence fades, so a wrong scale recovers.
+If the table has a tick counter (`accumulation_counter`, MI300), the scale is counts per tick.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
     from typing import Any
 
 FIT_FRACTION = 0.15
-"""How far the estimate may lie from a power of ten: three standard deviations of 400 samples' busy time at half use."""
+"""How far the estimate may be from a power of ten: three standard deviations of 400 samples' busy time at half use."""
 
 BUSY_S_MIN = 120.0
 """Busy seconds that must have been seen before the scale is trusted."""
 
 BUSY_S_MAX = 6000.0
-"""Busy seconds at which all evidence is halved: on a busy node of eight GPUs a quarter of an hour."""
+"""Busy seconds after which all evidence is halved: on a busy node of eight GPUs a quarter of an hour."""
 
 SCALES = (1e-2, 1.0, 1e2, 1e3, 1e4, 1e5, 1e6)
 
 
 class Calibration:
-    """The scale of one node's GPUs; `scale` is None until it is known, and again where nothing fits any more."""
+    """The scale of one node's GPUs; `scale` is None until it is known, and again if nothing fits any more."""
 
     __slots__ = ("busy", "busy_s", "counts", "scale")
 
@@ -48,7 +48,7 @@ class Calibration:
 
     @classmethod
     def from_state(cls, state: Any) -> Calibration:
-        """What an earlier process learned; nothing where that is not whole or not possible."""
+        """What an earlier process learned; nothing if it is incomplete or impossible."""
         calibration = cls()
         try:
             counts, busy, busy_s = (float(state[name]) for name in ("counts", "busy", "busy_s"))

@@ -1,7 +1,7 @@
-"""Where the control group of a job lies, and how its files read.
+"""Where the control group of a job is, and how its files are read.
 
-Version 1 and 2. Where Slurm puts it by default costs a few look-ups, so it is tried at every reading; else it is found
-through the `cgroup` file of any process of the job's user, so that no site's mount points need to be known. No command
+Versions 1 and 2. Slurm's default place costs a few look-ups, so it is tried at every reading; otherwise the group is
+found through the `cgroup` file of any process of the job's user, so no site's mount points need to be known. No command
 line or environment is read. Source of the file names and units: Linux Documentation/admin-guide/cgroup-v2.rst and
 cgroup-v1/; of the places: Slurm's cgroup plugins (a SLUID instead of `job_N` since 26.05).
 """
@@ -22,7 +22,7 @@ SCRIPT_STEPS = ("step_batch", "step_interactive")
 
 
 class JobCgroup:
-    """Where one job's files lie: `path(controller, name)`; `is_v2` when all controllers share one folder."""
+    """Where one job's files are: `path(controller, name)`; `is_v2` if all controllers share one folder."""
 
     def __init__(self, root: str, folders: dict[str, str]) -> None:
         self.root, self.folders = root, folders
@@ -30,11 +30,12 @@ class JobCgroup:
 
     @property
     def is_there(self) -> bool:
-        """Whether the job still has it."""
+        """Whether the group still exists."""
         return any(os.path.isdir(self.path(controller, "")) for controller in self.folders)
 
     def path(self, controller: str, name: str) -> str:
-        # A controller's group may be made after another's, at the same place; until then the top would be everybody's.
+        # A controller's group may be created after another's, at the same place; until then the top folder belongs to
+        # all jobs.
         folder = self.folders.get("" if self.is_v2 else controller) or next(iter(self.folders.values()))
         mount = "" if self.is_v2 else controller
         return os.path.join(self.root, mount, folder.lstrip("/"), name)
@@ -56,7 +57,7 @@ class JobCgroup:
         return None
 
     def freeze_file(self) -> str:
-        """The file that says whether Slurm has suspended the job, of one of its steps; empty where there is none."""
+        """The file that shows whether Slurm has suspended the job, of one of its steps; empty if there is none."""
         top = self.path("freezer", "")
         for step in _listed(top):
             if not step.startswith("step_") or step == "step_extern":
@@ -69,7 +70,7 @@ class JobCgroup:
         return ""
 
     def oom_kills(self) -> int | None:
-        """Processes killed for want of memory; version 1 counts each where the process was, not above."""
+        """Processes killed for lack of memory; version 1 counts each in the group of the process, not above."""
         if self.is_v2:
             return self.fields("memory", "memory.events").get("oom_kill")
         kills = None
@@ -83,7 +84,7 @@ class JobCgroup:
     def tasks(self) -> tuple[int, int]:
         """How many tasks (ranks) Slurm started in the job's steps, and how many threads they have now.
 
-        The batch script is a task as well: a rank where it does the work itself, none where it started others.
+        The batch script is also a task: a rank if it does the work itself, none if it started others.
         """
         scripts: list[int] = []
         ranks: list[int] = []
@@ -98,7 +99,7 @@ class JobCgroup:
 
 
 def at_usual_place(root: str, job_id: int, sluid: str, uid: int) -> JobCgroup | None:
-    """The control group of a job where Slurm's plugins put it; None where there is none."""
+    """The control group of a job at the place of Slurm's plugins; None if there is none."""
     names = [f"job_{job_id}", *([sluid] if sluid else [])]
     for scope in _listed(os.path.join(root, V2_SLICE)):
         if scope.endswith("slurmstepd.scope"):
@@ -116,7 +117,7 @@ def at_usual_place(root: str, job_id: int, sluid: str, uid: int) -> JobCgroup | 
 
 
 def by_processes(root: str, proc: str, job_id: int, sluid: str, uid: int) -> JobCgroup | None:
-    """The control group of a job, by the processes of its user; None while there is none."""
+    """The control group of a job, found by the processes of its user; None while there is none."""
     marks = [f"/job_{job_id}", *([f"/{sluid}"] if sluid else [])]
     for pid in _pids(proc, uid):
         folders = {}
@@ -139,7 +140,7 @@ def _listed(folder: str) -> list[str]:
 
 
 def _job_folder(path: str, marks: list[str]) -> str:
-    """The path up to the job's own folder, empty when the path is not of this job."""
+    """The path up to the job's own folder, empty if the path is not of this job."""
     for mark in marks:
         before, found, after = path.partition(mark)
         if found and (not after or after.startswith("/")):
@@ -168,7 +169,7 @@ def are_stopped(proc: str, uid: int) -> bool:
 
 
 def content(path: str) -> str:
-    """The text of a small file, empty where it cannot be read."""
+    """The text of a small file, empty if it cannot be read."""
     try:
         with open(path, "rb") as file:
             return file.read(65536).decode("ascii", "replace")

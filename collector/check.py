@@ -1,6 +1,6 @@
-"""`collector check`: whether all is well on this node, one line for each thing that a job's summary depends on.
+"""`collector check`: whether everything on this node works, one line for each thing that a job's summary depends on.
 
-It changes nothing but a file that it writes and removes in the state folder, and sends nothing but an empty list.
+It changes nothing except a file that it writes and removes in the state folder, and sends nothing except an empty list.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ OLD_S = 3600.0
 
 
 def check(config: Config, config_file: str) -> int:
-    """Print every line; 1 where one of them is BAD."""
+    """Print every line; 1 if one of them is BAD."""
     steps: dict[str, Callable[[], Iterator[Line]]] = {
         "python": _python,
         "settings": lambda: _settings(config_file),
@@ -54,7 +54,7 @@ def check(config: Config, config_file: str) -> int:
 
 
 def _within_time(step: Callable[[], Iterator[Line]]) -> list[Line]:
-    """What a step says; one that hangs or fails is bad."""
+    """The result of a step; one that hangs or fails is bad."""
     guard.limit(STEP_S_MAX)
     try:
         return list(step())
@@ -71,8 +71,8 @@ def _python() -> Iterator[Line]:
 
 
 def _settings(config_file: str) -> Iterator[Line]:
-    # What is in the file was read before this: a mistake in it ends the command with its line.
-    yield (OK, config_file) if os.path.exists(config_file) else (LOOK, f"{config_file} is not there: all defaults")
+    # The content of the file was read before this: an error in it ends the command with its line.
+    yield (OK, config_file) if os.path.exists(config_file) else (LOOK, f"{config_file} does not exist: all defaults")
 
 
 def _state(config: Config) -> Iterator[Line]:
@@ -112,7 +112,7 @@ def _user(config: Config) -> Iterator[Line]:
     if wanted is None:
         yield (
             LOOK,
-            "sampling keeps the rights it starts with (`user = root`, processes are hidden, or this is not root)",
+            "sampling keeps the privileges it starts with (`user = root`, processes are hidden, or this is not root)",
         )
     else:
         yield OK, f"sampling runs as user {wanted[0]}, group {wanted[1]}"
@@ -126,14 +126,14 @@ def _portal(config: Config) -> Iterator[Line]:
         yield BAD, str(error)
         return
     if status in (200, 201):
-        yield OK, f"{config.portal_url} takes this token"
+        yield OK, f"{config.portal_url} accepts this token"
     else:
         yield BAD, f"{config.portal_url} answered {status}: {answer[:200].decode('utf-8', 'replace')}"
 
 
 def _slurm(config: Config) -> Iterator[Line]:
     if not config.scontrol or not config.squeue:
-        yield LOOK, "not asked, by the settings: job records come from accounting alone"
+        yield LOOK, "disabled in the settings: job records come from accounting only"
         return
     said = asking.settings(config.scontrol)
     if not said:
@@ -151,11 +151,11 @@ def _slurm(config: Config) -> Iterator[Line]:
 
 
 def _hook(name: str, pattern: str) -> Iterator[Line]:
-    """Whether slurm.conf's hook is ours, or a script that names ours."""
+    """Whether slurm.conf's hook is ours, or a script that calls ours."""
     paths = sorted(glob.glob(pattern))
     ours = [path for path in paths if _names_us(path)]
     if not ours:
-        yield BAD, f"{name}={pattern or '(null)'}: none of it starts the collector"
+        yield BAD, f"{name}={pattern or '(null)'}: does not start the collector"
     elif not os.access(ours[0], os.X_OK):
         yield BAD, f"{name}: {ours[0]} is not executable"
     else:
@@ -167,9 +167,12 @@ def _hook(name: str, pattern: str) -> Iterator[Line]:
             if path.rpartition(".")[2] in ("rpmsave", "rpmnew", "dpkg-old", "bak") or path[-1] == "~"
         ]
         yield (
-            (BAD, f"{left[0]} is run as a hook, too: its failure drains nodes")
+            (BAD, f"{left[0]} also runs as a hook: if it fails, the node is drained")
             if left
-            else (LOOK, f"{name}={pattern} runs every file there, and a failing stray one drains nodes: name one file")
+            else (
+                LOOK,
+                f"{name}={pattern} runs every file there, and one that fails drains the node: name a single file",
+            )
         )
 
 
@@ -190,7 +193,7 @@ def _waiting(config: Config) -> Iterator[Line]:
         yield OK, "nothing"
     aside = glob.glob(f"{glob.escape(config.spool_dir)}/{spool.SET_ASIDE}/*.json")
     if aside:
-        yield LOOK, f"{len(aside)} payloads were refused and set aside; `resend` sends them again"
+        yield LOOK, f"{len(aside)} payloads were rejected and set aside; `resend` sends them again"
 
 
 def _jobs(config: Config) -> Iterator[Line]:
@@ -200,7 +203,7 @@ def _jobs(config: Config) -> Iterator[Line]:
     for each in found:
         name = os.path.basename(each)
         if os.path.exists(f"{each}/ended"):
-            yield LOOK, f"{name} ended and is not closed; `ship` closes it"
+            yield LOOK, f"{name} has ended and is not closed; `ship` closes it"
         elif folder.is_sampled(each):
             yield OK, f"{name} is sampled"
         else:

@@ -1,8 +1,8 @@
-"""The end of a job on its node: the sampling process ends, its payload goes to disk, the folder goes away.
+"""The end of a job on its node: the sampling process ends, its payload is written to disk, the folder is removed.
 
-The epilog does it; where no epilog came (node failure, reboot, a killed hook), whoever ships next does. What has to be
-done is read from the job's own folder and a clock that is never set. A lock that the kernel lets go with its process
-keeps two of them apart.
+The epilog does it; if no epilog ran (node failure, reboot, a killed hook), the next sender does. What has to be done is
+read from the job's own folder and a clock that is never set. A lock that the kernel releases with its process keeps two
+of them apart.
 """
 
 from __future__ import annotations
@@ -38,22 +38,22 @@ JSON = __import__("_json")
 BYTES_PER_MB = 2**20
 POLL_S = 0.002
 LOST_S_MIN = 2.0
-"""Seconds without a sample at the end of a job that are worth a word; sampling itself rounds to an interval."""
+"""Seconds without a sample at the end of a job that are worth reporting; sampling itself rounds to an interval."""
 
 EPILOG_S_MAX = 15.0
-"""An epilog is over after this, by the hooks' own limits: a job that still is not closed is anybody's."""
+"""An epilog is over after this, by the hooks' own limits: then any process may close a job that is still open."""
 
 OVERDUE_S = 900.0
-"""Past its limit by this, a job is asked for at Slurm: OverTimeLimit and KillWait, which sites set, are shorter."""
+"""This long past its limit, Slurm is queried about a job: OverTimeLimit and KillWait, which sites set, are shorter."""
 
 CLOSED_KEPT = 500
-"""So many closed jobs are remembered, so that a second epilog of one does not say that it was never sampled."""
+"""This many closed jobs are remembered, so that a second epilog of one does not report that it was never sampled."""
 
 
 def end(folder: str, ended: dict[str, Any], wait_s: float) -> None:
-    """Have the sampling process take its last sample and end, and wait for that.
+    """Make the sampling process take its last sample and end, and wait for that.
 
-    One that does not answer within `wait_s` is ended; what it wrote last is then all there is.
+    If it does not answer within `wait_s` it is killed, and only what it wrote last is available.
     """
     say_ended(folder, ended)
     deadline = time.monotonic() + wait_s
@@ -65,7 +65,7 @@ def end(folder: str, ended: dict[str, Any], wait_s: float) -> None:
 
 
 def close(config: Config, folder: str) -> None:
-    """Put the payload of an ended job on disk and remove its folder; nothing when another process is at it."""
+    """Write the payload of an ended job to disk and remove its folder; nothing if another process is doing so."""
     try:
         lock = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -91,9 +91,9 @@ def close(config: Config, folder: str) -> None:
 
 
 def keep(config: Config, payload: dict[str, Any], ended_at_s: float) -> None:
-    """A summary on disk, for good, with what went wrong on this node before; the same one twice is one file.
+    """Write a summary to disk durably, with failures on this node before; the same summary twice is one file.
 
-    Raises OSError, then the job's folder is still there to try again.
+    Raises OSError; the job's folder is then still there to try again.
     """
     failed = failures.take(config)
     whole = {**payload, "errors": payload["errors"] + failures.sentences(failed)}
@@ -108,7 +108,7 @@ def keep(config: Config, payload: dict[str, Any], ended_at_s: float) -> None:
 
 
 def _keep_raw(config: Config, folder: str, job: dict[str, Any], summary: dict[str, Any]) -> None:
-    """The job's raw samples, where it has any, beside its summary; not worth an error."""
+    """The job's raw samples, if it has any, beside its summary; a failure is not worth an error."""
     state = own(folder, "checkpoint")
     rows = state.get("raw") if isinstance(state, dict) else None
     if not rows or not rows["rows"] or "interval_s" not in summary:
@@ -123,17 +123,17 @@ def _keep_raw(config: Config, folder: str, job: dict[str, Any], summary: dict[st
 
 
 def encoded(payload: dict[str, Any]) -> bytes:
-    """JSON as `json.dumps` makes it, by the same code of the interpreter: `json` itself loads `re` for reading."""
+    """JSON as `json.dumps` makes it, by the same code of the interpreter: `json` itself imports `re` for reading."""
     encode = JSON.make_encoder(None, _no_json, JSON.encode_basestring_ascii, None, ":", ",", False, False, False)
     return "".join(encode(payload, 0)).encode()
 
 
 def _no_json(value: object) -> None:
-    raise TypeError(f"{type(value).__name__} is nothing that JSON has")
+    raise TypeError(f"{type(value).__name__} has no JSON representation")
 
 
 def was_closed(config: Config, job_id: int | None) -> bool:
-    """Whether an epilog of this job was here before."""
+    """Whether an epilog of this job ran before."""
     try:
         return any(job_of(name) == job_id for name in os.listdir(config.closed_dir))
     except FileNotFoundError:
@@ -141,9 +141,9 @@ def was_closed(config: Config, job_id: int | None) -> bool:
 
 
 def close_what_is_over(config: Config, is_gone: Callable[[int], bool]) -> list[str]:
-    """Close every job that ended or cannot go on; the folders of those whose sampling should be started again.
+    """Close every job that ended or cannot continue; returns the folders of those whose sampling should be restarted.
 
-    `is_gone` asks Slurm whether it no longer runs a job; only those are asked for whose folder leaves it open.
+    `is_gone` queries Slurm whether it no longer runs a job; only for jobs whose folder does not answer this.
     """
     to_restart = []
     for folder in folders(config):
@@ -164,14 +164,14 @@ def close_what_is_over(config: Config, is_gone: Callable[[int], bool]) -> list[s
 
 
 def _cannot_go_on(config: Config, job: dict[str, Any]) -> bool:
-    """Whether a job is of another boot, or older than any job may be."""
+    """Whether a job is from another boot, or older than any job may be."""
     is_young = 0 <= boottime_s() - job["started_boottime_s"] < config.job_max_s
     return job["boot_id"] != boot_id(config.proc_root) or not is_young
 
 
 def _is_doubtful(config: Config, folder: str, job: dict[str, Any]) -> bool:
-    """Whether its epilog may have been lost: nobody samples the job, or not from its prolog on, its time is over, or a
-    later one has its GPUs."""
+    """Whether its epilog may have been lost: nobody samples the job, or not since its prolog, its time is over, or a
+    later job has its GPUs."""
     state = own(folder, "checkpoint")
     is_restarted = isinstance(state, dict) and bool(state.get("restarts"))
     is_overdue = time.time() - (job.get("ends_at_s") or float("inf")) > OVERDUE_S
@@ -195,12 +195,12 @@ def _sampled_s(folder: str) -> float:
 
 
 def payload(folder: str, job: dict[str, Any], ended: dict[str, Any]) -> dict[str, Any]:
-    """The summary of what was gathered, or, where that cannot be read, one that says so."""
+    """The summary of the collected data, or, if they cannot be read, one that states so."""
     state, errors = own(folder, "checkpoint"), _errors(folder, job, ended)
     try:
         return node_summary(job, state, ended["ended_at"], errors)
     except Exception as error:
-        why = f"not sampled: what was gathered cannot be read: {type(error).__name__}"
+        why = f"not sampled: the collected data cannot be read: {type(error).__name__}"
         return node_summary(job, None, ended["ended_at"], [why, *errors])
 
 
@@ -223,14 +223,15 @@ def _errors(folder: str, job: dict[str, Any], ended: dict[str, Any]) -> list[str
 
 
 def _ask_for_record(config: Config, job: dict[str, Any], ended: dict[str, Any]) -> None:
-    """Leave the job's record to the shipper: Slurm is not asked while its epilog runs."""
+    """Leave the job's record to the sender: Slurm is not queried while its epilog runs."""
     statefile.private_folder(config.records_dir)
     path = f"{config.records_dir}/{job['job_id']}.{job['attempt']}"
     statefile.save(path, {**job, **ended}, is_durable=True)
 
 
 def _learn(config: Config, folder: str) -> None:
-    """What the job's sampling learned of this node's GPUs is where the next one's begins; not worth an error."""
+    """What the job's sampling learned about this node's GPUs is the start for the next one; a failure is not worth an
+    error."""
     learned = own(folder, "calibration")
     if learned is not None:
         try:

@@ -1,4 +1,4 @@
-"""Running another program within a time limit: a hanging one ends together with everything that it started."""
+"""Running another program within a time limit: a hanging one is ended together with everything that it started."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ OUTPUT_BYTES_MAX = 1 << 22
 def output(
     command: Sequence[str], timeout_s: float, *, with_errors: bool = False, **environment: str
 ) -> tuple[int, str]:
-    """The exit status and what was printed, with these variables added. Raises OSError and TimeoutError.
+    """The exit status and the output, with these variables added. Raises OSError and TimeoutError.
 
-    Also where this process is killed meanwhile, the command ends soon after its time.
+    The command also ends soon after its time if this process is killed meanwhile.
     """
     said = subprocess.STDOUT if with_errors else subprocess.DEVNULL
     pipes: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": said}
@@ -41,7 +41,7 @@ def output(
 
 
 def _found(name: str) -> str:
-    """The path of a program; raises OSError where there is none that may be run."""
+    """The path of a program; raises OSError if there is none that may be run."""
     folders = [""] if "/" in name else os.get_exec_path()
     paths = [os.path.join(folder, name) for folder in folders]
     there = [path for path in paths if os.path.isfile(path)]

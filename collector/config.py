@@ -6,34 +6,34 @@ DEFAULT_FILE = "/etc/kaiku/collector.conf"
 
 
 class ConfigError(Exception):
-    """A settings file with a line that is not understood; the message names file, line and reason."""
+    """A settings file with an invalid line; the message names file, line and reason."""
 
 
 class Config:
-    """The settings. `node` in a value stands for the node's name, as `{node}`."""
+    """The settings. `{node}` in a value stands for the node's name."""
 
     portal_url = ""
     token_file = "/etc/kaiku/token"  # noqa: S105  where it lies, not what it is
     ca_file = ""
     proxy = ""  # http://host:port of a proxy that passes TLS through; empty: none
     state_dir = "/var/lib/kaiku"
-    failures_file = "/run/kaiku/failures"  # in memory: a full or read-only disk does not reach it
-    user = "kaiku"  # whom sampling runs as, else nobody; root: as it starts
+    failures_file = "/run/kaiku/failures"  # in memory: a full or read-only disk does not affect it
+    user = "kaiku"  # user of the sampling process, otherwise nobody; root: no change
     spool_max_mb = 64.0
     cluster = ""  # empty: as Slurm names it
     source = "auto"  # or one of collector.sources.choose.NAMES
     interval_s = 1.0
     slow_interval_s = 10.0
     checkpoint_s = 30.0
-    raw_s = 0.0  # the last seconds of every job are sent sample by sample; zero: of none
-    raw_asked_s = 600.0  # and of a job that was submitted with `--comment=kaiku:raw`; zero: of none
+    raw_s = 0.0  # seconds at the end of every job that are sent sample by sample; zero: none
+    raw_asked_s = 600.0  # the same for a job that was submitted with `--comment=kaiku:raw`; zero: none
     job_max_s = 270000.0  # 75 h: LUMI-G's longest walltime is 72 h (LUMI user guide, "Slurm partitions")
     hook_max_s = 4.0
     ship_max_s = 240.0
     request_max_s = 20.0
-    nodes_per_s = 50.0  # the nodes of one job send their first payload at this rate
-    spread_max_s = 60.0  # and no later than this; zero: at once
-    scontrol = "scontrol"  # empty, or squeue empty: job records come from accounting alone
+    nodes_per_s = 50.0  # rate at which the nodes of one job send their first payload
+    spread_max_s = 60.0  # and the longest wait; zero: at once
+    scontrol = "scontrol"  # if this or squeue is empty, job records come from accounting only
     squeue = "squeue"
     sysfs_root = "/sys"
     proc_root = "/proc"
@@ -62,7 +62,7 @@ class Config:
 
 
 def load(path: str, node: str) -> Config:
-    """The settings in a file, the defaults where it does not exist; raises ConfigError."""
+    """The settings in a file, the defaults if it does not exist; raises ConfigError."""
     config = Config()
     try:
         with open(path, encoding="utf-8") as lines:
@@ -76,7 +76,7 @@ def load(path: str, node: str) -> Config:
         if not getattr(config, name).startswith("/"):
             raise ConfigError(f"{path}: {name} must be an absolute path")
     if not 0.05 <= config.interval_s <= 60:
-        raise ConfigError(f"{path}: interval_s must lie between 0.05 and 60")
+        raise ConfigError(f"{path}: interval_s must be between 0.05 and 60")
     return config
 
 
@@ -86,13 +86,13 @@ def _take(config: Config, line: str, where: str, node: str) -> None:
     name, separator, value = (part.strip() for part in line.partition("="))
     default = getattr(Config, name, None) if name.isidentifier() and not name.startswith("_") else None
     if not separator or not isinstance(default, (str, float)):
-        raise ConfigError(f"{where}: no setting called {name[:40]!r}")
+        raise ConfigError(f"{where}: unknown setting {name[:40]!r}")
     if isinstance(default, float):
         setattr(config, name, _number(value, f"{where}: {name}"))
     elif value.isprintable():
         setattr(config, name, value.replace("{node}", node))
     else:
-        raise ConfigError(f"{where}: {name} holds a control character")
+        raise ConfigError(f"{where}: {name} contains a control character")
 
 
 def _number(value: str, where: str) -> float:

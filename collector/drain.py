@@ -1,4 +1,4 @@
-"""`collector ship`: close what is over, ask Slurm for the records that are due, send all that waits.
+"""`collector ship`: close ended jobs, query Slurm for the records that are due, send all waiting data.
 
 Started by every epilog, and by a timer for what those left behind.
 """
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from collector.config import Config
 
 RECORD_PAUSES_S = (0.5, 1, 2, 4, 8, 15, 30)
-"""A job shows COMPLETING until every node's epilog is over; these pauses end a minute after the first one's."""
+"""A job shows COMPLETING until every node's epilog is over; these pauses end a minute after the first one's epilog."""
 
 
 class Waiting:
-    """When to ask Slurm for which record again."""
+    """When to query Slurm again for which record."""
 
     def __init__(self) -> None:
         self.due_s: dict[str, float] = {}
@@ -35,7 +35,7 @@ class Waiting:
         return time.monotonic() >= self.due_s.setdefault(name, time.monotonic() + RECORD_PAUSES_S[0])
 
     def again(self, name: str) -> bool:
-        """Whether the record is worth another question; then it is due after a pause with some chance in it."""
+        """Whether the record is worth another query; then it is due after a pause that is partly random."""
         count = self.asked[name] = self.asked.get(name, 0) + 1
         if count >= len(RECORD_PAUSES_S):
             return False
@@ -53,14 +53,14 @@ def first_pause_s(config: Config, nodes: int) -> float:
 
 
 def spread_s(config: Config, nodes: int) -> float:
-    """The longest that a node of a job may wait before its first payload: none of one node, a minute of thousands."""
+    """The longest that a node of a job may wait before its first payload: zero for one node, a minute for thousands."""
     if nodes <= 1 or config.nodes_per_s <= 0:
         return 0.0
     return min(nodes / config.nodes_per_s, config.spread_max_s)
 
 
 def drain(config: Config, config_file: str, nodes: int = 1) -> int:
-    """One shipper at a time on a node, and one that waits for it; the exit status says whether anything is left.
+    """One sender at a time on a node, and one that waits for it; the exit status shows whether anything is left.
 
     `nodes` are those of the job whose epilog started this one.
     """
@@ -89,9 +89,9 @@ def drain(config: Config, config_file: str, nodes: int = 1) -> int:
 
 
 def resend(config: Config, config_file: str) -> int:
-    """Send again what was set aside, with all that waits."""
+    """Send what was set aside again, with everything that waits."""
     count = spool.resend(config.spool_dir)
-    print(f"{count} set aside before will be sent again", file=sys.stderr)
+    print(f"{count} payloads that were set aside will be sent again", file=sys.stderr)
     return drain(config, config_file)
 
 
@@ -100,13 +100,14 @@ def _close(config: Config, config_file: str) -> None:
     for each in (config.spool_dir, config.records_dir):
         statefile.remove_torn(each)
     for each in closing.close_what_is_over(config, lambda job_id: asking.is_gone(config.squeue, job_id)):
-        # One that is completing has nothing left to sample; its epilog, or the next of these, closes it.
+        # A job that is completing has nothing left to sample; its epilog, or the next sender, closes it.
         if not asking.is_ending(config.squeue, folder.job_of(each) or 0):
             start_sampling(config_file, each)
 
 
 def _send(config: Config, until: float) -> tuple[int, str]:
-    """Send all that waits, and each record as soon as there is one; a job that completes slowly holds up no other."""
+    """Send everything that waits, and each record as soon as it is available; a slowly completing job does not delay
+    others."""
     waiting, sent, reason = Waiting(), 0, ""
     stopped: shipper.ShipError | None = None
     while True:
@@ -127,9 +128,10 @@ def _send(config: Config, until: float) -> tuple[int, str]:
 
 
 def _take_turn(state_dir: str) -> None:
-    """Hold `ship.lock` until this process ends; BlockingIOError where another one already waits for it.
+    """Hold `ship.lock` until this process ends; BlockingIOError if another one already waits for it.
 
-    Whoever waits begins after this call, so it will see all that is on disk now and one of them is enough.
+    A process that waits starts after this call, so it will see everything that is on disk now, and one of them is
+    enough.
     """
     turn, queue = (
         os.open(f"{state_dir}/ship.{name}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600) for name in ("lock", "queue")
@@ -140,7 +142,7 @@ def _take_turn(state_dir: str) -> None:
 
 
 def _make_records(config: Config, waiting: Waiting) -> int:
-    """A record on disk for every job that asked for one and has ended for Slurm; how many."""
+    """Write a record to disk for every job that requested one and has ended in Slurm; returns how many."""
     try:
         names = sorted(name for name in os.listdir(config.records_dir) if not name.endswith(".new"))
     except FileNotFoundError:

@@ -1,6 +1,6 @@
-"""What Slurm's epilog calls: end the sampling of a job, keep what it gathered, and start the sender.
+"""What Slurm's epilog calls: end the sampling of a job, keep the collected data, and start the sender.
 
-Whatever goes wrong with one step, the others are done, and the reason is kept.
+If one step fails, the others are still done, and the reason is kept.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from collector.config import Config
 
 LAST_WORDS_S = 2.0
-"""How long an epilog waits for the last sample, of a process that may still be starting; after that the last checkpoint
-is what there is."""
+"""How long an epilog waits for the last sample of a process that may still be starting; after that the last checkpoint
+is used."""
 
 
 def epilog(config: Config, config_file: str, environment: Mapping[str, str]) -> None:
-    """End the sampling of a job, put its payload on disk, and leave the sending to a process of its own."""
+    """End the sampling of a job, write its payload to disk, and leave the sending to a separate process."""
     try:
         _end_job(config, environment)
     finally:
@@ -38,14 +38,14 @@ def _end_job(config: Config, environment: Mapping[str, str]) -> None:
     job_id = whole(environment.get("SLURM_JOB_ID"))
     mine = [each for each in folder.folders(config) if folder.job_of(each) == job_id]
     ended = {each: _end(each, environment) for each in mine}
-    # What it takes to make a payload is loaded while the sampling process ends.
+    # The modules that make a payload are loaded while the sampling process ends.
     closing, failures = (__import__(f"collector.{name}", fromlist=["name"]) for name in ("closing", "failures"))
     for each in mine:
         try:
             closing.end(each, ended[each], LAST_WORDS_S)
             closing.close(config, each)
         except Exception as error:
-            # Where the folder is gone, another epilog or the sender was quicker.
+            # If the folder no longer exists, another epilog or the sender was faster.
             if os.path.isdir(each):
                 failures.note(config, job_id, f"epilog: {type(error).__name__}: {error}")
     if not mine and not closing.was_closed(config, job_id):
@@ -53,24 +53,25 @@ def _end_job(config: Config, environment: Mapping[str, str]) -> None:
 
 
 def _end(mine: str, environment: Mapping[str, str]) -> dict[str, Any]:
-    """Tell the sampling process of a job that it ended; how, in any case."""
+    """Tell the sampling process of a job that it ended; record how, in any case."""
     ended = {"ended_at": _ends_at(mine), "exit_status": whole(environment.get("SLURM_JOB_EXIT_CODE")) or 0}
     try:
         folder.say_ended(mine, ended)
     except OSError:
-        # It is tried again, and then said.
+        # It is tried again, and then reported.
         return ended
     return ended
 
 
 def _ends_at(mine: str) -> float:
-    """Now, as the clock stood at the job's start goes on: a clock that was set since changes no duration."""
+    """The present time, counted from the job's start by the monotonic clock, so that setting the clock changes no
+    duration."""
     job = statefile.read(f"{mine}/job")
     return time.time() if job is None else job["started_at"] + boottime_s() - job["started_boottime_s"]
 
 
 def _say_unmeasured(config: Config, environment: Mapping[str, str], closing: Any, failures: Any) -> None:
-    """A GPU job that no prolog wrote down: its payload says so, and gives way to any other of the same run."""
+    """A GPU job that no prolog recorded: its payload states this, and any other payload of the same run replaces it."""
     try:
         job = from_environment(environment, config.cluster)
     except NoGpuJob:

@@ -1,7 +1,7 @@
-"""What the hooks and the sender could not do: a line in the system's log, and a part of the next payload's errors.
+"""What the hooks and the sender could not do: a line in the system's log, and one of the next payload's errors.
 
-The file lies where a full or read-only disk does no harm. A line is the job, or nothing, a tab, and the reason; the
-hooks' own shell adds to it where Python itself did not start.
+The file is where a full or read-only disk does not matter. A line contains the job, or nothing, a tab, and the reason;
+the hooks' own shell adds a line if Python itself did not start.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ WARNING = 28
 
 
 def note(config: Config, job_id: object, reason: str) -> bool:
-    """Log a failure and keep it; false where it could not be kept."""
+    """Log a failure and keep it; false if it could not be kept."""
     line = " ".join(reason.split())[:REASON_LENGTH_MAX]
     to_log(f"job {job_id}: {line}" if job_id else line)
     return _append(config, f"{job_id or ''}\t{line}\n")
 
 
 def put_back(config: Config, found: list[tuple[int | None, str]]) -> None:
-    """Keep again what `take` gave and no payload has."""
+    """Keep again what `take` returned and no payload contains."""
     if not found:
         return
     _append(config, "".join(f"{job_id or ''}\t{reason}\n" for job_id, reason in found))
@@ -53,7 +53,7 @@ def _append(config: Config, lines: str) -> bool:
 
 
 def to_log(text: str) -> None:
-    """One line in the system's log, where there is one; never waits for it."""
+    """One line in the system's log, if there is one; never waits for it."""
     socket = __import__("socket")
     when = time.strftime("%b %e %H:%M:%S")
     try:
@@ -65,7 +65,7 @@ def to_log(text: str) -> None:
 
 
 def take(config: Config) -> list[tuple[int | None, str]]:
-    """Every failure since the last call, and forget them: (job id, reason)."""
+    """Every failure since the last call, which are then forgotten: (job id, reason)."""
     mine = f"{config.failures_file}.{os.getpid()}"
     try:
         os.rename(config.failures_file, mine)

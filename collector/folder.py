@@ -1,11 +1,11 @@
-"""A job's folder on its node, `jobs/<job id>.<attempt>/`: what is in it says how far the job is.
+"""A job's folder on its node, `jobs/<job id>.<attempt>/`: its content shows the state of the job.
 
-    job                  written by the prolog before the folder has its name, so that a folder is never half
-    wake                 a pipe; the prolog opens it and hands it to the sampling process, so a job has a reader of it
+    job                  written by the prolog before the folder gets its name, so that it is never incomplete
+    wake                 a pipe; the prolog opens it and passes it to the sampling process, so a job has a reader of it
                          from the moment its folder is there until its sampling process ends, however slowly that starts
-    process              which process that is, to end one that hangs
+    process              which process that is, to kill one that hangs
     ended                written by the epilog before it writes to `wake`
-    gpus-of-<id>.<n>     the GPUs that another job on this node holds as well
+    gpus-of-<id>.<n>     the GPUs that another job on this node also has
     own/                 the sampling process's: checkpoint, calibration, failed
 
 Ages are read from the clock that counts since the boot and is never set.
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
 OWN_BYTES_MAX = 1 << 24
 KILL = 9  # the module `signal` would take a prolog a third of its time
 HALF_MADE_S_MAX = 60.0
-"""A prolog ends within seconds: what lies half made for longer was left by one that was killed."""
+"""A prolog ends within seconds: a folder that is incomplete for longer was left by one that was killed."""
 
 
 def boottime_s() -> float:
-    """Seconds since the boot, also those of a suspended machine."""
+    """Seconds since the boot, including the time of a suspended machine."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 def boot_id(proc: str) -> str:
-    """The kernel's mark of this boot; empty where it gives none."""
+    """The kernel's identifier of this boot; empty if there is none."""
     try:
         with open(f"{proc}/sys/kernel/random/boot_id", encoding="ascii") as file:
             return file.read().strip()
@@ -58,7 +58,8 @@ def job_of(folder: str) -> int | None:
 
 
 def make(config: Config, job: dict[str, Any]) -> tuple[str, int]:
-    """A job's whole folder under its name at once, and its open pipe. FileExistsError where there is one already."""
+    """Create a job's complete folder under its name in one step, and its open pipe. FileExistsError if it already
+    exists."""
     folder = f"{config.jobs_dir}/{job['job_id']}.{job['attempt']}"
     half = f"{folder}.{os.getpid()}.{int(boottime_s())}.new"
     statefile.private_folder(f"{half}/own")
@@ -80,14 +81,14 @@ def make(config: Config, job: dict[str, Any]) -> tuple[str, int]:
 
 
 def hold(folder: str) -> int | None:
-    """The pipe for a new sampling process of a job that goes on; None where it ended, is closed or is sampled."""
+    """The pipe for a new sampling process of a running job; None if the job ended, is closed or is sampled."""
     if is_sampled(folder):
         return None
     try:
         wake_fd = _opened(folder)
     except OSError:
         return None
-    # The epilog says first that the job ended and writes to the pipe then: one of the two is seen here or later.
+    # The epilog first records that the job ended and then writes to the pipe: one of the two is seen here or later.
     if os.path.exists(f"{folder}/ended"):
         os.close(wake_fd)
         return None
@@ -95,7 +96,7 @@ def hold(folder: str) -> int | None:
 
 
 def is_sampled(folder: str) -> bool:
-    """Whether a sampling process holds the job's pipe, or will as soon as it has started."""
+    """Whether a sampling process has the job's pipe, or will have it as soon as it has started."""
     fd = _writer(folder)
     if fd is None:
         return False
@@ -104,10 +105,10 @@ def is_sampled(folder: str) -> bool:
 
 
 def say_ended(folder: str, ended: dict[str, Any]) -> None:
-    """Write down how the job ended, unless that is known, and have the sampling process take its last sample and end.
+    """Record how the job ended, unless that is known, and make the sampling process take its last sample and end.
 
-    The pipe keeps the word for one that is starting. Raises OSError where it could not be written down: the process
-    ends all the same, so that nobody samples a job that is over.
+    The pipe keeps the message for a process that is starting. Raises OSError if it could not be recorded: the process
+    ends anyway, so that nobody samples a job that is over.
     """
     try:
         if not os.path.exists(f"{folder}/ended"):
@@ -120,19 +121,19 @@ def say_ended(folder: str, ended: dict[str, Any]) -> None:
 
 
 def say_process(folder: str) -> None:
-    """Write down that this process is the job's sampling process."""
+    """Record that this process is the job's sampling process."""
     statefile.save(f"{folder}/process", [os.getpid(), _started(os.getpid())])
 
 
 def kill(folder: str) -> None:
-    """End a sampling process that does not answer; a process that came to its number since is left alone."""
+    """End a sampling process that does not answer; a process that got its number since is not touched."""
     pid, started = statefile.read(f"{folder}/process") or (0, "")
     if pid and is_sampled(folder) and _started(pid) == started:
         os.kill(pid, KILL)
 
 
 def remove(folder: str) -> None:
-    """Away at once, so that nobody finds half of it, even while something is still written into it."""
+    """Remove it in one step, so that nobody finds half of it, even while something is still written into it."""
     gone = f"{folder}.{os.getpid()}.{int(boottime_s())}.gone"
     try:
         os.rename(folder, gone)
@@ -142,7 +143,7 @@ def remove(folder: str) -> None:
 
 
 def remove_leftovers(config: Config) -> None:
-    """What prologs and epilogs that were killed left of folders."""
+    """Parts of folders that killed prologs and epilogs left."""
     now_s = boottime_s()
     for name in _listed(config.jobs_dir):
         *_, written_s, kind = name.rsplit(".", 2)
@@ -152,7 +153,7 @@ def remove_leftovers(config: Config) -> None:
 
 
 def overlapping(config: Config, gpus: list[int]) -> dict[str, list[int]]:
-    """The folders of jobs that have not ended and hold some of these GPUs, with those."""
+    """The folders of jobs that have not ended and have some of these GPUs, with those GPUs."""
     found = {}
     for each in folders(config):
         job = statefile.read(f"{each}/job")
@@ -163,9 +164,9 @@ def overlapping(config: Config, gpus: list[int]) -> dict[str, list[int]]:
 
 
 def _clear(folder: str) -> None:
-    """Remove a folder that nobody finds by its name any more; what cannot be removed now is so later.
+    """Remove a folder that nobody finds by its name any more; what cannot be removed now is removed later.
 
-    Nothing below `own` is entered: that is another user's, who could put a link in the way.
+    Nothing below `own` is entered: it belongs to another user, who could put a link there.
     """
     for inside in (f"{folder}/own", folder):
         for name in _listed(inside):
@@ -180,7 +181,7 @@ def _clear(folder: str) -> None:
 
 
 def own(folder: str, name: str) -> Any:
-    """A file that the sampling process wrote, None where there is none: it may be anybody's, so nothing is followed."""
+    """A file that the sampling process wrote, None if there is none: it may be anybody's, so no link is followed."""
     try:
         fd = os.open(f"{folder}/own/{name}", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
@@ -196,18 +197,18 @@ def own(folder: str, name: str) -> Any:
 
 
 def share(folder: str, other: str, gpus: list[int]) -> None:
-    """Write down that another job on this node holds some of this one's GPUs."""
+    """Record that another job on this node also has some of this one's GPUs."""
     statefile.save(f"{folder}/gpus-of-{os.path.basename(other)}", gpus)
 
 
 def shared(folder: str) -> dict[int, list[int]]:
-    """By job id the GPUs that others held as well."""
+    """By job id the GPUs that other jobs also had."""
     names = [name for name in _listed(folder) if name.startswith("gpus-of-") and not name.endswith(".new")]
     return {job_of(name.partition("gpus-of-")[2]) or 0: statefile.read(f"{folder}/{name}") or [] for name in names}
 
 
 def _opened(folder: str) -> int:
-    """Both ends of the pipe: it has a reader as long as this lives, and opening never waits."""
+    """Both ends of the pipe: it has a reader as long as this is open, and opening never waits."""
     return os.open(f"{folder}/wake", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
 
 
@@ -219,7 +220,7 @@ def _writer(folder: str) -> int | None:
 
 
 def _started(pid: int) -> str:
-    """When a process started, as the kernel writes it: with its number this names it for good."""
+    """When a process started, as the kernel writes it: with its number this identifies it permanently."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             return file.read().rpartition(b")")[2].split()[19].decode()

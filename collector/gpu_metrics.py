@@ -1,8 +1,8 @@
-"""The binary `gpu_metrics` table of amdgpu: where each field lies in every fixed layout, and two readers of it.
+"""The binary `gpu_metrics` table of amdgpu: the position of each field in every fixed layout, and two readers of it.
 
 Source: Linux drivers/gpu/drm/amd/include/kgd_pp_interface.h, struct gpu_metrics_v1_0 … v1_8, natural alignment on
-x86-64, little endian; a layout is accepted only when the header, the size in it and the bytes read agree. Content
-revisions from 1.9 on are not fixed structures and are left to the text files.
+x86-64, little endian; a layout is accepted only if the header, the size in it and the bytes read agree. Content
+revisions from 1.9 on are not fixed structures; for these the text files are used.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ FIRMWARE_TICK_S = 1e-8
 """One count of `firmware_timestamp` (same header: 10 ns resolution)."""
 
 U16_NONE, U32_NONE, U64_NONE = 0xFFFF, 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF
-"""What the driver leaves in a field that it does not write (smu_cmn_init_soft_gpu_metrics fills with 0xff)."""
+"""The value of a field that the driver does not write (smu_cmn_init_soft_gpu_metrics fills with 0xff)."""
 
-# A field by its struct code and its byte offset; a layout lacks what it does not name.
+# A field by its struct code and its byte offset; fields that a layout lacks are not listed.
 _FAST = ("activity", "power_w")
 _SLOW = ("hotspot_c", "gfx_clock_mhz", "mem_clock_mhz", "throttle", "energy", "busy_acc", "busy_ticks", "stamp")
 
@@ -141,7 +141,7 @@ class Layout:
 
 
 def layout_of(blob: bytes) -> Layout | None:
-    """The layout of a table, None when it is not one of the fixed ones or was cut."""
+    """The layout of a table, None if it is not one of the fixed ones or was truncated."""
     if len(blob) < HEADER.size:
         return None
     size, major, minor = HEADER.unpack_from(blob)
@@ -152,15 +152,15 @@ def layout_of(blob: bytes) -> Layout | None:
 
 
 def partitions(blob: bytes, layout: Layout) -> int:
-    """Into how many GPUs the device is divided; 1 where the layout does not say."""
+    """Into how many GPUs the device is divided; 1 if the layout does not contain it."""
     place = PARTITIONS.get(layout.key)
     count = int(U16.unpack_from(blob, place[0])[0]) if place else 1
     return count if 1 <= count <= PARTITIONS_MAX else 1
 
 
 def partition_reader(layout: Layout, partition: int) -> Callable[[bytes], Sequence[Any]] | None:
-    """What `Layout.fast` gives, of one partition: its busy percent is the mean of its compute dies. None where the
-    layout does not tell partitions apart."""
+    """What `Layout.fast` gives, of one partition: its busy percent is the mean of its compute dies. None if the layout
+    does not separate partitions."""
     place = PARTITIONS.get(layout.key)
     if place is None:
         return None

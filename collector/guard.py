@@ -1,4 +1,4 @@
-"""A hard limit on how long a hook, or the beginning of a user's run, may take."""
+"""A hard limit on how long a hook, or the start of a user's run, may take."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ if TYPE_CHECKING:
     from types import FrameType
 
 
-# The module `signal` loads `enum`, which would be a part of a hook's time that can be seen.
+# The module `signal` imports `enum`, which would take a noticeable part of a hook's time.
 SIGNALS = __import__("_signal")
 
 
 class TooLong(BaseException):
-    """The time is used up; whoever goes on after an error of one step does not go on after this."""
+    """The time limit is over; code that continues after an error of one step must not continue after this."""
 
 
 def limit(seconds: float) -> None:
-    """Raise TooLong in this process after so many seconds of wall clock."""
+    """Raise TooLong in this process after this many seconds of wall-clock time."""
     SIGNALS.signal(SIGNALS.SIGALRM, _stop)
     SIGNALS.setitimer(SIGNALS.ITIMER_REAL, seconds)
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
-    raise TooLong("nothing answered in time")
+    raise TooLong("no answer in time")

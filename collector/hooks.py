@@ -1,4 +1,4 @@
-"""How the hooks start the collector's other processes: in a session of their own, holding nothing of Slurm's."""
+"""How the hooks start the collector's other processes: in a separate session, without any of Slurm's descriptors."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ IONICE = "/usr/bin/ionice"
 SETPRIV = "/usr/bin/setpriv"
 KEPT_FD = 3
 KEPT_VARIABLES = ("SLURM_CONF", "SLURMD_NODENAME")
-"""What slurmd itself tells its hooks of where they are."""
+"""What slurmd itself passes to its hooks about their place."""
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-"""Where this collector lies: a folder, or the path of a zip file."""
+"""Where this collector is: a folder, or the path of a zip file."""
 
 
 def start_sampling(config_file: str, mine: str) -> None:
-    """A new sampling process for the job of a folder that goes on, unless there is one."""
+    """A new sampling process for the job of a folder that continues, unless there is one."""
     wake_fd = folder.hold(mine)
     if wake_fd is not None:
         detach(["run", "--config", config_file, "--job", mine], mine, wake_fd)
 
 
 def detach(arguments: list[str], mine: str = "", wake_fd: int = -1) -> None:
-    """Run a command of the collector in a session of its own that holds none of our descriptors but a job's pipe.
+    """Run a command of the collector in a separate session that keeps none of our descriptors except a job's pipe.
 
-    Slurm waits for whoever keeps a hook's output open and ends the hook's process group, so the new process leaves
-    both behind, before this returns; it inherits slurmd's control group, not the job's.
+    Slurm waits for every process that keeps a hook's output open and kills the hook's process group, so the new process
+    leaves both before this returns; it inherits slurmd's control group, not the job's.
     """
     child = os.fork()
     if child:
@@ -54,7 +54,7 @@ def detach(arguments: list[str], mine: str = "", wake_fd: int = -1) -> None:
 
 
 def start_child(arguments: list[str], mine: str) -> None:
-    """Start a command of the collector in a session of its own, with this user's own environment."""
+    """Start a command of the collector in a separate session, with this user's own environment."""
     if os.fork():
         return
     try:
@@ -67,7 +67,7 @@ def start_child(arguments: list[str], mine: str) -> None:
 
 
 def _let_go(wake_fd: int) -> None:
-    """Hold nothing but the job's pipe, if any, as descriptor 3."""
+    """Keep only the job's pipe, if any, as descriptor 3."""
     os.chdir("/")
     if wake_fd >= 0:
         os.dup2(wake_fd, KEPT_FD)
@@ -96,9 +96,9 @@ def _become(arguments: list[str], environment: Mapping[str, str], *, no_new_priv
 
 
 def interpreter(top: str = TOP) -> list[str]:
-    """How a command of the collector is started from the folder or the zip file that holds it.
+    """How a command of the collector is started from the folder or the zip file that contains it.
 
-    Not as `python FILE.pyz`: that loads modules which would stay in memory for the whole job.
+    Not as `python FILE.pyz`, because that imports modules which would stay in memory for the whole job.
     """
     start = f"import sys; sys.path.insert(0, {top!r}); from collector.__main__ import main; main()"
     return [sys.executable, "-I", "-S", "-c", start]

@@ -1,4 +1,4 @@
-"""What the job did to its node's cores and memory: the last good reading of its control group, and peaks."""
+"""What the job used of its node's cores and memory: the last good reading of its control group, and peaks."""
 
 from __future__ import annotations
 
@@ -16,15 +16,17 @@ USER_HZ = 100
 NANOSECONDS = 1e9
 
 SEARCHES_MAX = 60
-"""After so many fruitless searches among the processes a job without a control group is left alone."""
+"""After this many failed searches among the processes a job without a control group is no longer searched for."""
 
 FIRST_READINGS_S = 0.5
 READING_FRACTION = 0.1
-"""The next reading comes after a tenth of the job's time so far: its end is missed by no more, however short it is."""
+"""The next reading comes after a tenth of the job's time so far, so its end is missed by no more than that, even in a
+short job."""
 
 
 class HostTotals:
-    """Read now and then, since the control group is gone when the job's last step ends. `due_s`: when to read next."""
+    """Read at intervals, because the control group no longer exists when the job's last step ends. `due_s`: when to
+    read next."""
 
     def __init__(self, roots: dict[str, str], job: dict[str, Any], is_whole_node: bool) -> None:
         self.roots, self.job, self.is_whole_node = roots, job, is_whole_node
@@ -50,7 +52,7 @@ class HostTotals:
             self.are_stopped = cgroup.are_stopped(self.roots["proc"], self.job["uid"])
 
     def is_suspended(self) -> bool:
-        """Whether Slurm has suspended the job: by its freezer, else, as of the last reading, by its processes."""
+        """Whether Slurm has suspended the job: by its freezer, otherwise, as of the last reading, by its processes."""
         if self.freeze_fd is not None:
             try:
                 return os.pread(self.freeze_fd, 8, 0)[:1] in (b"1", b"F")
@@ -61,7 +63,7 @@ class HostTotals:
         return self.are_stopped
 
     def finish(self, elapsed_s: float) -> None:
-        """The job is over: what the kernel's log says of it."""
+        """The job is over: read the kernel's log about it."""
         kills, peak_bytes = self.oom_log.kills(self._names())
         if kills:
             self._keep_peak("oom_kills", kills)
@@ -108,7 +110,7 @@ class HostTotals:
             self.freeze_fd = None
 
     def _let_freezer_go(self) -> None:
-        """Its step has ended; the next reading looks for another one's."""
+        """Its step has ended; the next reading looks for another step's group."""
         if self.freeze_fd is not None:
             os.close(self.freeze_fd)
         self.freeze_fd = None
@@ -126,12 +128,12 @@ class HostTotals:
 
 
 def threads_per_core(sysfs: str) -> int:
-    """Slurm's CPUs are hardware threads; two make a core where simultaneous multithreading is on."""
+    """Slurm's CPUs are hardware threads; two are one core if simultaneous multithreading is on."""
     return 2 if cgroup.content(os.path.join(sysfs, "devices/system/cpu/smt/active"))[:1] == "1" else 1
 
 
 def _cpu_seconds(group: JobCgroup) -> dict[str, float]:
-    """Seconds of CPU time in all, in user mode and in the kernel; empty when the group is gone."""
+    """Seconds of CPU time in all, in user mode and in the kernel; empty if the group no longer exists."""
     if group.is_v2:
         stat = group.fields("cpu", "cpu.stat")
         names = {"cpu_s": "usage_usec", "user_s": "user_usec", "system_s": "system_usec"}
@@ -147,21 +149,22 @@ def _cpu_seconds(group: JobCgroup) -> dict[str, float]:
 
 
 def _peak_memory_bytes(group: JobCgroup) -> int | None:
-    """The kernel's own peak, or what is held now where it keeps none (before Linux 5.19)."""
+    """The kernel's own peak, or the present value if it keeps none (before Linux 5.19)."""
     names = ("memory.peak", "memory.current") if group.is_v2 else ("memory.max_usage_in_bytes",)
     found = (group.number("memory", name) for name in names)
     return next((value for value in found if value is not None), None)
 
 
 def _anon_bytes(group: JobCgroup) -> int | None:
-    """Memory that the job holds now beside files' cached pages: its own and shared; None where it is not told apart."""
+    """Memory used by the job now, without files' cached pages: its own and shared; None if they are not
+    distinguished."""
     stat = group.fields("memory", "memory.stat")
     own, shared = ("anon", "shmem") if group.is_v2 else ("total_rss", "total_shmem")
     return stat[own] + stat.get(shared, 0) if own in stat else None
 
 
 def _iowait_s(proc: str) -> float | None:
-    """Core-seconds the whole node waited for I/O; meaningful for a job that holds the node alone (proc(5))."""
+    """Core-seconds the whole node waited for I/O; meaningful only if the job has the node exclusively (proc(5))."""
     try:
         return int(cgroup.content(os.path.join(proc, "stat")).partition("\n")[0].split()[5]) / USER_HZ
     except (ValueError, IndexError):

@@ -1,4 +1,5 @@
-"""Random waiting times between ticks, the same for one job and node; `random` would be a tenth of the process."""
+"""Random waiting times between ticks, the same for one job and node; `random` would be a tenth of the process's
+memory."""
 
 from __future__ import annotations
 
@@ -7,8 +8,8 @@ MULTIPLIER, INCREMENT, MODULUS = 0x5DEECE66D, 11, 1 << 48
 
 
 class Jitter:
-    """Factors between 0.5 and 1.5, one in the mean: instants that no rhythm can be in step with (additive random
-    sampling; Shapiro and Silverman 1960)."""
+    """Factors between 0.5 and 1.5 with a mean of one: instants that no periodic load can be in step with (additive
+    random sampling; Shapiro and Silverman 1960)."""
 
     __slots__ = ("state",)
 

@@ -1,4 +1,4 @@
-"""What Slurm tells its hooks about a job, as plain values: which run, whose, and which GPUs of this node."""
+"""What Slurm passes to its hooks about a job, as plain values: which run, whose, and which GPUs of this node."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ if TYPE_CHECKING:
 
 
 GPU_INDEX_MAX = 1023
-"""No node has so many GPUs: a larger index is nonsense, and a range up to it would cost memory and time."""
+"""No node has this many GPUs: a larger index is invalid, and a range up to it would cost memory and time."""
 
 
 RAW_WISH = "kaiku:raw"
-"""What a user writes into the comment of a job; nothing else is taken from it."""
+"""What a user writes into the comment of a job; nothing else is read from it."""
 
 
 class NoGpuJob(Exception):
-    """The hook was called for a job that holds no GPU on this node, or not by Slurm."""
+    """The hook was called for a job without a GPU on this node, or not by Slurm."""
 
 
 class OddGpus(ValueError):
-    """The job holds GPUs on this node by numbers that cannot be read."""
+    """The job has GPUs on this node with numbers that cannot be read."""
 
 
 def from_environment(environment: Mapping[str, str], cluster: str) -> dict[str, Any]:
-    """The job of a prolog or epilog (slurm.conf, "Prolog and Epilog"); NoGpuJob where there is nothing to measure."""
+    """The job of a prolog or epilog (slurm.conf, "Prolog and Epilog"); NoGpuJob if there is nothing to measure."""
     if not environment.get("SLURM_JOB_ID", "").isdigit():
         raise NoGpuJob("no SLURM_JOB_ID")
     names = ("SLURM_JOB_GPUS", "ROCR_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
@@ -40,7 +40,7 @@ def from_environment(environment: Mapping[str, str], cluster: str) -> dict[str, 
     return {
         "cluster": cluster or environment.get("SLURM_CLUSTER_NAME", ""),
         "job_id": int(environment["SLURM_JOB_ID"]),
-        # In an epilog the count is already that of the next run: only the prolog's is kept.
+        # In an epilog the count is already that of the next run, so only the prolog's is used.
         "attempt": whole(environment.get("SLURM_JOB_RESTART_COUNT")) or 0,
         "node": node,
         "is_first_node": first_node(nodes) == node,
@@ -53,7 +53,7 @@ def from_environment(environment: Mapping[str, str], cluster: str) -> dict[str, 
         "account": environment.get("SLURM_JOB_ACCOUNT", ""),
         "partition": environment.get("SLURM_JOB_PARTITION", ""),
         "ntasks": whole(environment.get("SLURM_JOB_NTASKS")),
-        # Since Slurm 23.02; a time limit that is raised later is not seen here.
+        # Since Slurm 23.02; a time limit that is raised later is not visible here.
         "ends_at_s": whole(environment.get("SLURM_JOB_END_TIME")),
         "is_raw_asked": RAW_WISH in environment.get("SLURM_JOB_COMMENT", "").replace(",", " ").split(),
         "array_job_id": whole(environment.get("SLURM_ARRAY_JOB_ID")),
@@ -62,7 +62,7 @@ def from_environment(environment: Mapping[str, str], cluster: str) -> dict[str, 
 
 
 def node_name(environment: Mapping[str, str]) -> str:
-    """Slurm's name of this node, else the host's."""
+    """Slurm's name of this node, otherwise the host's."""
     return environment.get("SLURMD_NODENAME") or os.uname().nodename.partition(".")[0]
 
 

@@ -16,7 +16,7 @@ from collector.summary import node_summary
 
 
 def once(config: Config) -> int:
-    """One interval of every GPU of the node, as the payload would have it; 1 where no source works."""
+    """One interval of every GPU of the node, in the form of the payload; 1 if no source works."""
     try:
         found = source(config, None, Calibration())
     except SourceError as error:
@@ -31,7 +31,7 @@ def once(config: Config) -> int:
 
 
 def replay(config: Config, trace: str) -> int:
-    """A whole trace through the same loop, without waiting; 1 where it cannot be read."""
+    """A complete trace through the same loop, without waiting; 1 if it cannot be read."""
     try:
         found = Replay(trace)
     except SourceError as error:

@@ -1,8 +1,8 @@
-"""The sampling process of one job on one node: a tick an interval, now and then a checkpoint, until it is told to end.
+"""The sampling process of one job on one node: a tick an interval, a checkpoint now and then, until it is to end.
 
-It imports next to nothing, so that it stays near the size of a bare interpreter; what it gathered is turned into a
-payload by the epilog, in a process of its own. Its files lie in `own/` of the job's folder, which is its working
-directory: it may have given up the right to enter what lies above.
+It imports almost nothing, so its size stays close to that of a bare interpreter; the epilog, in a separate process,
+converts the collected data into a payload. Its files are in `own/` of the job's folder, which is its working directory,
+because it may no longer have the right to enter the folders above.
 """
 
 from __future__ import annotations
@@ -29,23 +29,24 @@ if TYPE_CHECKING:
     from collector.config import Config
 
 GAP_INTERVALS = 2.5
-"""A tick later than this leaves a gap: its sample stands for one interval, the rest stays unmeasured."""
+"""A tick later than this leaves a gap: its sample counts for one interval, the rest stays unmeasured."""
 
 STEP_INTERVALS = 2
 """The timeline's first buckets: with up to one and a half intervals between two ticks each has one."""
 
 WAKE_FD = 3
-"""Where the prolog hands over the job's pipe (`collector.hooks.KEPT_FD`)."""
+"""Where the prolog passes the job's pipe (`collector.hooks.KEPT_FD`)."""
 
 HANG_AGAIN_S = 1.0
 """How long each further read may take once one of them was cut off."""
 
-# The module `signal` loads `enum`, which would be a tenth of this process.
+# The module `signal` imports `enum`, which would be a tenth of this process's memory.
 SIGNALS = __import__("_signal")
 
 
 class Sampler:
-    """Everything measured of one job on one node; `state` holds all of it, so that a restart loses one checkpoint."""
+    """Everything measured of one job on one node; `state` contains all of it, so a restart loses at most one
+    checkpoint."""
 
     def __init__(self, config: Config, job: dict[str, Any], found: Source, calibration: Calibration) -> None:
         self.config, self.job, self.source, self.calibration = config, job, found, calibration
@@ -79,7 +80,7 @@ class Sampler:
             self.raw.add(now_s)
 
     def skip(self, now_s: float) -> None:
-        """The job was suspended since the last tick: that time is neither use nor idleness of its GPUs."""
+        """The job was suspended since the last tick: that time is neither use nor idle time of its GPUs."""
         dt_s = now_s - self.elapsed_s
         if dt_s <= 0:
             return
@@ -126,7 +127,7 @@ class Sampler:
         }
 
     def restore(self, state: dict[str, Any], now_s: float) -> None:
-        """Go on from a checkpoint; the time since it is a gap."""
+        """Continue from a checkpoint; the time since it is a gap."""
         for gpu, before in zip(self.source.gpus, state["gpus"]):
             gpu.totals = GpuTotals.from_state(before["totals"])
         self.timeline = Timeline.from_state([gpu.totals for gpu in self.source.gpus], state["timeline"])
@@ -144,7 +145,7 @@ class Sampler:
 
 
 def _raw_window(sampler: Sampler, seconds: float) -> Any:
-    """The ring of the last samples where the job has one; few have, so its module is loaded by name."""
+    """The ring of the last samples if the job has one; few jobs do, so its module is imported by name."""
     if not seconds:
         return None
     totals = [gpu.totals for gpu in sampler.source.gpus]
@@ -176,20 +177,21 @@ def run(config: Config, folder: str) -> None:
     if before is not None:
         sampler.restore(before, _clock() - started)
     if found.is_foreign:
-        # Foreign code is not left by an exception: such a process ends, and another one goes on from its checkpoint.
+        # An exception cannot interrupt foreign code: such a process ends, and another one continues from its
+        # checkpoint.
         SIGNALS.signal(SIGNALS.SIGALRM, SIGNALS.SIG_DFL)
     _sample(sampler, started, wake_fd)
 
 
 def _sample(sampler: Sampler, started: float, wake_fd: int) -> None:
-    """The loop itself. Ticks come an interval apart in the mean and each at a random time, so that no rhythm of the
-    work is in step with them; late ones are not made up for."""
+    """The loop itself. Ticks are an interval apart on average and each at a random time, so that no periodic load is in
+    step with them; late ticks are not repeated."""
     config, wait = sampler.config, select.select
     jitter = Jitter(f"{sampler.job['job_id']} {sampler.job['attempt']} {sampler.job['node']}")
     now = slow_before = next_tick = slow_at = checkpoint_at = _clock()
     ends_at = started + config.job_max_s
     is_last = False
-    # Of a user's own run: with the last of its tasks gone, nobody would end this.
+    # For a user's own run: once the last of its tasks is gone, nobody else would end this process.
     tasks_file = sampler.job.get("tasks_file")
     tasks = __import__("collector.own_tasks", fromlist=["alone"]) if tasks_file else None
     tasks_fd = os.open(tasks_file, os.O_RDWR | os.O_CLOEXEC) if tasks_file else -1
@@ -216,7 +218,7 @@ def _sample(sampler: Sampler, started: float, wake_fd: int) -> None:
 
 
 def _turn(sampler: Sampler, now_s: float) -> None:
-    """A tick, and what may have to be seen of the host between two slow ones."""
+    """A tick, and readings of the host that may be needed between two slow ones."""
     if sampler.host.is_suspended():
         sampler.skip(now_s)
     else:
@@ -226,7 +228,7 @@ def _turn(sampler: Sampler, now_s: float) -> None:
 
 
 def _keep(sampler: Sampler) -> None:
-    """A checkpoint, and what was learned of the node; a full disk costs the checkpoint, never the sampling."""
+    """A checkpoint, and what was learned about the node; a full disk costs the checkpoint, never the sampling."""
     try:
         statefile.save("checkpoint", sampler.state())
         statefile.save("calibration", sampler.calibration.state())
@@ -235,7 +237,7 @@ def _keep(sampler: Sampler) -> None:
 
 
 def _pipe(folder: str) -> int:
-    """The job's pipe, as the prolog handed it over, or opened here."""
+    """The job's pipe, as the prolog passed it, or opened here."""
     try:
         if os.path.samestat(os.fstat(WAKE_FD), os.stat(f"{folder}/wake")):
             return WAKE_FD
@@ -245,7 +247,7 @@ def _pipe(folder: str) -> int:
 
 
 def _is_gone() -> bool:
-    """Whether the job's folder was removed: then nobody will read what is measured."""
+    """Whether the job's folder was removed: then nobody will read the measurements."""
     try:
         return os.stat(".").st_nlink == 0
     except OSError:
@@ -258,7 +260,7 @@ def _clock() -> float:
 
 
 def _alarm(seconds: float) -> None:
-    """Cut off whatever hangs after so many seconds; zero: nothing any more."""
+    """Interrupt whatever hangs after this many seconds; zero: no limit any more."""
     SIGNALS.setitimer(SIGNALS.ITIMER_REAL, seconds, HANG_AGAIN_S if seconds else 0.0)
 
 

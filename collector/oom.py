@@ -1,7 +1,8 @@
-"""Out-of-memory kills of a job from the kernel's log: its control group goes away some 25 ms after them (Slurm 22.05).
+"""Out-of-memory kills of a job from the kernel's log, because its control group is removed some 25 ms later (Slurm
+22.05).
 
-The log is opened at the start, at its end, and read when the job is over. Only the kernel's own lines count, and of
-them the control group's path and sizes, which stand before anything that a user can choose (mm/oom_kill.c,
+The log is opened at the start, at its end, and read when the job is over. Only the kernel's own lines count, and in
+them only the control group's path and sizes, which come before anything that a user can choose (mm/oom_kill.c,
 `dump_oom_victim`; mm/memcontrol.c, `mem_cgroup_print_oom_meminfo`; the records: Documentation/ABI/testing/dev-kmsg).
 """
 
@@ -20,7 +21,7 @@ USAGE = "memory: usage "
 
 
 class OomLog:
-    """What the kernel says from now on; without the right to read it, it says nothing."""
+    """The kernel's messages from now on; without the right to read them, there are none."""
 
     def __init__(self, path: str = LOG) -> None:
         self.fd: int | None = None
@@ -49,7 +50,7 @@ class OomLog:
 
     @staticmethod
     def lines_of(record: bytes) -> list[str]:
-        """The text of a record, none where it is not the kernel's own."""
+        """The text of a record, empty if it is not the kernel's own."""
         facts, _, text = record.decode("utf-8", "replace").partition(";")
         priority = facts.partition(",")[0]
         is_kernels = priority.isdigit() and int(priority) < USER_PRIORITY_MIN
@@ -61,7 +62,7 @@ class OomLog:
             self.fd = None
 
     def _records(self) -> list[bytes]:
-        """What is new; records that were overwritten before they were read are skipped."""
+        """New records; records that were overwritten before they were read are skipped."""
         records: list[bytes] = []
         for _ in range(RECORDS_MAX if self.fd is not None else 0):
             try:

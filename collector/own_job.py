@@ -1,6 +1,6 @@
-"""Whose run a plain user's `run -- COMMAND` is: what Slurm tells a job's own processes, or what the machine has.
+"""Whose run a user's own `run -- COMMAND` is: what Slurm passes to a job's own processes, or what the machine has.
 
-Only variables that Slurm itself sets are read; nothing of the command, nor of the rest of the environment, is kept.
+Only variables that Slurm itself sets are read; nothing of the command or of the rest of the environment is stored.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 VISIBLE = ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
 CLOCK_S = 30.0
-"""Slurm looks for overdue jobs twice a minute, and tells them to end somewhat before their limit at the earliest."""
+"""Slurm checks for overdue jobs twice a minute, and tells them to end shortly before their limit at the earliest."""
 
 STEP_MAX = 1 << 31
 """Steps above are Slurm's own: the batch script, an interactive shell (slurm.h, SLURM_BATCH_SCRIPT and others)."""
 
 
 def own_job(config: Config, environment: Mapping[str, str]) -> dict[str, Any]:
-    """The run as a prolog would have written it down; raises NoGpuJob where a Slurm job holds no GPU on this node."""
+    """The run as a prolog would have recorded it; raises NoGpuJob if a Slurm job has no GPU on this node."""
     job = _by_slurm(config, environment) if is_slurm() else _by_machine(config, environment)
     on_node = gpus_on_node(config.sysfs_root)
     if job["gpus"] is None and on_node:
@@ -48,17 +48,17 @@ def own_job(config: Config, environment: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _by_slurm(config: Config, environment: Mapping[str, str]) -> dict[str, Any]:
-    # A task may see one GPU of those that its job holds here; all of them are the job's to use.
+    # A task may see only one of the GPUs that its job has here; the job may use all of them.
     hooks_names = {"SLURM_JOB_RESTART_COUNT": "SLURM_RESTART_COUNT", "SLURM_JOB_NTASKS": "SLURM_NTASKS"}
     renamed = {**environment, **{theirs: environment.get(own, "") for theirs, own in hooks_names.items()}}
     try:
         return from_environment(renamed, config.cluster)
     except NoGpuJob as error:
-        raise NoGpuJob("the job holds no GPU on this node") from error
+        raise NoGpuJob("the job has no GPU on this node") from error
 
 
 def _by_machine(config: Config, environment: Mapping[str, str]) -> dict[str, Any]:
-    """A run without a scheduler: a number of its own, the GPUs that its variables leave it, else all of them."""
+    """A run without a scheduler: a number of its own, the GPUs in its environment variables, otherwise all of them."""
     node = node_name(environment)
     visible = next((environment[name] for name in VISIBLE if environment.get(name)), "")
     return {
@@ -69,7 +69,7 @@ def _by_machine(config: Config, environment: Mapping[str, str]) -> dict[str, Any
         "node_count": 1,
         "gpus": gpu_indices(visible) or None,
         "cpu_threads": len(os.sched_getaffinity(0)),
-        # There is no control group of a job, so none is looked for.
+        # There is no control group of a job, so none is searched for.
         "uid": -1,
         "sluid": "",
         "user": "",
@@ -84,9 +84,9 @@ def _by_machine(config: Config, environment: Mapping[str, str]) -> dict[str, Any
 def facts_of_run(
     job: Mapping[str, Any], environment: Mapping[str, str], status: int, signals: frozenset[int]
 ) -> dict[str, Any]:
-    """What the portal needs of a run that no record came of.
+    """What the portal needs of a run without a job record.
 
-    `status` is the command's, as wait(2) gives it; `signals` came to its run meanwhile.
+    `status` is the command's, as wait(2) gives it; `signals` are those that its run received meanwhile.
     """
     begins, ends = (whole(environment.get(f"SLURM_JOB_{name}_TIME")) for name in ("START", "END"))
     nodes, gpus = job["node_count"] or 1, len(job["gpus"])
@@ -111,14 +111,14 @@ def facts_of_run(
 
 
 def _state(status: int, ends_at_s: int | None, signals: frozenset[int]) -> str:
-    """As Slurm would name the end: it tells a job to end by a signal, at its time limit or before."""
+    """How Slurm would name the end: it ends a job by a signal, at its time limit or before."""
     if signal.SIGTERM in signals and is_slurm():
         return "TIMEOUT" if ends_at_s and time.time() >= ends_at_s - CLOCK_S else "CANCELLED"
     return "COMPLETED" if status == 0 else "FAILED"
 
 
 def _gpus_of_job(environment: Mapping[str, str], nodes: int) -> int | None:
-    """GPUs of a job that has parts of several nodes, where its request says how many."""
+    """GPUs of a job on parts of several nodes, if its request states how many."""
     total, per_node = (environment.get(name, "").rpartition(":")[2] for name in ("SLURM_GPUS", "SLURM_GPUS_PER_NODE"))
     if total.isdecimal():
         return int(total)
@@ -126,14 +126,14 @@ def _gpus_of_job(environment: Mapping[str, str], nodes: int) -> int | None:
 
 
 def step(environment: Mapping[str, str]) -> str:
-    """What tasks of one step on one node have in common; empty where there is no step."""
+    """What tasks of one step on one node have in common; empty if there is no step."""
     if not is_slurm() or whole(environment.get("SLURM_STEP_ID")) is None:
         return ""
     return f"{environment['SLURM_JOB_ID']}.{environment['SLURM_STEP_ID']}.{node_name(environment)}"
 
 
 def file_name(job: Mapping[str, Any], environment: Mapping[str, str]) -> str:
-    """What the kept summary is called, without its ending: the job, its step where it has one, and the node."""
+    """The name of the kept summary, without its suffix: the job, its step if it has one, and the node."""
     step = whole(environment.get("SLURM_STEP_ID"))
     job_id = f"{job['job_id']}.{step}" if step is not None and step < STEP_MAX else job["job_id"]
     return f"kaiku-{job_id}-{job['node']}"

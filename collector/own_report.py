@@ -1,4 +1,4 @@
-"""What a plain user gets of a run that has ended: a kept `node-summary/1`, a few lines, and a copy on the portal."""
+"""What a user gets of a run that has ended: a kept `node-summary/1`, a few lines, and a copy on the portal."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from collector.config import Config
 
 SEND_S_MAX = 5.0
-"""So long at most a command's end may wait for the portal; after that the file can be sent by hand."""
+"""The longest that a command's end waits for the portal; after that the file can be sent by hand."""
 
 SHORT_S = 0.5
-"""A command that is over sooner is nothing to measure: nobody waits for its sampling to have begun."""
+"""A shorter command is too short to measure: nobody waits until its sampling has begun."""
 
 COPIES_MAX = 1000
 GPU_LINES_MAX = 16
 
 
 def finish(config: Config, payload: dict[str, Any], path: str, lasted_s: float) -> None:
-    """Keep the payload, say what is in it, and send it where the settings and a token allow."""
+    """Store the payload, print what it contains, and send it if the settings and a token allow it."""
     if not payload["gpus"]:
         say(f"not measured: {payload['errors'][0] if payload['errors'] else 'no GPU was found'}")
         return
@@ -50,9 +50,9 @@ def _send(config: Config, kept: str) -> None:
 
 
 def keep(payload: dict[str, Any], path: str) -> str:
-    """Write the payload under that name, or under the next free one. A file that exists stays.
+    """Write the payload under that name, or under the next free one. An existing file is never overwritten.
 
-    Where nothing can be written there, it goes to the folder for temporary files; raises OSError where that fails, too.
+    If nothing can be written there, it is written to the folder for temporary files; raises OSError if that fails, too.
     """
     try:
         return _kept(payload, path)
@@ -75,7 +75,7 @@ def _kept(payload: dict[str, Any], path: str) -> str:
 
 
 def _write(file: Any, content: bytes) -> None:
-    """All of it, or no file."""
+    """The complete file, or no file."""
     try:
         file.write(content)
         file.flush()
@@ -85,7 +85,7 @@ def _write(file: Any, content: bytes) -> None:
 
 
 def add_usage(payload: dict[str, Any], user_s: float, system_s: float, lasted_s: float) -> None:
-    """What the commands and those they waited for used of the cores, where no control group told it (getrusage(2))."""
+    """CPU time of the commands and those they waited for, if no control group measured it (getrusage(2))."""
     cpu = payload.setdefault("cpu", {"missing": {}})
     if "busy_cores_avg" in cpu or lasted_s <= 0:
         return
@@ -93,11 +93,11 @@ def add_usage(payload: dict[str, Any], user_s: float, system_s: float, lasted_s:
     cores = cpu.setdefault("cores_allocated", len(os.sched_getaffinity(0)))
     cpu["user_fraction"] = round(min(user_s / lasted_s / cores, 1.0), 4)
     cpu["system_fraction"] = round(min(system_s / lasted_s / cores, 1.0), 4)
-    cpu["missing"] = {"peak_memory": "known only where Slurm gives each job a control group"}
+    cpu["missing"] = {"peak_memory": "measured only if Slurm gives each job a control group"}
 
 
 def lines(payload: dict[str, Any], lasted_s: float) -> list[str]:
-    """The short summary: the mean, a row a GPU, and what could not be measured."""
+    """The short summary: the mean, a row for each GPU, and what could not be measured."""
     gpus = payload["gpus"]
     measured = [gpu for gpu in gpus if "avg_util" in gpu]
     where = f"on {payload['node']} for {_duration(lasted_s)}"

@@ -1,7 +1,7 @@
-"""`run -- COMMAND`: a plain user's command, and beside it the sampling of the GPUs that its job holds on this node.
+"""`run -- COMMAND`: a user's own command, while the GPUs that its job has on this node are sampled.
 
-The command starts first and loses nothing by what follows: it keeps the terminal, every signal reaches it, and its end
-is this process's. Whatever goes wrong with the sampling is a line on standard error and nothing more.
+The command starts first and is not affected by what follows: it keeps the terminal, every signal reaches it, and its
+end is this process's end. If sampling fails, the only effect is one line on standard error.
 """
 
 from __future__ import annotations
@@ -20,24 +20,25 @@ if TYPE_CHECKING:
     from collector.own_sampling import Sampling
 
 MARK = "KAIKU_RUN"
-"""Says to a run inside this one that its GPUs are sampled already."""
+"""Marks for a run inside this one that its GPUs are sampled already."""
 
 TOLD = {signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2}
 IGNORED = (signal.SIGPIPE, signal.SIGXFSZ)
-"""By Python itself at its start; a command that it starts is to find them as usual."""
+"""Set by Python itself at its start; a command that it starts must find the usual handling."""
 
 SI_USER = 0
-"""A signal that a process sent (sigaction(2)); the terminal's come from the kernel, and to the command as well."""
+"""A signal that a process sent (sigaction(2)); those of the terminal come from the kernel, and also reach the
+command."""
 
 BEGIN_S_MAX = 3.0
 """A node whose files hang is not measured."""
 
 NOT_FOUND, NOT_RUN = 127, 126
-"""What a shell answers for a command that is not there, or that cannot be run."""
+"""The exit statuses of a shell for a command that does not exist, or that cannot be run."""
 
 
 def run(options: dict[str, str], command: list[str]) -> int:
-    """Run the command to its end; answers with its exit status, or ends by the signal that ended it."""
+    """Run the command to its end; returns its exit status, or ends by the signal that ended it."""
     if os.environ.get(MARK) == _mark():
         return _become(command)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {*TOLD, signal.SIGCHLD})
@@ -59,13 +60,13 @@ def run(options: dict[str, str], command: list[str]) -> int:
 
 
 def _mark() -> str:
-    """What names a job on a node, so that a run inside another one is told apart from one beside it."""
+    """The name of a job on a node, so that a run inside another one can be distinguished from one beside it."""
     node = os.environ.get("SLURMD_NODENAME") or os.uname().nodename
     return f"{os.environ.get('SLURM_JOB_ID', '')}@{node}"
 
 
 def _environment() -> dict[str, str]:
-    """The environment as it was before Python came: it sets LC_CTYPE in a C locale (PEP 538)."""
+    """The environment as it was before Python started: Python sets LC_CTYPE in a C locale (PEP 538)."""
     try:
         with open("/proc/self/environ", "rb") as file:
             pairs = [pair.partition(b"=") for pair in file.read().split(b"\0") if pair]
@@ -75,10 +76,10 @@ def _environment() -> dict[str, str]:
 
 
 def _begun(options: dict[str, str]) -> Sampling | None:
-    """The sampling, or a line that says why there is none."""
+    """The sampling, or a line that states why there is none."""
     try:
         guard.limit(BEGIN_S_MAX)
-        # Loaded now that the command is at work; the import is a part of what may fail.
+        # Imported only now that the command is running, because the import may fail as well.
         loaded = __import__("collector.own_sampling", fromlist=["Sampling"])
         found: Sampling = loaded.Sampling(options)
         return found
@@ -92,9 +93,9 @@ def _begun(options: dict[str, str]) -> Sampling | None:
 
 
 def _ended(pid: int) -> tuple[int, Any, frozenset[int]]:
-    """Wait for the command: how it ended, what it used, and the signals that came.
+    """Wait for the command: how it ended, what it used, and the signals that arrived.
 
-    Those that it has not got by itself are passed on.
+    Signals that it has not received itself are passed on.
     """
     came: set[int] = set()
     while True:
@@ -110,12 +111,12 @@ def _ended(pid: int) -> tuple[int, Any, frozenset[int]]:
 
 
 def _is_of_slurm(sender: int) -> bool:
-    """Whether slurmstepd sent it, which signals every process of a step."""
+    """Whether it came from slurmstepd, which signals every process of a step."""
     return is_slurm() and sender == 0 and os.getuid() != 0
 
 
 def _is_batch_process() -> bool:
-    """Whether this is the very process of the batch script (`exec … run --`): `--signal=B:` reaches that one alone."""
+    """Whether this is the process of the batch script itself (`exec … run --`): `--signal=B:` reaches only that one."""
     try:
         with open(f"/proc/{os.getppid()}/comm", encoding="ascii") as file:
             return file.read().startswith("slurmstepd") and "SLURM_STEP_ID" not in os.environ
@@ -124,11 +125,11 @@ def _is_batch_process() -> bool:
 
 
 def _like(status: int) -> int:
-    """The command's exit status; after a signal this process ends by the same one."""
+    """The command's exit status; after a signal this process ends by the same signal."""
     if not os.WIFSIGNALED(status):
         return os.WEXITSTATUS(status)
     number = os.WTERMSIG(status)
-    # The command has left its memory image already, if it was to leave one.
+    # The command has already written its core dump, if it was to write one.
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     if number not in (signal.SIGKILL, signal.SIGSTOP):
         signal.signal(number, signal.SIG_DFL)
@@ -138,7 +139,7 @@ def _like(status: int) -> int:
 
 
 def _become(command: list[str]) -> int:
-    """Nothing but the command: another process samples this node's GPUs for the same job."""
+    """Only the command: another process samples this node's GPUs for the same job."""
     for number in IGNORED:
         signal.signal(number, signal.SIG_DFL)
     try:

@@ -1,4 +1,4 @@
-"""The sampling beside a plain user's command: a folder and a process of its own, as a job's on a node has.
+"""The sampling beside a user's own command: a folder and a process, as for a job on a node.
 
 The process ends with the tasks that run beside it, however they end.
 """
@@ -26,7 +26,7 @@ KILLED_S_MAX = 0.2
 
 
 class Sampling:
-    """One task's part in the sampling of its node; `end` when its command has ended. Raises what stands in its way.
+    """One task's part in the sampling of its node; `end` once its command has ended. Raises what prevents sampling.
 
     The first task of a node starts the sampling, the last one of those that ran beside it ends it.
     """
@@ -42,7 +42,7 @@ class Sampling:
             return
         _remove_leftovers()
         if is_sampled(self.folder):
-            # Another command of the same step, beside this one: they count together.
+            # Another command of the same step, beside this one: they are measured together.
             return
         remove(self.folder)
         os.mkdir(self.folder, 0o700)
@@ -52,7 +52,7 @@ class Sampling:
         hooks.start_child(["run", "--config", settings_file, "--job", self.folder], self.folder)
 
     def end(self, status: int, usage: Any, told: frozenset[int]) -> None:
-        """Of the last task: the last sample, the kept file, a few lines for the user, and the way to the portal."""
+        """For the last task: the last sample, the kept file, a few lines for the user, and sending to the portal."""
         tasks = self.tasks.end(status, usage)
         job = None if tasks is None else statefile.read(f"{self.folder}/job")
         if tasks is None or job is None:
@@ -75,20 +75,20 @@ class Sampling:
 
 
 def _await_end(folder: str) -> None:
-    """A process that was killed takes a moment to be gone, and could write into a folder that is being removed."""
+    """A killed process takes a moment to end, and could write into a folder that is being removed."""
     until = time.monotonic() + KILLED_S_MAX
     while is_sampled(folder) and time.monotonic() < until:
         time.sleep(0.001)
 
 
 def settings(named: str) -> tuple[Config, str]:
-    """The settings of a file that was named, else the user's own, else the site's; and which file that is.
+    """The settings of a named file, else the user's own, else the site's; and which file that is.
 
-    Raises ConfigError. A token that only root can read gives way to the user's own.
+    Raises ConfigError. The user's own token is used instead of one that only root can read.
     """
     own = os.path.expanduser(OWN_SETTINGS)
     if named and not os.path.exists(named):
-        raise ConfigError(f"{named} is not there")
+        raise ConfigError(f"{named} does not exist")
     path = os.path.abspath(named or (own if os.path.exists(own) else DEFAULT_FILE))
     config = load(path, node_name(os.environ))
     config.token_file = os.path.expanduser(config.token_file)

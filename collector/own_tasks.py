@@ -1,7 +1,7 @@
 """The tasks of a step on one node that run a command under `run`: who is the last of them, and how each one ended.
 
-Every task holds a shared lock on one file for as long as its command runs; the kernel lets go of it however the task
-ends. Whoever gets the lock alone is the last one.
+Every task holds a shared lock on one file while its command runs; the kernel releases it however the task ends. The
+task that gets the lock exclusively is the last one.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
     from typing import Any
 
 TRIES, PAUSE_S = 5, 0.005
-"""The sampling process looks at each tick whether anybody is left, which takes a moment."""
+"""The sampling process checks at each tick whether any task is left, which takes a moment."""
 
 
 class OwnTasks:
-    """This process among the tasks of its step; raises OSError where the file is not this user's own."""
+    """This process among the tasks of its step; raises OSError if the file does not belong to this user."""
 
     def __init__(self, path: str) -> None:
         self.path = path
         while True:
             self.fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
             if os.fstat(self.fd).st_uid != os.getuid():
-                raise PermissionError(f"{path} is another user's")
+                raise PermissionError(f"{path} belongs to another user")
             fcntl.flock(self.fd, fcntl.LOCK_SH)
             if self._is_named():
                 return
-            # Whoever had it alone removed it since it was opened.
+            # A task that had the lock exclusively removed the file since it was opened.
             os.close(self.fd)
 
     def _is_named(self) -> bool:
@@ -40,7 +40,7 @@ class OwnTasks:
             return False
 
     def end(self, status: int, usage: Any) -> list[tuple[int, float, float]] | None:
-        """Note how this task's command ended; of the last one: each task's wait status, user and system seconds."""
+        """Record how this task's command ended; for the last one: each task's wait status, user and system seconds."""
         os.write(self.fd, f"{status} {usage.ru_utime:.3f} {usage.ru_stime:.3f}\n".encode())
         fcntl.flock(self.fd, fcntl.LOCK_UN)
         for _ in range(TRIES):
@@ -56,7 +56,7 @@ class OwnTasks:
 
 
 def alone(fd: int) -> bool:
-    """Take the lock alone, where nobody else holds it."""
+    """Take the lock exclusively, if nobody else holds it."""
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -15,10 +15,10 @@ OTHERWISE = "nobody"
 
 
 def run_as(config: Config) -> list[int] | None:
-    """User and group that sampling should have; None where it stays as it is.
+    """User and group that sampling should have; None if they do not change.
 
-    That is where this is not root, the settings say `root`, or the kernel hides other users' processes, by which a
-    job's control group is found.
+    That is the case if this is not root, the settings say `root`, or the kernel hides other users' processes, which are
+    needed to find a job's control group.
     """
     if os.geteuid() != 0 or config.user == "root" or _hides_processes(config.proc_root):
         return None
@@ -27,7 +27,7 @@ def run_as(config: Config) -> list[int] | None:
 
 
 def give_up_root(wanted: Sequence[int] | None) -> None:
-    """Become that user for good, with no other group and, as nobody but root has any, without capabilities."""
+    """Become that user permanently, with no other group and without capabilities."""
     if not wanted or os.geteuid() != 0:
         return
     user, group = wanted
@@ -49,7 +49,7 @@ def _local_users() -> dict[str, list[int]]:
 
 
 def _hides_processes(proc: str) -> bool:
-    """Whether /proc is mounted so that each sees only his own processes (proc(5), hidepid)."""
+    """Whether /proc is mounted so that users see only their own processes (proc(5), hidepid)."""
     try:
         with open(f"{proc}/mounts", encoding="utf-8", errors="replace") as lines:
             options = [line.split()[3].split(",") for line in lines if line.split()[1:2] == [proc]]

@@ -1,6 +1,6 @@
-"""What Slurm's prolog calls: write down the job and start one sampling process for it.
+"""What Slurm's prolog calls: record the job and start one sampling process for it.
 
-A few file operations, and as few modules as they need: every job on every node waits for this.
+Few file operations and few modules, because every job on every node waits for this.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def prolog(config: Config, config_file: str, environment: Mapping[str, str]) -> None:
-    """Write down the job and start its sampling process; jobs without GPUs are none of our business."""
+    """Record the job and start its sampling process; jobs without GPUs are ignored."""
     try:
         job = from_environment(environment, config.cluster)
     except NoGpuJob:
@@ -53,7 +53,8 @@ def prolog(config: Config, config_file: str, environment: Mapping[str, str]) -> 
 
 
 def _go_on(config: Config, config_file: str, mine: str, job: dict[str, Any]) -> None:
-    """A second prolog of the same run leaves the first one's sampling alone; what an earlier boot left is closed."""
+    """A second prolog of the same run does not touch the first one's sampling; folders from an earlier boot are
+    closed."""
     before = statefile.read(f"{mine}/job")
     if before and before["boot_id"] == job["boot_id"] and not os.path.exists(f"{mine}/ended"):
         start_sampling(config_file, mine)

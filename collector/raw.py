@@ -1,6 +1,6 @@
-"""The last minutes of samples of one job, each as it was taken: off by default, for whoever wants to look closely.
+"""The last minutes of samples of one job, each as it was taken: off by default, for detailed analysis.
 
-A ring of fixed size in the sampling process; the end of the job makes a payload of it (`collector.raw_payload`).
+A ring of fixed size in the sampling process; at the end of the job a payload is made from it (`collector.raw_payload`).
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 NONE = float("nan")
 STEP_S_MIN = 0.002
-"""The last tick of a job may follow the one before at once: the payload counts in milliseconds."""
+"""The last tick of a job may follow the one before immediately: the payload counts in milliseconds."""
 
 
 class RawWindow:
-    """The samples of the last `seconds`: how much each GPU's sums grew with a tick is what the tick read."""
+    """The samples of the last `seconds`: how much each GPU's sums grew with a tick is the value that the tick read."""
 
     def __init__(self, gpus: list[GpuTotals], seconds: float, interval_s: float) -> None:
         self.gpus = gpus
         self.row = struct.Struct(f"<d{2 * len(gpus)}f")
-        # Ticks come an interval apart in the mean: some more than the mean number are within the time.
+        # Ticks are an interval apart on average, so somewhat more than the mean number may be within the time.
         self.size = max(min(int(seconds / interval_s), RAW_POINTS_MAX), 1)
         self.rows: list[bytes] = []
         self.count = 0
@@ -58,7 +58,7 @@ class RawWindow:
         return {"row": self.row.format, "rows": self.rows[at:] + self.rows[:at]}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on from a checkpoint."""
+        """Continue from a checkpoint."""
         self.rows = list(state["rows"])[-self.size :]
         self.count = len(self.rows)
         self.before = [_sums(gpu) for gpu in self.gpus]
@@ -69,5 +69,5 @@ def _sums(gpu: GpuTotals) -> tuple[float, float, float, float]:
 
 
 def _mean(amount: float, seconds: float) -> float:
-    """What one tick added for each of its seconds; none where it was no sample."""
+    """What one tick added for each of its seconds; empty if it was not a sample."""
     return amount / seconds if seconds > 1e-6 else NONE

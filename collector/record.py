@@ -1,9 +1,8 @@
-"""The `job-record/1` payload from what Slurm shows of a job, by the first node of it after its epilog.
+"""The `job-record/1` payload from Slurm's data about a job, made by the job's first node after its epilog.
 
-Slurm's controller is asked once or a few times per job, never per node, and never while the epilog waits. It is asked
-for fields that hold no text of the user, each ended by a mark of its own, and for the job's name apart from them, so
-that no name can look like a field. Where it does not answer, what the epilog knew goes out alone: accounting completes
-it.
+Slurm's controller is queried once or a few times per job, never per node, and never while the epilog waits. The query
+contains fields without text of the user, each ended by a special mark, and the job's name separately, so that no name
+can look like a field. If Slurm does not answer, the data of the epilog are sent alone, and accounting completes them.
 """
 
 from __future__ import annotations
@@ -32,20 +31,21 @@ GPU_REQUESTS = {
     "TresPerTask": "--gpus-per-task",
     "TresPerSocket": "--gpus-per-socket",
 }
-# What --exclusive, or a partition of whole nodes, makes of OverSubscribe; "OK" is no wish, "YES" is --oversubscribe.
-# "USER" and "MCS" share a node with some and are billed by what they hold: neither yes nor no. scontrol(1), 22.05.
+# The values of OverSubscribe for --exclusive, or for a partition of whole nodes; "OK" is not a request, "YES" is
+# --oversubscribe. "USER" and "MCS" share a node with some jobs and are billed by their allocation: neither yes nor no.
+# scontrol(1), 22.05.
 WHOLE_NODES = {"NO": True, "OK": False, "YES": False}
 MEMORY = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,6})?[KMGTP]?")
 
 
 class Unfinished(Exception):
-    """The job still completes; Slurm should be asked again."""
+    """The job is still completing; Slurm should be queried again."""
 
 
 def job_record(job: Mapping[str, Any], scontrol: str, squeue: str) -> dict[str, Any]:
-    """The record of a run that ended on this node, by Slurm where it answers, else by the hooks.
+    """The record of a run that ended on this node, from Slurm if it answers, otherwise from the hooks.
 
-    Raises Unfinished while some node of the job still is in its epilog.
+    Raises Unfinished while some node of the job is still in its epilog.
     """
     known = by_hooks(job)
     shown = asking.shown(squeue, job["job_id"]) if scontrol and squeue else None
@@ -59,12 +59,12 @@ def job_record(job: Mapping[str, Any], scontrol: str, squeue: str) -> dict[str, 
     told = by_slurm(
         {**shown, "JobName": name}, job, asking.hostnames(scontrol, shown), asking.defaults(scontrol, job["partition"])
     )
-    # Slurm has the last word on the nodes, also where it names none.
+    # Slurm's list of nodes counts, even if it names none.
     return within_bounds({**{name: value for name, value in known.items() if name != "nodes"}, **told})
 
 
 def within_bounds(record: dict[str, Any]) -> dict[str, Any]:
-    """A record that is small enough: without the names of its nodes where it would not be."""
+    """A record that is small enough: without the names of its nodes if it would otherwise be too large."""
     if len(record.get("nodes", ())) <= NODES_MAX and len(json.dumps(record)) <= RECORD_BYTES_MAX:
         return record
     return {name: value for name, value in record.items() if name != "nodes"}
@@ -73,9 +73,9 @@ def within_bounds(record: dict[str, Any]) -> dict[str, Any]:
 def by_slurm(
     shown: Mapping[str, str], job: Mapping[str, Any], nodes: list[str], defaults: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """What the fields that Slurm shows of a job say; a field that is not there says nothing.
+    """The content of the fields that Slurm shows for a job; a missing field adds nothing.
 
-    `defaults` are the fields of its partition, as far as Slurm told them.
+    `defaults` are the fields of its partition, as far as Slurm reported them.
     """
     held = tres(shown.get("AllocTRES") or shown.get("TRES") or "")
     asked = tres(shown.get("ReqTRES") or "") if "AllocTRES" in shown else {}
@@ -88,7 +88,7 @@ def by_slurm(
         "qos": shown.get("QOS"),
         "nodes": nodes or None,
         "node_count": whole(held.get("node") or shown.get("NumNodes")),
-        # Up to Slurm 22.05 nothing tells what was asked for once the job has begun: then what it was given.
+        # Up to Slurm 22.05 the request is not available once the job has begun: then the allocation is used.
         "nodes_requested": whole(asked.get("node")) or least(shown.get("NumNodes", "")),
         "is_exclusive": WHOLE_NODES.get(shown.get("OverSubscribe", "")),
         "gpus_allocated": gpu_count(held),
@@ -111,17 +111,18 @@ def by_slurm(
 
 
 def _array(shown: Mapping[str, str]) -> dict[str, int | None]:
-    """Which task of which array; squeue shows a job's own number as the array's where it belongs to none."""
+    """Which task of which array; for a job without an array squeue shows the job's own number as the array's."""
     task = whole(shown.get("ArrayTaskId"))
     return {"array_job_id": None if task is None else whole(shown.get("ArrayJobId")), "array_task_id": task}
 
 
 def request(shown: Mapping[str, str], defaults: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The resource options as far as Slurm still shows how they were written.
+    """The resource options, as far as Slurm still shows how they were written.
 
-    Slurm shows one task, one core a task and one node, and one task a node, where nobody asked for any; memory and
-    cores a GPU where the partition has a default (one that slurm.conf sets for all partitions cannot be told from a
-    wish). Such values are left out. --time and --partition are always said: nearly everybody writes them.
+    Slurm shows one task, one core per task and one node, and one task per node, even if they were not requested; also
+    memory and cores per GPU if the partition has a default (one that slurm.conf sets for all partitions cannot be
+    distinguished from a request). Such values are left out. --time and --partition are always included, because
+    nearly everybody writes them.
 
     >>> request({"TresPerNode": "gres:gpu:mi250:8", "TimeLimit": "04:00:00", "Partition": "small-g"})
     {'--gpus-per-node': 'mi250:8', '--time': '04:00:00', '--partition': 'small-g'}
@@ -132,7 +133,7 @@ def request(shown: Mapping[str, str], defaults: Mapping[str, str] | None = None)
         if count:
             options[option] = count
     options.update(_share_request(shown, defaults or {}))
-    # Whole nodes of a partition that gives no others were not asked for.
+    # Whole nodes in a partition that always allocates whole nodes were not requested.
     if shown.get("OverSubscribe") == "NO" and defaults and defaults.get("OverSubscribe") != "EXCLUSIVE":
         options["--exclusive"] = ""
     limit_s = seconds(shown.get("TimeLimit", ""))
@@ -144,7 +145,7 @@ def request(shown: Mapping[str, str], defaults: Mapping[str, str] | None = None)
 
 
 def _shape_request(shown: Mapping[str, str]) -> dict[str, str]:
-    """Nodes, tasks and cores a task, where they are not what Slurm takes without being asked."""
+    """Nodes, tasks and cores per task, if they are not Slurm's defaults."""
     options = {}
     nodes = RANGE.fullmatch(shown.get("NumNodes", ""))
     least = int(nodes[1]) if nodes else 1
@@ -152,7 +153,7 @@ def _shape_request(shown: Mapping[str, str]) -> dict[str, str]:
     if most > 1:
         options["--nodes"] = str(least) if least == most else f"{least}-{most}"
     tasks, per_node = whole(shown.get("NumTasks")), _tasks_per_node(shown)
-    # sbatch refuses GPUs per task without a number of tasks.
+    # sbatch rejects GPUs per task without a number of tasks.
     if tasks and (tasks != least * (per_node or 1) or (_gpu_value(shown.get("TresPerTask", "")) and not per_node)):
         options["--ntasks"] = str(tasks)
     if per_node:
@@ -164,7 +165,7 @@ def _shape_request(shown: Mapping[str, str]) -> dict[str, str]:
 
 
 def _share_request(shown: Mapping[str, str], defaults: Mapping[str, str]) -> dict[str, str]:
-    """Memory, and cores a GPU, where they are not the partition's defaults; memory 0 is all of a node."""
+    """Memory, and cores per GPU, if they are not the partition's defaults; memory 0 is all of a node."""
     by_gpu = tres(defaults.get("JobDefaults", ""))
     options = {}
     cores = _gpu_value(shown.get("CpusPerTres", ""))
@@ -182,17 +183,17 @@ def _share_request(shown: Mapping[str, str], defaults: Mapping[str, str]) -> dic
         written = shown.get(field, "")
         if not MEMORY.fullmatch(written) or per_gpu:
             continue
-        # Without a default, or with an unknown one, all of a node's memory is what everybody gets.
+        # Without a default, or with an unknown one, every job gets all of a node's memory.
         if memory_gb(written) == (memory_gb(default or "") or 0.0):
             return options
         asked.append((option, _spelled(written)))
-    # Where an amount may be either, the first is as good as the other.
+    # If an amount may be either, the first is as good as the other.
     options.update(asked[:1])
     return options
 
 
 def _gpu_value(written: str) -> str:
-    """What stands behind `gres:gpu:`, `gres/gpu:` or `gres/gpu=` of a list; empty where there are no GPUs in it."""
+    """The text after `gres:gpu:`, `gres/gpu:` or `gres/gpu=` in a list; empty if it contains no GPUs."""
     found = ""
     for part in written.split(","):
         kind, separator, value = part.replace("gres/", "gres:").replace("=", ":").partition("gpu:")
@@ -214,7 +215,7 @@ def _spelled(memory: str) -> str:
 
 
 def _tasks_per_node(shown: Mapping[str, str]) -> int | None:
-    """The first of `NtasksPerN:B:S:C=8:0:*:*`; 0 and * are no wish."""
+    """The first of `NtasksPerN:B:S:C=8:0:*:*`; 0 and * mean that nothing was requested."""
     return whole(shown.get("NtasksPerN:B:S:C", "").partition(":")[0]) or None
 
 
@@ -244,7 +245,7 @@ def clock(limit_s: float) -> str:
 
 
 def gpu_count(tres: Mapping[str, str]) -> int | None:
-    """The untyped count, the typed ones where it is absent, never both; None for an empty list."""
+    """The untyped count, the typed ones if it is absent, never both; None for an empty list."""
     if not tres:
         return None
     if "gres/gpu" in tres:
@@ -253,7 +254,7 @@ def gpu_count(tres: Mapping[str, str]) -> int | None:
 
 
 def by_hooks(job: Mapping[str, Any]) -> dict[str, Any]:
-    """What prolog and epilog knew. The exit status tells only whether all was well."""
+    """The data of prolog and epilog. The exit status only shows whether there was an error."""
     copied = ("cluster", "job_id", "attempt", "partition", "node_count", "ntasks", "array_job_id", "array_task_id")
     status = job["exit_status"]
     known = {
@@ -273,7 +274,7 @@ def by_hooks(job: Mapping[str, Any]) -> dict[str, Any]:
 def _exit_code(written: str) -> str | None:
     """Status and signal; squeue shows a wait status in one number, as wait(2) gives it.
 
-    Slurm's own numbers above 4000 are taken for one, too, as scontrol and sacct do: with a signal there is no status.
+    Slurm's own numbers above 4000 are treated the same way, as in scontrol and sacct: with a signal there is no status.
 
     >>> _exit_code("768"), _exit_code("11"), _exit_code("4021"), _exit_code("3:0"), _exit_code("")
     ('3:0', '0:11', '0:53', '3:0', None)

@@ -8,7 +8,7 @@ import sys
 
 from collector import shipper, spool
 
-KNOWN = "sent before, by this or another run of the same job on this node, of which the first is kept:"
+KNOWN = "already sent, by this or another run of the same job on this node, of which the first is kept:"
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def command(config: Config, files: Sequence[str]) -> int:
-    """Send each file and say how it went; 1 where one of them did not go."""
+    """Send each file and print the result; 1 if one of them could not be sent."""
     failed = 0
     for path in files:
         is_sent, how = send(config, path)
@@ -28,14 +28,14 @@ def command(config: Config, files: Sequence[str]) -> int:
 
 
 def send(config: Config, path: str) -> tuple[bool, str]:
-    """Send one file; whether it went, and how, or why not."""
+    """Send one file; whether it was sent, and how, or why not."""
     try:
         with open(path, "rb") as file:
             body = gzip.compress(file.read(), 6)
         portal = shipper.Portal(config)
         status, retry_after, answer = portal.exchange(shipper.PATHS[spool.SUMMARY], body)
         if status in (401, 403):
-            return False, f"the portal refused the token in {config.token_file}"
+            return False, f"the portal rejected the token in {config.token_file}"
         shipper.judge(status, retry_after, answer)
     except (shipper.ShipError, shipper.TryLater, shipper.Refused, OSError) as error:
         return False, str(error)

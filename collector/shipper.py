@@ -1,7 +1,7 @@
-"""Sending what waits on disk to the portal, in a short-lived process: until acknowledged, or until the time is up.
+"""Sending waiting data to the portal, in a short-lived process: until acknowledged, or until the time is up.
 
-An entry is forgotten only after a 2xx answer that counts it. What the portal can never take is set aside; what it
-cannot take now, or an answer that makes no sense, is tried again with jittered back-off.
+An entry is removed only after a 2xx answer that counts it. An entry that the portal can never accept is set aside; one
+that it cannot accept now, or an invalid answer, is retried with jittered back-off.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ PATHS = {
 }
 BACK_OFF_S_MAX = 60.0
 ANSWER_BYTES_MAX = 1 << 20
-# The portal read the payload and will not change its mind: malformed, too large, wrong type, wrong shape.
+# The portal has read the payload and will never accept it: malformed, too large, wrong type, wrong structure.
 NEVER = frozenset({400, 413, 415, 422})
 
 
@@ -42,7 +42,7 @@ class ShipError(Exception):
 
 
 class TryLater(Exception):
-    """The portal cannot take it now; `after_s` is what it asked for."""
+    """The portal cannot accept it now; `after_s` is the wait that it requested."""
 
     def __init__(self, reason: str, after_s: float = 0.0) -> None:
         super().__init__(reason)
@@ -50,7 +50,7 @@ class TryLater(Exception):
 
 
 class Refused(Exception):
-    """The portal will never take this entry, and said why."""
+    """The portal will never accept this entry, and stated why."""
 
 
 class Portal:
@@ -68,7 +68,7 @@ class Portal:
         judge(status, retry_after, answer)
 
     def exchange(self, path: str, body: bytes) -> tuple[int, str, bytes]:
-        """Status, Retry-After and answer to one call; TryLater where there was none."""
+        """Status, Retry-After and answer of one call; TryLater if there was none."""
         try:
             return self._exchange(path, body)
         except (OSError, http.client.HTTPException) as error:
@@ -76,7 +76,7 @@ class Portal:
             raise TryLater(f"{type(error).__name__}: {error}") from error
 
     def _exchange(self, path: str, body: bytes) -> tuple[int, str, bytes]:
-        """One request within `request_max_s` in all, however slowly the other side drips."""
+        """One request within `request_max_s` in all, however slowly the other side sends."""
         headers = {
             "Authorization": f"Bearer {self.token}",
             "Content-Type": "application/json",
@@ -93,7 +93,8 @@ class Portal:
 
 
 def _connection(config: Config) -> tuple[http.client.HTTPConnection, str]:
-    """To the portal, not yet opened, and the path in front of every call; ShipError where the settings forbid it."""
+    """The connection to the portal, not yet opened, and the path prefix of every call; ShipError if the settings forbid
+    it."""
     try:
         url = urlsplit(config.portal_url)
         host, port = url.hostname, url.port
@@ -119,7 +120,7 @@ def _connection(config: Config) -> tuple[http.client.HTTPConnection, str]:
 
 
 def _proxy(address: str) -> tuple[str, int | None]:
-    """Host and port of a proxy, which passes the TLS connection through and sees nothing of it."""
+    """Host and port of a proxy, which forwards the TLS connection and cannot read it."""
     try:
         url = urlsplit(address)
         host, port = url.hostname, url.port
@@ -131,7 +132,7 @@ def _proxy(address: str) -> tuple[str, int | None]:
 
 
 def _content(entry: spool.Entry) -> bytes:
-    """What an entry holds; Refused when the portal could make nothing of it."""
+    """The content of an entry; Refused if the portal could not read it."""
     try:
         with open(entry.path, "rb") as file:
             content = file.read()
@@ -139,14 +140,15 @@ def _content(entry: spool.Entry) -> bytes:
     except FileNotFoundError:
         raise
     except (OSError, ValueError, RecursionError) as error:
-        raise Refused(f"not whole on disk: {error}") from error
+        raise Refused(f"incomplete on disk: {error}") from error
     return content
 
 
 def ship(config: Config, until: float) -> tuple[int, str]:
-    """Send all that has to arrive, trying until `until` (monotonic); how many went, and why it stopped, if it did.
+    """Send everything that must arrive, until `until` (monotonic); returns how many were sent, and why it stopped, if
+    it did.
 
-    Raises ShipError where nothing can be sent at all.
+    Raises ShipError if nothing can be sent at all.
     """
     portal = Portal(config)
     try:
@@ -156,7 +158,7 @@ def ship(config: Config, until: float) -> tuple[int, str]:
 
 
 def ship_raw(config: Config) -> None:
-    """Offer the raw samples that wait, each once: a portal with too much to do takes them another time, or never."""
+    """Offer the waiting raw samples, each once: a portal under load accepts them later, or never."""
     waiting = [entry for entry in spool.entries(config.spool_dir) if entry.kind == spool.RAW]
     if not waiting:
         return
@@ -177,9 +179,9 @@ def _ship_through(portal: Portal, folder: str, until: float) -> tuple[int, str]:
             try:
                 sent += _send_one(portal, folder, entry)
             except TryLater as later:
-                # The next one is tried after the pause: an entry that the portal fails on does not hold up the rest.
+                # The next one is tried after the pause, so an entry on which the portal fails does not block the rest.
                 failures, reason = failures + 1, str(later)
-                # Full jitter; and nodes that were all asked to wait as long do not come back at one moment either.
+                # Full jitter, so that nodes that were asked to wait equally long do not return at the same moment.
                 range_s = max(min(2.0 ** min(failures, 10), BACK_OFF_S_MAX), later.after_s)
                 pause_s = later.after_s + random.uniform(0.0, range_s)  # noqa: S311
                 if time.monotonic() + pause_s > until:
@@ -188,12 +190,12 @@ def _ship_through(portal: Portal, folder: str, until: float) -> tuple[int, str]:
                 continue
             failures = 0
             if time.monotonic() > until:
-                return sent, "the time was up"
+                return sent, "the time limit was reached"
     return sent, ""
 
 
 def _send_one(portal: Portal, folder: str, entry: spool.Entry) -> int:
-    """1 acknowledged and forgotten, or 0 refused and set aside; another process may have been quicker."""
+    """1 acknowledged and removed, or 0 rejected and set aside; another process may have been faster."""
     try:
         portal.send(entry)
         spool.done(entry)
@@ -216,7 +218,7 @@ def read_token(path: str) -> str:
     except (OSError, UnicodeDecodeError) as error:
         raise ShipError(f"{path}: {error}") from error
     if len(token.split()) != 1:
-        raise ShipError(f"{path} does not hold one token")
+        raise ShipError(f"{path} does not contain exactly one token")
     return token
 
 
@@ -230,7 +232,7 @@ def judge(status: int, retry_after: str, answer: bytes) -> None:
         counted: dict[str, Any] = json.loads(answer)
         taken, rejected = counted["accepted"] + counted["duplicate"], counted["rejected"]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise TryLater("the portal's answer makes no sense") from error
+        raise TryLater("the portal's answer is invalid") from error
     if rejected:
         raise Refused(json.dumps(rejected)[:1500])
     if taken != 1:
@@ -238,4 +240,4 @@ def judge(status: int, retry_after: str, answer: bytes) -> None:
 
 
 def _too_slow(number: int, frame: FrameType | None) -> None:
-    raise TimeoutError("no whole answer in time")
+    raise TimeoutError("no complete answer in time")

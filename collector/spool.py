@@ -1,7 +1,7 @@
-"""Payloads on disk until the portal has acknowledged them: whole files, oldest first, never more than allowed.
+"""Payloads on disk until the portal has acknowledged them: complete files, oldest first, never more than allowed.
 
-A file is `<kind>-<nanoseconds>-<name>.json`; what cannot be sent as it is goes to `set-aside/`, with the reason, and
-never blocks the rest.
+A file is `<kind>-<nanoseconds>-<name>.json`; a payload that cannot be sent as it is is moved to `set-aside/`, with the
+reason, and never blocks the others.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 SUMMARY, RECORD, RAW = "summary", "record", "raw"
 SENT_FIRST = (SUMMARY, RECORD, RAW)
-# When the disk allowance is used up: nobody misses raw samples, accounting brings a record back, nothing a summary.
+# When the disk allowance is used up: raw samples are optional, accounting can replace a record, nothing a summary.
 GIVEN_UP_FIRST = (RAW, RECORD, SUMMARY)
 RAW_KEPT_NS = 86_400 * 10**9
 SET_ASIDE = "set-aside"
@@ -35,9 +35,10 @@ class Entry:
 
 
 def put(folder: str, kind: str, name: str, content: bytes, max_bytes: float, order: int = 0) -> None:
-    """Store one payload for good: it is on disk when this returns. Raises OSError, then nothing was stored.
+    """Store one payload durably: it is on disk when this returns. Raises OSError; then nothing was stored.
 
-    `order` says which payloads are older, by default the time in nanoseconds; the same name and order are one payload.
+    `order` determines which payloads are older, by default the time in nanoseconds; the same name and order are one
+    payload.
     """
     statefile.private_folder(folder)
     make_room(folder, max_bytes - len(content))
@@ -53,12 +54,12 @@ def entries(folder: str) -> Iterator[Entry]:
 
 
 def due(folder: str) -> list[Entry]:
-    """All that has to arrive: raw samples may."""
+    """Everything that must arrive; raw samples are optional."""
     return [entry for entry in entries(folder) if entry.kind != RAW]
 
 
 def forget_old_raw(folder: str) -> None:
-    """Raw samples that the portal did not take within a day are for nobody any more."""
+    """Raw samples that the portal did not accept within a day are of no use any more."""
     for entry in entries(folder):
         written_ns = entry.name.split("-")[1]
         if entry.kind == RAW and written_ns.isdecimal() and time.time_ns() - int(written_ns) > RAW_KEPT_NS:
@@ -66,7 +67,7 @@ def forget_old_raw(folder: str) -> None:
 
 
 def done(entry: Entry) -> None:
-    """The portal has it, or it was given up: forget it. Another process may have been quicker."""
+    """The portal has it, or it was dropped: remove it. Another process may have been faster."""
     try:
         os.unlink(entry.path)
     except FileNotFoundError:
@@ -74,7 +75,7 @@ def done(entry: Entry) -> None:
 
 
 def resend(folder: str) -> int:
-    """Put everything that was set aside back among what waits; how many payloads."""
+    """Move everything that was set aside back to what waits; returns how many payloads."""
     aside = os.path.join(folder, SET_ASIDE)
     names = [name for name in _listed(aside) if name.endswith(".json")]
     for name in names:
@@ -84,7 +85,8 @@ def resend(folder: str) -> int:
 
 
 def set_aside(folder: str, entry: Entry, reason: str) -> None:
-    """Keep what the portal will never take out of the way, with what it said; the oldest of them go when many."""
+    """Move what the portal will never accept out of the way, with its answer; if there are many, the oldest are
+    deleted."""
     aside = os.path.join(folder, SET_ASIDE)
     statefile.private_folder(aside)
     os.rename(entry.path, os.path.join(aside, entry.name))
@@ -94,7 +96,7 @@ def set_aside(folder: str, entry: Entry, reason: str) -> None:
 
 
 def make_room(folder: str, max_bytes: float) -> int:
-    """Give up the oldest entries of the kind that is missed least until the rest fits; how many went."""
+    """Drop the oldest entries of the least important kind until the rest fits; returns how many."""
     sizes = {entry: _size(entry) for entry in entries(folder)}
     total, given_up = sum(sizes.values()), 0
     for kind in GIVEN_UP_FIRST:
@@ -108,7 +110,7 @@ def make_room(folder: str, max_bytes: float) -> int:
 
 
 def _size(entry: Entry) -> int:
-    """Bytes on disk; none of an entry that was sent or given up since."""
+    """Bytes on disk; zero for an entry that was sent or dropped since."""
     try:
         return os.stat(entry.path).st_size
     except FileNotFoundError:

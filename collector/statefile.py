@@ -1,6 +1,6 @@
-"""Small files that are either whole or not there: a job's facts, its checkpoint, the node's calibration.
+"""Small files that are either complete or missing: a job's facts, its checkpoint, the node's calibration.
 
-`marshal` is built into the interpreter, so that a sampling process loads no encoder; the folders are root's alone.
+`marshal` is built into the interpreter, so a sampling process imports no encoder; only root can write to the folders.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-# The last format without references to other objects: any Python 3 reads what another wrote.
+# The last format without references to other objects: any Python 3 reads what another one wrote.
 FORMAT = 2
 TORN_S_MIN = 60.0
 
@@ -24,7 +24,7 @@ def save(path: str, value: Any, *, is_durable: bool = False) -> None:
 
 
 def read(path: str) -> Any:
-    """The value, or None when there is no file or it is not whole."""
+    """The value, or None if there is no file or it is incomplete."""
     try:
         with open(path, "rb") as file:
             return marshal.loads(file.read())  # noqa: S302  our own file, in a folder of root's
@@ -54,7 +54,7 @@ def write_bytes(path: str, content: bytes, *, is_durable: bool) -> None:
 
 
 def remove_torn(folder: str) -> None:
-    """Remove what a process that was killed left half written: nobody writes for longer than a minute."""
+    """Remove incomplete files of a killed process: writing never takes longer than a minute."""
     try:
         names = [name for name in os.listdir(folder) if name.endswith(".new")]
         for name in names:
@@ -65,7 +65,7 @@ def remove_torn(folder: str) -> None:
 
 
 def sync_folder(path: str) -> None:
-    """Make renames and removals in a folder last."""
+    """Make renames and removals in a folder durable."""
     fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(fd)
@@ -74,7 +74,7 @@ def sync_folder(path: str) -> None:
 
 
 def private_folder(path: str) -> None:
-    """Make a folder, and those above it, that only its owner can enter."""
+    """Create a folder, and those above it, that only its owner can enter."""
     umask = os.umask(0o077)
     try:
         os.makedirs(path, exist_ok=True)

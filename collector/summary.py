@@ -1,4 +1,4 @@
-"""From what was gathered to the `node-summary/1` payload: numbers that are known, and a reason for each that is not."""
+"""From the collected data to the `node-summary/1` payload: known numbers, and a reason for each missing one."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 BYTES_PER_GB = 2**30
 ACCUMULATOR_COVERAGE_MIN = 0.9
-"""The accumulator replaces the samples' mean only where it covers as much of the time as they do."""
+"""The accumulator replaces the samples' mean only if it covers as much of the time as they do."""
 
 DOUBT_SIGMAS, DOUBT_PERCENT = 6.0, 5.0
-"""How far it may lie from the samples' mean: six standard errors of as many samples of a wave between 0 and 100 %,
-and what the firmware's own filter may change."""
+"""How far it may be from the samples' mean: six standard errors of as many samples of a wave between 0 and 100 %, and
+the effect of the firmware's own filter."""
 
 SHORT_JOB_S = 10.0
 HOST_BOUNDS = {
@@ -32,7 +32,7 @@ HOST_BOUNDS = {
     "pressure_io_s": 1e9,
     "threads_per_rank": 1e6,
 }
-"""What the portal takes (`metrics.payloads`); nothing may lie below zero."""
+"""The limits of the portal (`metrics.payloads`); nothing may be below zero."""
 
 GPU_BOUNDS = {
     "power_avg_w": 20_000,
@@ -46,13 +46,13 @@ GPU_BOUNDS = {
     "avg_mem_gb": 60_000,
     "mem_total_gb": 60_000,
 }
-"""More than any GPU has; twenty kilowatts are above any package."""
+"""More than any GPU has; twenty kilowatts are more than any package uses."""
 
 
 def node_summary(
     job: dict[str, Any], state: dict[str, Any] | None, ended_at_s: float, errors: list[str]
 ) -> dict[str, Any]:
-    """The payload of one job on one node; without a `state` it only says that, and why, nothing was measured."""
+    """The payload of one job on one node; without a `state` it only states that, and why, nothing was measured."""
     payload: dict[str, Any] = {
         "schema": NODE_SUMMARY,
         "cluster": job["cluster"],
@@ -138,7 +138,7 @@ def _gpu(gpu: dict[str, Any], timeline: dict[str, Any] | None, state: dict[str, 
 
 
 def _drop_impossible(known: dict[str, Any], missing: dict[str, str], bounds: dict[str, float]) -> None:
-    """Leave out, by name, every number that cannot be; the others stay."""
+    """Remove every impossible number and list it by name; the others stay."""
     for name, highest in bounds.items():
         value = known.get(name)
         if value is not None and not 0 <= value <= highest:
@@ -147,7 +147,8 @@ def _drop_impossible(known: dict[str, Any], missing: dict[str, str], bounds: dic
 
 
 def _explain(known: dict[str, Any], missing: dict[str, str], *, has_power: bool) -> None:
-    """A reason for every number that a measured GPU still lacks; why it has no power is in `missing` already."""
+    """A reason for every number that a measured GPU still lacks; the reason for missing power is in `missing`
+    already."""
     wanted = {"peak_mem_gb": "peak_mem_gb", "temperature": "temperature_peak_c", "clocks": "gfx_clock_mhz"}
     if has_power:
         wanted.update(power="power_avg_w", energy="energy_j")
@@ -173,7 +174,7 @@ def _use(totals: dict[str, Any], measured_s: float, scale: float | None) -> dict
 
 
 def _accumulated_util(totals: dict[str, Any], measured_s: float, scale: float | None) -> float | None:
-    """The mean by the activity accumulator, None until its scale is known or where it cannot be true."""
+    """The mean from the activity accumulator, None until its scale is known or if it cannot be true."""
     weight = totals["busy_weight"]
     if scale is None or weight <= 0 or totals["busy_s"] < ACCUMULATOR_COVERAGE_MIN * measured_s:
         return None
@@ -184,13 +185,13 @@ def _accumulated_util(totals: dict[str, Any], measured_s: float, scale: float | 
 
 
 def _power(gpu: dict[str, Any], totals: dict[str, Any], package_j: float | None) -> dict[str, Any]:
-    """Watts and joules, where they are this GPU's or its package's and the job holds all of it."""
+    """Watts and joules, if they belong to this GPU, or to its package and the job has all of it."""
     if not gpu["power_from"]:
         return {}
     known: dict[str, Any] = {"power_cap_w": gpu["power_cap_w"]}
     energy_j = package_j if package_j is not None else totals["energy_j"]
     if totals["energy_j"] > 0 and totals["energy_s"] > 0:
-        # The counter has seen every moment, the samples have not, and they are filtered.
+        # The counter includes every moment; the samples do not, and they are filtered.
         known["power_avg_w"] = round(totals["energy_j"] / totals["energy_s"], 1)
     elif totals["power_s"] > 0:
         known["power_avg_w"] = round(totals["power_w_s"] / totals["power_s"], 1)
@@ -202,7 +203,7 @@ def _power(gpu: dict[str, Any], totals: dict[str, Any], package_j: float | None)
 
 
 def _points(timeline: dict[str, Any], position: int) -> dict[str, Any] | None:
-    """The bounded timeline of one GPU; a bucket without a sample is a gap."""
+    """The limited timeline of one GPU; a bucket without a sample is a gap."""
     points = buckets(timeline, position)
     if not points:
         return None
@@ -223,7 +224,7 @@ def _short(value: float) -> float:
 
 
 def _whole(value: float) -> float:
-    """The same number, without decimals that say nothing."""
+    """The same number, without decimals that add no information."""
     return int(value) if value == int(value) else value
 
 
@@ -232,14 +233,14 @@ def _cpu(job: dict[str, Any], host: dict[str, Any], elapsed_s: float) -> dict[st
     cores = None if job["cpu_threads"] is None else -(-job["cpu_threads"] // job["threads_per_core"])
     known: dict[str, Any] = {} if cores is None else {"cores_allocated": cores}
     if not values:
-        short = "the job was over before its control group was read"
+        short = "the job ended before its control group was read"
         why = short if elapsed_s < SHORT_JOB_S else "the job has no control group on this node"
         return {**known, "missing": {"cpu": why}}
     missing: dict[str, str] = {}
     if "cpu_s" in values:
         known.update(_cores_used(values, cores))
     else:
-        missing["busy_cores_avg"] = "its control group does not say"
+        missing["busy_cores_avg"] = "its control group does not contain it"
     if cores:
         _add_iowait(known, missing, host["iowait"], max(elapsed_s, 1.0) * cores)
     for name in ("peak_memory", "peak_memory_anon", "memory_limit"):
@@ -255,7 +256,7 @@ def _cpu(job: dict[str, Any], host: dict[str, Any], elapsed_s: float) -> dict[st
 
 
 def _cores_used(values: dict[str, float], cores: int | None) -> dict[str, float]:
-    """Busy cores, and the shares of what the job holds, up to the last reading."""
+    """Busy cores, and the shares of the job's allocation, up to the last reading."""
     seconds = max(values["elapsed_s"], 0.1)
     known = {"busy_cores_avg": round(values["cpu_s"] / seconds, 3)}
     if cores:
@@ -273,7 +274,7 @@ def _add_iowait(
     if first_s is not None and last_s is not None:
         known["iowait_fraction"] = _fraction((last_s - first_s) / core_s)
     else:
-        missing["iowait_fraction"] = "known of whole nodes only"
+        missing["iowait_fraction"] = "known for whole nodes only"
 
 
 def _fraction(share: float) -> float:

@@ -1,4 +1,4 @@
-"""What one GPU did so far: sums, peaks and a histogram that never grow, and a timeline of bounded length."""
+"""The values of one GPU so far: sums, peaks and a histogram that never grow, and a timeline of limited length."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _SUMS = (
 ).split()
 
 POINTS_MAX = 120
-"""Fewer than the 240 that the portal takes, so that the payload of a whole node stays below 12 kB."""
+"""Fewer than the 240 that the portal accepts, so that the payload of a whole node stays below 12 kB."""
 
 
 class GpuTotals:
-    """Rolling sums of one GPU. `util` is busy percent 0..100, memory is bytes, every sample stands for `dt_s`.
+    """Rolling sums of one GPU. `util` is busy percent 0..100, memory is bytes, every sample counts for `dt_s`.
 
-    `hist` holds the seconds at each whole percent, so that a sample of whole percents is one addition; `util_rest_s`
-    is what other samples lie beside theirs. `busy_acc` counts of the activity accumulator came in `busy_weight` of its
-    own units, which are `busy_s` seconds.
+    `hist` contains the seconds at each whole percent, so that a sample of whole percents is one addition; `util_rest_s`
+    is the difference of other samples to theirs. `busy_acc` counts of the activity accumulator came in `busy_weight` of
+    its own units, which are `busy_s` seconds.
     """
 
     __slots__ = ("hist", "reasons", *_SUMS)
@@ -86,7 +86,7 @@ class GpuTotals:
             self.mem_peak = used_bytes
 
     def add_util(self, dt_s: float, util: float) -> None:
-        """One sample of use alone, where memory could not be read."""
+        """One sample of use alone, if memory could not be read."""
         percent = int(util + 0.5)
         self.hist[percent] += dt_s
         self.util_rest_s += (util - percent) * dt_s
@@ -107,7 +107,7 @@ class GpuTotals:
             self.mem_clock_count += 1
 
     def miss(self, name: str, reason: str) -> None:
-        """Say why `name` has no number, or not for all of the time; the first reason stays."""
+        """Record why `name` has no number, or not for all of the time; the first reason is kept."""
         self.reasons.setdefault(name, reason)
 
     def state(self) -> dict[str, Any]:
@@ -126,8 +126,8 @@ class GpuTotals:
 class Timeline:
     """Mean busy percent and memory of every GPU by bucket of `step_s`; when full, neighbours merge and it doubles.
 
-    A bucket is the growth of a GPU's sums since the bucket began, so a tick costs nothing here but one comparison. A
-    sample belongs to the bucket in which it was taken: whoever adds one closes the buckets before it first.
+    A bucket is the growth of a GPU's sums since the bucket began, so a tick costs only one comparison here. A sample
+    belongs to the bucket in which it was taken: the caller that adds one closes the buckets before it first.
     """
 
     __slots__ = ("_marks", "_rows", "ends_s", "gpus", "step_s")
@@ -135,7 +135,7 @@ class Timeline:
     def __init__(self, gpus: list[GpuTotals], step_s: float) -> None:
         self.gpus = gpus
         self.step_s = step_s
-        # Per GPU its buckets packed in a row: as objects they would be a twentieth of the whole process.
+        # Per GPU its buckets packed in an array: as objects they would be a twentieth of the whole process.
         self._rows = [bytearray() for _ in gpus]
         self.ends_s = step_s
         self._marks = [_sums(gpu) for gpu in gpus]

@@ -1,7 +1,7 @@
 """The payload contract between a compute node and the portal: schema names and fixed limits.
 
-Standard library only, and no import at all, so that a sampling process on a node pays nothing for it.
-The field-by-field shapes are `metrics.payloads`, `metrics.raw_samples` and `jobs.records`, which decode what arrives.
+Standard library only, and no import at all, so that it costs a sampling process on a node nothing. The definitions of
+the fields are `metrics.payloads`, `metrics.raw_samples` and `jobs.records`, which decode what arrives.
 """
 
 VERSION = "1.0.0"
@@ -14,7 +14,7 @@ HISTOGRAM_BINS = 101
 """One bin of seconds for each whole busy percent, 0 to 100."""
 
 TIMELINE_POINTS_MAX = 240
-"""A timeline never grows past this; its bucket width doubles instead."""
+"""A timeline never grows longer than this; its bucket width doubles instead."""
 
 RAW_POINTS_MAX, RAW_GPUS_MAX = 3600, 64
 """Ticks and GPUs of one raw window: an hour of seconds."""

@@ -1,6 +1,6 @@
-"""`__main__.py` of the collector's one file: an old Python is told so before it meets what it cannot read.
+"""`__main__.py` of the collector's one file: an old Python prints an error before it reads code that it cannot parse.
 
-A user's own command runs all the same: by a newer Python where there is one beside it, else unmeasured.
+A user's own command still runs: measured by a newer Python if one is found, otherwise unmeasured.
 """
 
 import os
@@ -10,7 +10,7 @@ WORKS = "import sys; sys.exit(sys.version_info < (3, 9))"
 
 
 def _works(path):
-    """Whether this is a Python that runs; `subprocess` would be a part of every hook's time that can be seen."""
+    """Whether this is a working Python; importing `subprocess` would noticeably slow down every hook."""
     pid = os.fork()
     if pid:
         return os.waitpid(pid, 0)[1] == 0
@@ -22,7 +22,7 @@ def _works(path):
 
 
 def _go_on_elsewhere(arguments):
-    """Become the newest Python that this user finds, or the user's command alone."""
+    """Become the newest Python on this user's PATH, or the user's command alone."""
     for minor in range(30, 8, -1):
         for folder in os.environ.get("PATH", "").split(os.pathsep):
             path = os.path.join(folder, "python3.%d" % minor)  # noqa: UP031

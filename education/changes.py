@@ -1,4 +1,4 @@
-"""What two versions of a lesson say differently, for people who read its history."""
+"""The differences between two versions of a lesson, for its history."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from education.lesson import LessonContent
 
 @dataclass(frozen=True)
 class ChangedLine:
-    """One line that came or went."""
+    """One added or removed line."""
 
     is_added: bool
     text: str

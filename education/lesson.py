@@ -1,4 +1,4 @@
-"""What a lesson holds: a micro-lesson of two or three sentences, an explanation, a hint and the pages to read on."""
+"""The parts of a lesson: a micro-lesson of two or three sentences, an explanation, a hint and links."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LINKS_MAX, URL_CHARACTERS_MAX = 8, 500
 
 @dataclass(frozen=True)
 class Link:
-    """One page to read on."""
+    """One page for further reading."""
 
     title: str
     url: str
@@ -50,7 +50,7 @@ class LessonContent:
 
     @property
     def url(self) -> str:
-        """The main page to read on; empty when there is none."""
+        """The main page for further reading; empty when there is none."""
         return self.links[0].url if self.links else ""
 
 
@@ -86,9 +86,9 @@ def link_table(lessons: Lessons) -> dict[str, str]:
 
 
 def matching(lessons: Lessons, query: str) -> dict[FindingCode, LessonContent]:
-    """The lessons that hold every word of the query, in any case; all of them for an empty one.
+    """The lessons that contain every word of the query, ignoring case; all of them for an empty query.
 
-    >>> list(matching({FindingCode.TIMEOUT: LessonContent("Let a job end well", "")}, "END job"))
+    >>> list(matching({FindingCode.TIMEOUT: LessonContent("Save your work", "")}, "WORK save"))
     [<FindingCode.TIMEOUT: 'timeout'>]
     """
     words = query.casefold().split()

@@ -1,4 +1,4 @@
-"""Markdown of a lesson as HTML that is safe on a page: no script, no image, no style, no address but http and https."""
+"""Markdown of a lesson as HTML that is safe on a page: no script, image or style, and only http and https addresses."""
 
 from __future__ import annotations
 

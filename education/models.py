@@ -1,4 +1,4 @@
-"""Tables of lessons as staff edit them: what is said now, where to read on, and every earlier version."""
+"""Tables of lessons as staff edit them: the current text, its links, and every earlier version."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class Lesson(models.Model):
 
 
 class LessonLink(models.Model):
-    """One page to read on; `problem` is what the last check met there, empty while it was reached or not checked.
+    """One link; `problem` is the result of its last check, empty when it was reached or not checked.
 
-    `broken_since` is the first check in a row that did not reach it.
+    `broken_since` is the time of the first failed check since it was last reached.
     """
 
     lesson = models.ForeignKey(Lesson, on_delete=models.CASCADE, related_name="links")
@@ -51,7 +51,7 @@ class LessonLink(models.Model):
 
 
 class LessonVersion(models.Model):
-    """What a lesson said from one change to the next: `content` is `education.lesson.LessonContent` as JSON.
+    """One version of a lesson, from one change to the next: `content` is `education.lesson.LessonContent` as JSON.
 
     `is_shipped` versions came with Kaiku; the others were written by `editor`, who may have left since.
     """
@@ -73,11 +73,11 @@ class LessonVersion(models.Model):
 
 
 class LinkCheck(models.Model):
-    """That somebody asked for all links to be checked: a row waits until a worker begins, and ends with it."""
+    """A request to check all links: a row waits until a worker begins, and ends with the check."""
 
     asked_at = models.DateTimeField()
     begun_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
 
     def __str__(self) -> str:
-        return f"asked for at {self.asked_at:%Y-%m-%d %H:%M}"
+        return f"requested at {self.asked_at:%Y-%m-%d %H:%M}"

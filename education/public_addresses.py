@@ -1,4 +1,4 @@
-"""Which addresses of the network are public: whatever else a name leads to is part of somebody's own network.
+"""Which addresses of the network are public: every other address belongs to a private network or a special purpose.
 
 The tables are the IANA special-purpose address registries (RFC 6890), as of 2025-10. They are written out because
 `ipaddress.is_global` calls multicast, 6to4, Teredo, NAT64 and old site-local addresses global, and changes with Python.
@@ -31,7 +31,7 @@ NOT_PUBLIC_V4 = tuple(
     )
 )
 GLOBAL_UNICAST = IPv6Network("2000::/3")
-"""Outside it nothing is given to anybody for public use (RFC 4291)."""
+"""No address outside it is assigned for public use (RFC 4291)."""
 
 NOT_PUBLIC_V6 = tuple(
     IPv6Network(block)
@@ -47,7 +47,7 @@ NAT64 = IPv6Network("64:ff9b::/96")
 
 
 def is_public_site(address: str, port: int) -> bool:
-    """Whether this is a port of the web at an address that is anybody's to reach; `address` as a socket names it.
+    """Whether this is a web port at a public address; `address` as a socket names it.
 
     >>> is_public_site("9.9.9.9", 443), is_public_site("9.9.9.9", 22), is_public_site("::ffff:127.0.0.1", 80)
     (True, False, False)
@@ -56,7 +56,7 @@ def is_public_site(address: str, port: int) -> bool:
 
 
 def is_public(address: IPv4Address | IPv6Address) -> bool:
-    """Whether an address is public; one of IPv6 that stands for one of IPv4 is what that is."""
+    """Whether an address is public; an IPv6 address that stands for an IPv4 address counts as the latter."""
     if isinstance(address, IPv4Address):
         return not any(address in block for block in NOT_PUBLIC_V4)
     if address.ipv4_mapped is not None:

@@ -1,4 +1,4 @@
-"""The lessons Kaiku comes with: one small file in `education/lessons/` for each finding code.
+"""The lessons that come with Kaiku: one small file in `education/lessons/` for each finding code.
 
 Written from the LUMI user guide, the LUMI training materials, the LUMI AI guide and CSC's tutorials, as of 2026-11.
 """

@@ -1,4 +1,4 @@
-"""Reading lessons: what is said now, and what was said before."""
+"""Reading lessons: their current and their earlier versions."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from education.seeds import seed_lessons
 
 
 def current_lessons(language: str = DEFAULT_LANGUAGE) -> Lessons:
-    """The lesson of each finding code as it stands now, in this language or else in English.
+    """The current lesson of each finding code, in this language or else in English.
 
-    A code without a row yet has the lesson Kaiku comes with; a code whose lesson is hidden has none.
+    A code without a row yet has the lesson that comes with Kaiku; a code whose lesson is hidden has none.
     """
     rows = Lesson.objects.filter(language__in={DEFAULT_LANGUAGE, language}).prefetch_related("links")
     stored = {(row.code, row.language): row for row in rows}
@@ -32,7 +32,7 @@ def current_lessons(language: str = DEFAULT_LANGUAGE) -> Lessons:
 
 
 def lesson_content(row: Lesson) -> LessonContent:
-    """What a row says now, its links in order."""
+    """The current content of a row, its links in order."""
     return LessonContent(
         title=row.title,
         micro=row.micro,
@@ -44,7 +44,7 @@ def lesson_content(row: Lesson) -> LessonContent:
 
 
 def version_content(version: LessonVersion) -> LessonContent:
-    """What an earlier version said."""
+    """The content of an earlier version."""
     return msgspec.convert(version.content, LessonContent)
 
 
@@ -56,7 +56,7 @@ def lessons_for_staff() -> QuerySet[Lesson, Any]:
 
 @dataclass(frozen=True)
 class CheckedLink:
-    """One address that lessons name, and what the last check met there."""
+    """One address that lessons link to, and the result of its last check."""
 
     url: str
     lessons: tuple[Lesson, ...]
@@ -66,7 +66,7 @@ class CheckedLink:
 
 
 def checked_links() -> list[CheckedLink]:
-    """Every address of the lessons once, those that were not reached first and longest broken before."""
+    """Every address of the lessons once, those that were not reached first, the longest broken on top."""
     rows = LessonLink.objects.select_related("lesson").order_by("url", "lesson__code", "lesson__language")
     found = []
     for url, same in groupby(rows, key=lambda row: row.url):
@@ -79,7 +79,7 @@ def checked_links() -> list[CheckedLink]:
 
 
 def open_check() -> LinkCheck | None:
-    """The check that somebody asked for and that has not ended."""
+    """The requested check that has not ended."""
     return LinkCheck.objects.filter(ended_at=None).order_by("asked_at").first()
 
 
@@ -105,5 +105,5 @@ def shown_languages() -> list[str]:
 
 
 def newest_version(row: Lesson) -> LessonVersion:
-    """Who said what is said now, and when."""
+    """The current version with its editor."""
     return row.versions.select_related("editor").get(number=row.version)

@@ -1,4 +1,4 @@
-"""Lessons as background work: the check of their links that staff asked for."""
+"""Lessons as background work: the check of their links that staff requested."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ from education.services.links import check_asked_links
 
 @shared_task(acks_late=True, ignore_result=True, soft_time_limit=900)
 def check_links() -> None:
-    """Ask every link, if somebody asked for that."""
+    """Check every link, if a check was requested."""
     check_asked_links(timezone.now())

@@ -1,7 +1,7 @@
-"""GPU-hours that a project was given, as directories write them, and how far they are used; pure.
+"""GPU-hours that are allocated to a project, as directories write them, and how much of them is used; pure.
 
-A GPU-hour is LUMI's: one whole MI250X module for one hour (`jobs.billing`). What a project has used, LUMI alone counts:
-Kaiku sees the jobs that were reported to it, which may be fewer.
+A GPU-hour is LUMI's: one whole MI250X module for one hour (`jobs.billing`). Only LUMI counts what a project has used:
+Kaiku knows the jobs that were reported to it, which may be fewer.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 
-# Before a tenth of the time has passed a few large jobs decide where a straight line would end.
+# In the first tenth of the time a few large jobs would decide the forecast.
 PACE_TIME_FRACTION_MIN = 0.1
-# Use is bursty: a share of the hours within a tenth of the share of the time is called even.
+# Use is bursty: hours within a tenth of the share of the time count as even.
 PACE_EVEN = 0.1
 
 
 class AllocationFormatError(ValueError):
-    """What stands there is no allocation; the message says which part of it."""
+    """The value is not an allocation; the message names the part that is wrong."""
 
 
 @dataclass(frozen=True)
 class AllocatedHours:
-    """GPU-hours given to a project, those used and the first and last day where the directory says them."""
+    """GPU-hours allocated to a project; those used and the first and last day where the directory states them."""
 
     gpu_hours: float
     used_gpu_hours: float | None = None
@@ -34,7 +34,7 @@ class AllocatedHours:
 
 @dataclass(frozen=True)
 class Pace:
-    """How the use of an allocation stands to its time, both as fractions; `runs_out_on` as a straight line has it."""
+    """The used part of an allocation and of its time, as fractions; `runs_out_on` is a linear forecast."""
 
     used_fraction: float
     time_fraction: float
@@ -42,7 +42,7 @@ class Pace:
 
     @property
     def word(self) -> str:
-        """`faster`, `slower` or `even`; nothing while it is too early to say."""
+        """`faster`, `slower` or `even`; empty while it is too early to tell."""
         if self.time_fraction < PACE_TIME_FRACTION_MIN:
             return ""
         ahead = self.used_fraction - self.time_fraction
@@ -91,7 +91,7 @@ def of_waldur_resource(resource: Mapping[str, Any]) -> AllocatedHours | None:
     """`limits.gpu_hours` of a Waldur resource until its `end_date`; None when its offering has no such component.
 
     The name of the component is LUMI's in Puhuri (waldur-mastermind, import_reppu_usages). Waldur's figures of use are
-    per month and wait for reports, so they are not taken.
+    per month and wait for reports, so they are not used.
     """
     limits = resource.get("limits")
     if not isinstance(limits, Mapping) or limits.get("gpu_hours") is None:
@@ -118,12 +118,12 @@ def _hours(value: object, name: str) -> float:
     except (ValueError, OverflowError):
         hours = math.nan
     if not (math.isfinite(hours) and hours >= 0):
-        raise AllocationFormatError(f"{name} {str(value)[:40]!r} is no number of GPU-hours")
+        raise AllocationFormatError(f"{name} {str(value)[:40]!r} is not a number of GPU-hours")
     return hours
 
 
 def _day(value: object, name: str) -> date | None:
-    """A day of a directory, `20261031050000Z` or `2026-10-31…`; None when nothing stands there."""
+    """A day of a directory, `20261031050000Z` or `2026-10-31…`; None when it is empty."""
     if value in (None, ""):
         return None
     text = str(value)
@@ -132,4 +132,4 @@ def _day(value: object, name: str) -> date | None:
             return datetime.strptime(text, "%Y%m%d%H%M%SZ").date()
         return date.fromisoformat(text[:10])
     except ValueError:
-        raise AllocationFormatError(f"{name} {text[:40]!r} is no day") from None
+        raise AllocationFormatError(f"{name} {text[:40]!r} is not a date") from None

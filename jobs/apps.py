@@ -1,4 +1,4 @@
-"""The Django app of Slurm's records and people; at the start it chooses the site's profile."""
+"""The Django app of Slurm's records and people; it loads the site's profile at the start."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """GPU-hours as the site bills them: the allocation times the run time, at the price of its partition.
 
-Slurm's own `billing` TRES is not LUMI's bill; a site's formula stands in its profile (`jobs/sites`), with its source.
+Slurm's own `billing` TRES is not LUMI's bill; a site's formula is in its profile (`jobs/sites`), with its source.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from jobs.hardware import Partition, Price
 
 @dataclass(frozen=True)
 class Allocation:
-    """What a job held: physical cores and host memory (2^30 bytes) over all its nodes."""
+    """What a job was allocated: physical cores and host memory (2^30 bytes) over all its nodes."""
 
     nodes: int
     gpus: int
@@ -60,6 +60,6 @@ def billed_slices(held: Allocation, price: Price) -> float:
 
 
 def whole_nodes(partition: Partition, held: Allocation) -> Allocation:
-    """All that the nodes of an allocation have, used or not: nobody else can be given any of it."""
+    """Everything that the nodes of an allocation have, used or not: no other job can be allocated any of it."""
     node, nodes = partition.node, held.nodes
     return replace(held, gpus=nodes * node.gpus, cores=nodes * node.cores, memory_gb=nodes * node.host_memory_gb)

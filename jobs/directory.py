@@ -1,8 +1,8 @@
-"""Who belongs to which project, read from what a directory says; pure, and one bad row rejects itself only.
+"""Who belongs to which project, read from the data of a directory; pure. A bad row is left out, the others are used.
 
 No claim of a sign-in carries the LUMI account or the projects, so they come from a directory: Waldur (Puhuri), LUMI's
-project files, Slurm's associations, or a CSV. Identities are subjects of an OpenID provider, compared as they
-stand unless the site chose to fold their case.
+project files, Slurm's associations, or a CSV. Identities are subjects of an OpenID provider, compared
+unchanged unless the site chose to ignore their case.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SUBJECT = re.compile(r"[\x21-\x7e]{1,255}")
 # Parties"); for such a provider a site stores and compares them in lower case.
 EXACT, LOWER = "exact", "lower"
 SUBJECT_CASES = (EXACT, LOWER)
-PROJECT_ROLES = ("member", "manager", "pi")  # the later outranks the earlier
+PROJECT_ROLES = ("member", "manager", "pi")  # a later role ranks above an earlier one
 PORTAL_ROLES = ("support", "policy", "administrator")
 CSV_OF_PEOPLE = ("username", "project", "role", "subject", "email")
 CSV_OF_HOURS = ("gpu_hours", "used_gpu_hours", "begins_on", "ends_on")
@@ -38,16 +38,16 @@ SLURM_BUILT_IN = "root"
 
 
 class DirectoryFormatError(ValueError):
-    """What came is not what this directory writes; nothing of it can be trusted."""
+    """The data is not in the form that this directory writes; none of it is used."""
 
 
 @dataclass(frozen=True)
 class Directory:
-    """What one source says: `roles[project][account]`, `subjects[account]`, `emails[account]`, portal `grants`.
+    """The data of one source: `roles[project][account]`, `subjects[account]`, `emails[account]`, portal `grants`.
 
     `allocations[project]` are its GPU-hours. `is_complete` means that a project it does not name has no members and no
-    hours from this source. `links_identities`, `grants_roles` and `tells_hours` say whether it speaks of those at all.
-    `skipped` names the rows that were left out, and why.
+    hours from this source. `links_identities`, `grants_roles` and `tells_hours` state whether it holds such data at
+    all. `skipped` names the rows that were left out, and why.
     """
 
     source: str
@@ -64,9 +64,9 @@ class Directory:
 
 
 def subject_of(text: object, case: str = EXACT) -> str | None:
-    """An identifier as it is stored and compared, or None when it is none; `case` is one of SUBJECT_CASES.
+    """An identifier as it is stored and compared, or None when it is not valid; `case` is one of SUBJECT_CASES.
 
-    White space and anything that is not ASCII make it none; nothing is cut off or replaced first.
+    White space and non-ASCII characters make it invalid; nothing is removed or replaced first.
 
     >>> subject_of("ABC@MyAccessID.org"), subject_of("ABC@MyAccessID.org", LOWER), subject_of(" ABC@MyAccessID.org")
     ('ABC@MyAccessID.org', 'abc@myaccessid.org', None)
@@ -100,7 +100,7 @@ def from_csv(text: str, case: str = EXACT) -> Directory:
     found = _CsvRows(case)
     for row in reader:
         cells = {name: (row.get(name) or "").strip() for name in (*CSV_OF_PEOPLE, *CSV_OF_HOURS)}
-        # Of an identifier nothing is cut off: it is refused with a blank in it.
+        # An identifier is not stripped: one with a blank in it is refused.
         cells["subject"] = (row.get("subject") or "") if cells["subject"] else ""
         problem = _csv_problem(cells) or found.take(cells)
         if problem:
@@ -122,7 +122,7 @@ def from_csv(text: str, case: str = EXACT) -> Directory:
 
 @dataclass
 class _CsvRows:
-    """What the rows of a CSV add up to."""
+    """The combined data of the rows of a CSV."""
 
     case: str
     roles: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -133,7 +133,7 @@ class _CsvRows:
     skipped: list[str] = field(default_factory=list)
 
     def take(self, cells: Mapping[str, str]) -> str:
-        """Add one sound row; what is wrong with its hours, if anything."""
+        """Add one valid row; returns the problem with its hours, if any."""
         user, project, role = cells["username"], cells["project"], cells["role"].lower()
         if not user:
             try:
@@ -156,17 +156,17 @@ def _csv_problem(cells: Mapping[str, str]) -> str:
     allowed = PROJECT_ROLES if cells["project"] else PORTAL_ROLES
     gives_hours = bool(cells["gpu_hours"])
     if gives_hours and (cells["username"] or not cells["project"]):
-        return "GPU-hours stand in a row of their project, without a username"
+        return "GPU-hours belong in a row of their project without a username"
     if not gives_hours and not NAME.fullmatch(cells["username"]):
-        return f"{cells['username']!r} is no account name"
+        return f"{cells['username']!r} is not a valid account name"
     if cells["project"] and not NAME.fullmatch(cells["project"]):
-        return f"{cells['project']!r} is no project name"
+        return f"{cells['project']!r} is not a valid project name"
     if cells["role"] and cells["role"].lower() not in allowed:
-        return f"role {cells['role']!r} is none of {', '.join(allowed)}"
+        return f"role {cells['role']!r} is not one of {', '.join(allowed)}"
     if cells["subject"] and subject_of(cells["subject"]) is None:
-        return f"{cells['subject']!r} is no identifier: at most 255 ASCII characters without white space"
+        return f"{cells['subject']!r} is not a valid identifier: at most 255 ASCII characters without white space"
     if cells["email"] and not EMAIL.fullmatch(cells["email"]):
-        return "the e-mail address is none"
+        return "the e-mail address is not valid"
     return ""
 
 
@@ -186,16 +186,16 @@ def from_project_files(files: Mapping[str, str], *, is_complete: bool) -> Direct
             members = about["members"]
             active = [user for user, member in members.items() if member["active"] is True]
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            raise DirectoryFormatError(f"{project}: no project file with members and their `active`") from None
+            raise DirectoryFormatError(f"{project}: not a project file: no members with `active`") from None
         if not NAME.fullmatch(project):
-            skipped.append(f"{project!r} is no project name")
+            skipped.append(f"{project!r} is not a valid project name")
             continue
         roles[project] = {}
         for user in active:
             if NAME.fullmatch(user):
                 _add(roles, project, user, "member")
             else:
-                skipped.append(f"{project}: {user!r} is no account name")
+                skipped.append(f"{project}: {user!r} is not a valid account name")
         skipped += _add_hours(allocations, project, of_project_file, about)
     return Directory(
         source="lumi",
@@ -213,7 +213,7 @@ def _add_hours(
     read: Callable[[Mapping[str, Any]], AllocatedHours | None],
     about: Mapping[str, Any],
 ) -> list[str]:
-    """Add what a project was given, if the directory says so; what is wrong with it, if anything."""
+    """Add the allocation of a project, if the directory states one; returns the problem with it, if any."""
     try:
         hours = read(about)
     except AllocationFormatError as error:
@@ -234,7 +234,7 @@ def from_slurm(associations: str, accounts: str, *, cluster: str) -> Directory:
         if row["Cluster"] != cluster or row["Account"] == SLURM_BUILT_IN:
             continue
         if not NAME.fullmatch(row["Account"]) or (row["User"] and not NAME.fullmatch(row["User"])):
-            skipped.append(f"{row['Account']}: {row['User']!r} is no account name")
+            skipped.append(f"{row['Account']}: {row['User']!r} is not a valid account name")
             continue
         roles.setdefault(row["Account"], {})
         if row["User"] and row["User"] != SLURM_BUILT_IN:
@@ -250,11 +250,11 @@ def _table(text: str, columns: tuple[str, ...]) -> Iterable[dict[str, str]]:
     header, *lines = text.splitlines() or [""]
     names = ["Coordinators" if name.startswith("Coord") else name for name in header.split("|")]
     if not set(columns) <= set(names):
-        raise DirectoryFormatError(f"sacctmgr's table has no columns {', '.join(columns)}")
+        raise DirectoryFormatError(f"the table of sacctmgr has no columns {', '.join(columns)}")
     for line in filter(None, lines):
         cells = line.split("|")
         if len(cells) != len(names):
-            raise DirectoryFormatError(f"sacctmgr's table has a row of another length: {line[:200]!r}")
+            raise DirectoryFormatError(f"the table of sacctmgr has a row of a different length: {line[:200]!r}")
         yield dict(zip(names, cells, strict=True))
 
 
@@ -266,10 +266,10 @@ def from_waldur(
     now: datetime,
     case: str = EXACT,
 ) -> Directory:
-    """Waldur's offering users, and for each project its `list_users` and its resource; a role that expired is none.
+    """Waldur's offering users, and for each project its `list_users` and its resource; expired roles are ignored.
 
     Of an offering user `user_username` is the identifier and `username` the account on LUMI; it counts while its
-    state is OK and it is not restricted. A member without an account there yet is left out until it has one. `case` is
+    state is OK and it is not restricted. A member without an account is left out until it has one. `case` is
     how identifiers are compared, one of SUBJECT_CASES.
     """
     subjects, skipped = _offering_accounts(offering_users, case)
@@ -278,7 +278,7 @@ def from_waldur(
     allocations: dict[str, AllocatedHours] = {}
     for project, team in teams.items():
         if not NAME.fullmatch(project):
-            skipped.append(f"{project!r} is no project name")
+            skipped.append(f"{project!r} is not a valid project name")
             continue
         roles.setdefault(project, {})
         for row in team:
@@ -299,7 +299,7 @@ def from_waldur(
 
 
 def _offering_accounts(rows: Iterable[Mapping[str, Any]], case: str) -> tuple[dict[str, str], list[str]]:
-    """The identifier of each account of an offering, and what was left out."""
+    """The identifier of each account of an offering, and the rows that were left out."""
     links, skipped = [], []
     for row in rows:
         subject, user = subject_of(row.get("user_username"), case), row.get("username") or ""
@@ -319,12 +319,12 @@ def _has_passed(text: object, now: datetime) -> bool:
     try:
         moment = datetime.fromisoformat(str(text))
     except ValueError:
-        raise DirectoryFormatError(f"{str(text)[:40]!r} is no time") from None
+        raise DirectoryFormatError(f"{str(text)[:40]!r} is not a time") from None
     return (moment if moment.tzinfo else moment.replace(tzinfo=now.tzinfo)) <= now
 
 
 def one_to_one(links: Iterable[tuple[str, str]]) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Accounts and identities that belong to each other and to nobody else; what is doubtful links nobody.
+    """Accounts and identities that belong only to each other; ambiguous pairs are left out.
 
     >>> one_to_one([("alice", "a"), ("alice", "a"), ("bob", "b"), ("bob2", "b")])
     ({'alice': 'a'}, ('bob: linked to more than one', 'bob2: linked to more than one'))

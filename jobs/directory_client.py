@@ -1,4 +1,4 @@
-"""Asking a directory: Waldur over HTTPS, Slurm's `sacctmgr`, or files; what they say is read by `jobs.directory`."""
+"""Requests to a directory: Waldur over HTTPS, Slurm's `sacctmgr`, or files; `jobs.directory` reads the answers."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ WHOLE_S = 1500.0
 """All calls of one import together: less than the soft limit of its task."""
 PAGE_SIZE = 200  # the most that Waldur gives at once
 PAGES_MAX = 2000
-# Two hundred rows are some hundred kilobytes; a resource may carry attributes of its own.
+# Two hundred rows are some hundred kilobytes; a resource may have additional attributes.
 PAGE_BYTES_MAX = 16 * 2**20
-# Hundreds of thousands of associations print within seconds; a hanging database must not hold the import for ever.
+# Hundreds of thousands of associations print within seconds; a database that hangs must not block the import forever.
 SACCTMGR_TIMEOUT_S = 120.0
 
 
 class DirectoryError(RuntimeError):
-    """The directory cannot be reached or read; the message says which and why, and nothing was changed."""
+    """The directory cannot be reached or read; the message states which and why, and nothing was changed."""
 
 
 def read_source(source: str, *, token: str, offering: str, cluster: str, now: datetime, case: str = EXACT) -> Directory:
-    """What `slurm`, an http(s) address of Waldur, or a path names says now. Raises DirectoryError.
+    """The current data of `slurm`, of Waldur at an http(s) address, or of files at a path. Raises DirectoryError.
 
     `case` is how identifiers are compared, one of `jobs.directory.SUBJECT_CASES`.
     """
@@ -55,12 +55,12 @@ def read_source(source: str, *, token: str, offering: str, cluster: str, now: da
 
 
 def files(path: Path, case: str = EXACT) -> Directory:
-    """A CSV, one of LUMI's project files, or the folder that has `project_N/project_N.json` of all of them."""
+    """A CSV, one of LUMI's project files, or the folder with `project_N/project_N.json` of all of them."""
     try:
         if path.is_dir():
             found = sorted(path.glob("*/*.json")) or sorted(path.glob("*.json"))
             if not found:
-                raise DirectoryError(f"{path}: no project files in it")
+                raise DirectoryError(f"{path}: contains no project files")
             return from_project_files({file.stem: _text(file) for file in found}, is_complete=True)
         if path.suffix == ".json":
             return from_project_files({path.stem: _text(path)}, is_complete=False)
@@ -141,7 +141,7 @@ def _rows(answer: Answer) -> list[dict[str, Any]]:
     try:
         rows = answer.json()
     except (ValueError, RecursionError) as error:
-        raise DirectoryError(f"{answer.url}: no JSON") from error
+        raise DirectoryError(f"{answer.url}: not JSON") from error
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise DirectoryError(f"{answer.url}: no list of rows")
+        raise DirectoryError(f"{answer.url}: not a list of rows")
     return rows

@@ -1,6 +1,6 @@
-"""What the machines are: GPUs, nodes and partitions of each cluster that can be judged fully.
+"""The hardware: GPUs, nodes and partitions of each cluster that can be judged fully.
 
-They come from the site's profile, which `jobs.apps` chooses at the start; LUMI's where none was chosen. A GPU here is
+They come from the site's profile, which `jobs.apps` loads at the start; LUMI's by default. A GPU here is
 what Slurm counts as one: on LUMI-G one die (GCD), half of an MI250X module. A cluster or partition that the profile
 does not describe (another site, LUMI's `lumid`) is judged on measured use alone.
 """
@@ -32,7 +32,7 @@ _default = cache(bundled_site)
 
 
 def use_site(profile: Site | None) -> None:
-    """Let this be the site from now on; None is LUMI again."""
+    """Set the site from now on; None sets LUMI again."""
     _chosen[:] = [profile] if profile else []
 
 
@@ -69,7 +69,7 @@ def threads_per_core(cluster: str) -> int:
 
 
 def vendor_of(cluster: str, partition: str) -> str:
-    """Who made the partition's GPUs: "amd", "nvidia", or "" where that is not known.
+    """The vendor of the partition's GPUs: "amd", "nvidia", or "" where that is not known.
 
     >>> vendor_of("lumi", "small-g"), vendor_of("lumi", "lumid")
     ('amd', '')

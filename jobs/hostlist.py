@@ -22,7 +22,7 @@ class HostlistError(ValueError):
 def node_names(hostlist: str) -> tuple[str, ...]:
     """Every node of a list, in its order; leading zeros are kept, several bracket groups multiply.
 
-    Costs at most `NODES_MAX` names, whatever the text says. Raises HostlistError.
+    Costs at most `NODES_MAX` names, whatever the text is. Raises HostlistError.
 
     >>> node_names("nid[005002-005003,005007],login1")
     ('nid005002', 'nid005003', 'nid005007', 'login1')
@@ -38,7 +38,7 @@ def node_names(hostlist: str) -> tuple[str, ...]:
 def short_name(node: str) -> str:
     """The name without its domain: Slurm may know a node as `nid005002` and its own kernel as `nid005002.lumi.csc.fi`.
 
-    An address stays whole, or all nodes of a network would be one.
+    An IP address stays unchanged, or all nodes of a network would get the same name.
 
     >>> short_name("nid005002.lumi.csc.fi"), short_name("nid005002"), short_name("10.0.5.2")
     ('nid005002', 'nid005002', '10.0.5.2')
@@ -88,7 +88,7 @@ def _numbers(ranges: str, room: int) -> list[str]:
             raise HostlistError("has a range that is not a number or two")
         first, last = int(bounds[1]), int(bounds[2] or bounds[1])
         if last < first:
-            raise HostlistError("has a range that runs backwards")
+            raise HostlistError("has a range in descending order")
         if len(numbers) + last - first >= room:
             raise HostlistError(f"names more than {NODES_MAX} nodes")
         numbers += [f"{number:0{len(bounds[1])}d}" for number in range(first, last + 1)]

@@ -1,7 +1,7 @@
-"""Asking another server over HTTP: one deadline for the whole call, and no more than so many unpacked bytes.
+"""Calls to other servers over HTTP: one deadline for the whole call, and a limit of unpacked bytes.
 
-A timeout of `requests` bounds each wait for the next byte: a server that sends one byte a second, in its head or its
-body, never meets it. Here the connection is cut when the time is over, whatever it was doing, also within TLS.
+A timeout of `requests` limits each wait for the next byte: a server that sends one byte a second never reaches it.
+Here the connection is closed at the deadline, whatever it was doing, also within TLS.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CHUNK_BYTES = 2**16
 
 
 class CallFailed(RuntimeError):
-    """No whole answer came in time and size; the message says why, without the address."""
+    """No complete answer within time and size; the message states why, without the address."""
 
 
 @dataclass(frozen=True)
@@ -37,15 +37,15 @@ class Answer:
     following: str = ""
 
     def json(self) -> Any:
-        """The document in it. Raises ValueError or RecursionError when it is none."""
+        """The document in it. Raises ValueError or RecursionError when it is not valid."""
         return json.loads(self.content)
 
 
 class HttpClient:
     """Calls of one thread to one server, over one connection where the server keeps it open.
 
-    Each call may take `seconds` as a whole, looking up the name aside, and bring `bytes_max` after unpacking. Redirects
-    are not followed.
+    Each call may take `seconds` as a whole, except for looking up the name, and return up to `bytes_max` after
+    unpacking. Redirects are not followed.
     """
 
     def __init__(self, *, seconds: float, bytes_max: int, headers: Mapping[str, str] | None = None) -> None:
@@ -72,7 +72,7 @@ class HttpClient:
                 # requests' own errors are OSErrors.
                 raise CallFailed(self._watch.late or f"no answer ({type(error).__name__})") from error
             if self._watch.late:
-                # A body of unknown length ends like a whole one when the connection is cut.
+                # A body of unknown length looks complete when the connection is closed early.
                 raise CallFailed(self._watch.late)
         return answer
 
@@ -89,7 +89,7 @@ class HttpClient:
 
 
 class _Watch:
-    """Cuts the connection of a call whose time is over; `late` then says so."""
+    """Closes the connection of a call at its deadline; `late` is true after that."""
 
     def __init__(self) -> None:
         self.late = ""
@@ -106,10 +106,10 @@ class _Watch:
             yield
         finally:
             timer.cancel()
-            timer.join()  # it must not cut the next call
+            timer.join()  # it must not close the next call
 
     def hold(self, connected: socket.socket) -> None:
-        """Watch a new connection, by a handle of its own: TLS takes the first one over. Raises TimeoutError if late."""
+        """Watch a new connection by a second handle, because TLS takes over the first. Raises TimeoutError if late."""
         with self._lock:
             self._close()
             if self.late:
@@ -135,7 +135,7 @@ class _Watch:
 
 
 class _WatchedAdapter(HTTPAdapter):
-    """Shows each connection to the watch before anything is said on it."""
+    """Passes each connection to the watch before anything is sent on it."""
 
     def __init__(self, watch: _Watch) -> None:
         self._watch = watch

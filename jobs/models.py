@@ -1,9 +1,8 @@
-"""Tables of what Slurm says happened and who may see it."""
+"""Tables of what Slurm recorded and who may see it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator
 
 from django.contrib.auth.models import AbstractUser
 from django.db import models
@@ -11,38 +10,26 @@ from django.db.models import Q
 
 # Found by Django only from here.
 from jobs.audit.models import AuditEntry as AuditEntry
-from jobs.records import printable_lines
+from jobs.notes.models import JobNote as JobNote
+from jobs.notes.models import NoteTag as NoteTag
 from jobs.running.models import Process as Process
 from jobs.running.models import Tally as Tally
 from jobs.running.models import WorkFailure as WorkFailure
+from jobs.saved_filters.models import SavedFilter as SavedFilter
+from jobs.shown_text.models import ShownText as ShownText
 from jobs.sign_in.models import AttemptCount as AttemptCount
 from jobs.sign_in.models import ProviderSession as ProviderSession
 from jobs.sign_in.models import SpentLogoutToken as SpentLogoutToken
 from jobs.sign_in.models import UnknownIdentity as UnknownIdentity
 
 
-class ShownText(models.CharField):
-    """Text of somebody's own for others to read: what acts on a page or hides in it is U+FFFD, also in older rows."""
-
-    def deconstruct(self) -> tuple[str, str, Sequence[Any], dict[str, Any]]:
-        """A migration sees the plain column that this is in the database."""
-        name, _, args, kwargs = super().deconstruct()
-        return name, "django.db.models.CharField", args, kwargs
-
-    def get_prep_value(self, value: Any) -> str | None:
-        return None if value is None else printable_lines(str(value))
-
-    def from_db_value(self, value: str | None, expression: Any, connection: Any) -> str | None:
-        return None if value is None else printable_lines(value)
-
-
 class User(AbstractUser):
     """A person; `username` is the LUMI account name, the `user_id` of a job record.
 
-    `oidc_subject` is the identity that may sign in as this account, compared as it stands (in lower case where
-    OIDC_SUBJECT_CASE is `lower`), and `linked_by` the source that said so. A session holds as long as `session_epoch`
-    stays: whoever raises it signs this person out everywhere. `theme` and `time_zone` are empty while each device
-    decides for itself.
+    `oidc_subject` is the identity that may sign in as this account, compared unchanged (in lower case where
+    OIDC_SUBJECT_CASE is `lower`), and `linked_by` the source that linked it. A session is valid while `session_epoch`
+    stays the same: raising it signs this person out everywhere. `theme` and `time_zone` are empty while each device
+    uses its own.
     """
 
     class Theme(models.TextChoices):
@@ -66,7 +53,7 @@ class User(AbstractUser):
 class Project(models.Model):
     """A LUMI project; `name` is Slurm's account, for example `project_465000001`.
 
-    Of a project that a directory has listed only directories say who belongs to it, no longer its jobs.
+    Once a directory has listed a project, only directories define its members, no longer its jobs.
     """
 
     name = models.CharField(max_length=64, unique=True)
@@ -97,7 +84,7 @@ class Membership(models.Model):
 
 
 class ListedMembership(models.Model):
-    """What one directory says of one membership; the highest role of all directories is the `Membership`."""
+    """One membership as one directory lists it; the highest role of all directories is the `Membership`."""
 
     source = models.CharField(max_length=16)
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
@@ -108,11 +95,11 @@ class ListedMembership(models.Model):
         constraints = [models.UniqueConstraint(fields=["source", "user", "project"], name="listed_membership_once")]
 
     def __str__(self) -> str:
-        return f"{self.user} in {self.project} ({self.role}, says {self.source})"
+        return f"{self.user} in {self.project} ({self.role}, source: {self.source})"
 
 
 class Grant(models.Model):
-    """A role in the portal itself, and who gave it: a directory, or the groups of the last sign-in."""
+    """A role in the portal itself, and its source: a directory, or the groups of the last sign-in."""
 
     class Role(models.TextChoices):
         SUPPORT = "support", "Support staff"
@@ -127,11 +114,11 @@ class Grant(models.Model):
         constraints = [models.UniqueConstraint(fields=["source", "user", "role"], name="grant_once")]
 
     def __str__(self) -> str:
-        return f"{self.user} is {self.get_role_display()} (says {self.source})"
+        return f"{self.user} is {self.get_role_display()} (source: {self.source})"
 
 
 class ProjectAllocation(models.Model):
-    """GPU-hours that one directory says a project has; `used_gpu_hours` null where it does not count the use.
+    """GPU-hours of a project as one directory states them; `used_gpu_hours` null where it does not count the use.
 
     LUMI shows these figures to every member of the project, and so does the portal.
     """
@@ -148,16 +135,16 @@ class ProjectAllocation(models.Model):
         constraints = [models.UniqueConstraint(fields=["source", "project"], name="allocation_once")]
 
     def __str__(self) -> str:
-        return f"{self.gpu_hours:g} GPU-hours for {self.project} (says {self.source})"
+        return f"{self.gpu_hours:g} GPU-hours for {self.project} (source: {self.source})"
 
 
 class Job(models.Model):
-    """One attempt of one Slurm job; columns as in `jobs.records.JobRecord`, null where Slurm did not say.
+    """One attempt of one Slurm job; columns as in `jobs.records.JobRecord`, null where Slurm did not report it.
 
-    `revision` grows with every change, so that a reader can tell whether it has seen the newest; also with one of an
+    `revision` grows with every change, so that a reader knows whether it has seen the newest; also with a change of an
     earlier run of the same work that this run is compared with. `work_key` names the work that the run belongs to
-    (`jobs.works`), empty where nothing does. `is_told_by_owner` holds until Slurm's record arrives: till then only the
-    owner says that the run is theirs and what it was given, so it counts for nobody but them.
+    (`jobs.works`), empty where there is none. `is_told_by_owner` is true until Slurm's record arrives: until then only
+    the owner has reported the run and its allocation, so it counts only for them.
     """
 
     cluster = models.CharField(max_length=64)
@@ -165,7 +152,7 @@ class Job(models.Model):
     attempt = models.PositiveIntegerField(default=0)
     array_job_id = models.BigIntegerField(null=True)
     array_task_id = models.BigIntegerField(null=True)
-    # Each has an index that begins with it below.
+    # Each has an index below that begins with it.
     user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="jobs")
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="jobs")
     job_name = ShownText(max_length=256, blank=True)
@@ -221,7 +208,7 @@ class Job(models.Model):
 
 
 class JobShare(models.Model):
-    """An owner's leave for support staff to look at one run; the rows are the log of it and stay when it ends."""
+    """An owner's permission for support staff to view one run; the rows are the log of it and stay when it ends."""
 
     job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="shares")
     note = ShownText(max_length=500, blank=True)
@@ -237,7 +224,7 @@ class JobShare(models.Model):
 
 
 class JobOpening(models.Model):
-    """That somebody other than its owner opened a run: what the owner is told."""
+    """A view of a run by somebody other than its owner, shown to the owner."""
 
     class Role(models.TextChoices):
         PI = "pi", "PI of the project"
@@ -258,9 +245,9 @@ class JobOpening(models.Model):
 
 
 class ApiToken(models.Model):
-    """What a person's own program shows, to read what the person sees or to send what their runs measured.
+    """A token of a person's own program, to read what the person sees or to send what their runs measured.
 
-    Neither kind does what the other does; only the SHA-256 of the secret is kept.
+    Each kind does only one of the two; only the SHA-256 of the secret is stored.
     """
 
     class Kind(models.TextChoices):
@@ -288,7 +275,7 @@ class ApiToken(models.Model):
 
 
 class DirectoryImport(models.Model):
-    """What came of asking a directory once; the counts are null where nothing was stored, and `error` says why."""
+    """The result of one import from a directory; the counts are null where nothing was stored, `error` states why."""
 
     asked = models.CharField(max_length=255)
     source = models.CharField(max_length=16, blank=True)

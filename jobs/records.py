@@ -1,4 +1,4 @@
-"""A job run as Slurm tells it: the `job-record/1` payload, decoded and cleaned at the border.
+"""A job run as Slurm reports it: the `job-record/1` payload, decoded and cleaned at the border.
 
 The same value object carries a run from the epilog, from sacct and back out of the database.
 """
@@ -29,21 +29,22 @@ RESOURCE_OPTIONS = frozenset(
 ENDED_STATES = frozenset(
     "BOOT_FAIL CANCELLED COMPLETED DEADLINE FAILED NODE_FAIL OUT_OF_MEMORY PREEMPTED REQUEUED REVOKED TIMEOUT".split()
 )
-# Of these the system ended the run, whatever the user did: a requeued run goes on as the next attempt, a revoked one on
+# In these states the system ended the run, not the user: a requeued run continues as the next attempt, a revoked one on
 # another cluster of the federation.
 SYSTEM_FAILURES = frozenset({"BOOT_FAIL", "NODE_FAIL", "PREEMPTED", "REQUEUED", "REVOKED"})
 
-# No queue holds a run for longer: whoever says so had a clock that was not set.
+# No run waits in a queue for longer: a longer time comes from a clock that was not set.
 QUEUE_WAIT_S_MAX = 2 * 366 * 86_400.0
 
 YEARS = range(2000, 2100)
-"""Of the times of any job, as in metrics.possible, which this package must not know."""
+"""The limit of times of any job, as in metrics.possible, which this package must not import."""
 RUN_DAYS_MAX = 366
 
 INSTANTS = ("submitted_at", "eligible_at", "started_at", "ended_at")
 
-# What a terminal or a page could act on or what hides in it: controls, line ends, halves of characters, and what turns
-# directions or has no width (Default_Ignorable_Code_Point of Unicode 16, but for the variants of emoji; U+FFF9-FFFB).
+# What a terminal or a page could interpret, or what is invisible in it: controls, line ends, surrogates, and what
+# changes directions or has no width (Default_Ignorable_Code_Point of Unicode 16, but for the variants of emoji;
+# U+FFF9-FFFB).
 UNSEEN = (
     r"\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0"
     r"\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff\ud800-\udfff"
@@ -66,9 +67,9 @@ class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One attempt of one job; `cpus_*` are physical cores, `memory_requested_gb` is over all nodes (2^30 bytes).
 
     `request` holds the resource options in the user's own spelling, for example `{"--gpus": "8"}`; an option without a
-    value, `--exclusive`, has an empty one. `is_exclusive` says that the run asked for whole nodes or was given them.
-    `nodes_requested` is the least number of a range such as `--nodes=2-4`. `eligible_at` is when nothing but the queue
-    kept the run from starting: after its `--begin`, its dependencies and any hold.
+    value, `--exclusive`, has an empty one. `is_exclusive`: the run requested whole nodes or was allocated them.
+    `nodes_requested` is the least number of a range such as `--nodes=2-4`. `eligible_at` is when only the queue still
+    delayed the run: after its `--begin`, its dependencies and any hold.
     """
 
     cluster: Slug
@@ -126,7 +127,7 @@ class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def queue_wait_s(self) -> float | None:
-        """Seconds from when the run could start until it did; None where either is not known or both cannot be."""
+        """Seconds from when the run could start until it did; None where either is not known or they disagree."""
         if self.eligible_at is None or self.started_at is None:
             return None
         waited_s = (self.started_at - self.eligible_at).total_seconds()
@@ -138,7 +139,7 @@ class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def printable(text: str) -> str:
-    """The text with each character that acts or hides replaced by U+FFFD, which everybody sees.
+    """The text with each control or invisible character replaced by U+FFFD, which is visible.
 
     >>> printable("two\\nlines"), printable("exe\\u202egpj"), printable("a\\u200bb")
     ('two�lines', 'exe�gpj', 'a�b')
@@ -165,7 +166,7 @@ def all_printable(value: Any) -> Any:
 
 
 def resource_options(options: dict[str, str]) -> dict[str, str]:
-    """Only the options that ask for resources, values cut to a sane length."""
+    """Only the options that request resources, values cut to a sensible length."""
     return {name: printable(value)[:OPTION_LENGTH_MAX] for name, value in options.items() if name in RESOURCE_OPTIONS}
 
 
@@ -174,14 +175,14 @@ def _is_possible(at: datetime | None) -> bool:
 
 
 def problems(record: JobRecord) -> list[tuple[str, str]]:
-    """What no single field can tell: `(path, message)` of each contradiction, empty when sound."""
+    """Contradictions between fields: `(path, message)` of each, empty when there is none."""
     instants = ("submitted_at", "started_at", "ended_at")
-    found = [(name, "is not a time of any job") for name in instants if not _is_possible(getattr(record, name))]
+    found = [(name, "is not a plausible time of a job") for name in instants if not _is_possible(getattr(record, name))]
     if not found and record.started_at and record.ended_at:
         if record.ended_at < record.started_at:
-            found.append(("ended_at", "lies before started_at"))
+            found.append(("ended_at", "is before started_at"))
         elif (record.ended_at - record.started_at).days >= RUN_DAYS_MAX:
-            found.append(("ended_at", "lies further after started_at than any job is long"))
+            found.append(("ended_at", "is longer after started_at than any job can run"))
     if len({short_name(node) for node in record.nodes}) != len(record.nodes):
         found.append(("nodes", "names the same node twice"))
     return found

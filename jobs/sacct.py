@@ -1,4 +1,4 @@
-"""Slurm's accounting, the text of `sacct -P`, as job records; one bad row is left out and named, never the file."""
+"""Slurm's accounting, the text of `sacct -P`, as job records; only bad rows are left out, and named."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from jobs.sacct_values import (
 
 __all__ = ["SACCT_FIELDS", "Accounting", "LeftOut", "SacctFormatError", "job_runs"]
 
-# All that a record needs and no more: never SubmitLine, WorkDir or a comment. The name, which its owner chooses,
+# Only what a record needs: never SubmitLine, WorkDir or a comment. The name, which its owner chooses,
 # comes last so that it cannot shift a column. Restarts is not known to Slurm 22.05 and older.
 SACCT_FIELDS: tuple[str, ...] = tuple(
     "JobIDRaw JobID User Account Partition QOS State ExitCode Submit Eligible Start End ElapsedRaw TimelimitRaw NNodes"
@@ -41,7 +41,7 @@ NEEDED_COLUMNS = ("JobIDRaw", "User", "Account", "State", "Start", "End")
 
 TEXT_SHOWN_MAX = 40
 JOB_ID = FORMS["JobIDRaw"]
-# A whole array that never started stands in one row without a task number: `13_[2-9]`.
+# An array that never started is one row without a task number: `13_[2-9]`.
 ARRAY_TASK = re.compile(r"([0-9]{1,18})_([0-9]{1,18})?")
 EARLIEST = datetime.min.replace(tzinfo=UTC)
 
@@ -51,7 +51,7 @@ Moments = tuple[datetime | None, datetime | None]
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A row that gave no record: the line where it began, which job it speaks of, and why."""
+    """A row without a record: the line where it begins, the job it is about, and the reason."""
 
     line: int
     what: str
@@ -63,7 +63,7 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Accounting:
-    """The ended runs of a text, the line where each began, and the rows that gave none."""
+    """The ended runs of a text, the line where each began, and the rows without a record."""
 
     records: tuple[JobRecord, ...]
     lines: tuple[int, ...]
@@ -71,11 +71,11 @@ class Accounting:
 
 
 class _Unfit(ValueError):
-    """Why a row gives no record."""
+    """Why a row has no record."""
 
 
 def job_runs(text: str, *, cluster: str, zone: tzinfo = UTC, delimiter: str | None = None) -> Accounting:
-    """The runs in the text of `sacct -P` with a header; steps are passed over, what has not ended is skipped.
+    """The runs in the text of `sacct -P` with a header; steps and jobs that have not ended are skipped.
 
     `zone` is where times without an offset were printed; `delimiter` None means `|` or the unit separator (0x1f),
     as the header has it. Attempts are the Restarts column; without it the runs of one job id are numbered from
@@ -103,7 +103,7 @@ def job_runs(text: str, *, cluster: str, zone: tzinfo = UTC, delimiter: str | No
 
 
 def _sorted_out(rows: Iterable[Row | BrokenRow]) -> tuple[list[Row], list[LeftOut]]:
-    """The rows that speak of whole jobs, and those that cannot be read."""
+    """The rows of whole jobs, and those that cannot be read."""
     jobs, broken = [], []
     for row in rows:
         if isinstance(row, BrokenRow):
@@ -116,9 +116,9 @@ def _sorted_out(rows: Iterable[Row | BrokenRow]) -> tuple[list[Row], list[LeftOu
 
 
 def _attempts(rows: Sequence[Row], zone: tzinfo) -> dict[int, int]:
-    """The attempt of each row by its line: Slurm gives a requeued run the moment of the requeue as its Submit.
+    """The attempt of each row by its line: for a requeued run, Slurm writes the time of the requeue as Submit.
 
-    Rows of the same submission are one run seen twice, unless both started and not at the same moment.
+    Rows of the same submission are the same run, unless both started at different times.
     """
     seen: dict[str, set[Moments]] = defaultdict(set)
     moments: dict[int, Moments] = {}
@@ -136,7 +136,7 @@ def _attempts(rows: Sequence[Row], zone: tzinfo) -> dict[int, int]:
 
 
 def _numbered(runs: set[Moments]) -> dict[Moments, int]:
-    """0, 1, 2 … in the order of submission; a row that has not started is the run of that submission which has."""
+    """0, 1, 2 … in the order of submission; a row that has not started belongs to the run that has."""
     started = {submitted for submitted, start in runs if start}
     distinct = sorted(
         (run for run in runs if run[1] or run[0] not in started),
@@ -148,7 +148,7 @@ def _numbered(runs: set[Moments]) -> dict[Moments, int]:
 
 
 def _lenient(row: Row, column: str, reader: Callable[[str], Value | None]) -> Value | None:
-    """A cell that may be broken: whoever reads it for the record says so."""
+    """A cell that may be broken: reading it for the record reports that."""
     try:
         return reader(row.cells.get(column, ""))
     except ValueError:
@@ -156,7 +156,7 @@ def _lenient(row: Row, column: str, reader: Callable[[str], Value | None]) -> Va
 
 
 def _record(row: Row, attempt: int, cluster: str, zone: tzinfo) -> JobRecord:
-    """The record of one row, with every bound of JobRecord held; _Unfit or a ValidationError tells what is wrong."""
+    """The record of one row, with every bound of JobRecord held; _Unfit or a ValidationError states what is wrong."""
     cells = row.cells
     state = _state(cells["State"])
     if not cells["User"]:
@@ -187,7 +187,7 @@ def _record(row: Row, attempt: int, cluster: str, zone: tzinfo) -> JobRecord:
 
 
 def _read(row: Row, reader: Callable[[str], Value], column: str) -> Value:
-    """One cell through its reader; a column that is not there reads like an empty cell."""
+    """One cell through its reader; a missing column is read as an empty cell."""
     try:
         return reader(row.cells.get(column, ""))
     except ValueError as error:
@@ -203,7 +203,7 @@ def _state(cell: str) -> str:
 
 
 def _ids(row: Row) -> dict[str, int | None]:
-    """`13_2` is task 2 of array 13; a part of a heterogeneous job, `22+1`, is a job of its own by its raw id."""
+    """`13_2` is task 2 of array 13; a part of a heterogeneous job, `22+1`, is a separate job by its raw id."""
     task = ARRAY_TASK.match(row.cells.get("JobID", ""))
     return {
         "job_id": _read(row, whole, "JobIDRaw"),
@@ -222,12 +222,12 @@ def _time_spans(row: Row) -> dict[str, float | None]:
 
 
 def _resources(row: Row, cluster: str, zone: tzinfo) -> dict[str, object]:
-    """What the run asked for and held; one that never started held nothing, though NNodes repeats its request."""
+    """What the run requested and was allocated; nothing if it never started, though NNodes repeats its request."""
     nodes = _read(row, lambda cell: () if cell in NO_NODES else node_names(cell), "NodeList")
     threads = _read(row, whole, "AllocCPUS") if row.cells.get("AllocCPUS") else _read(row, whole, "NCPUS")
     node_count = _read(row, whole, "NNodes")
     asked: dict[str, object] = {
-        # Slurm may fill ReqTRES some seconds after the end of a short run: empty it tells nothing.
+        # Slurm may fill ReqTRES some seconds after the end of a short run: an empty one means nothing.
         "gpus_requested": _read(row, gpu_count, "ReqTRES"),
         "nodes_requested": _read(row, lambda cell: tres_count(cell, "node"), "ReqTRES"),
         "memory_requested_gb": _memory_gb(row, node_count, threads),
@@ -247,10 +247,10 @@ def _resources(row: Row, cluster: str, zone: tzinfo) -> dict[str, object]:
 
 
 def _is_exclusive(row: Row, cluster: str) -> bool | None:
-    """True where a run asked for whole nodes or was given them; None where accounting cannot tell.
+    """True where a run requested whole nodes or was allocated them; None where accounting does not show it.
 
-    It has no word for that. On a partition of whole nodes every run does; elsewhere a run does that holds more GPUs a
-    node than it asked for, or every core of its nodes and more of them than it asked for.
+    Accounting has no field for it. On a partition of whole nodes it is true for every run; elsewhere for a run with
+    more GPUs per node than it requested, or with all cores of its nodes and more of them than it requested.
     """
     partition = partition_of(cluster, row.cells.get("Partition", ""))
     if partition is not None and partition.is_exclusive:
@@ -261,7 +261,7 @@ def _is_exclusive(row: Row, cluster: str) -> bool | None:
     if held.gpus > asked.gpus:
         return True
     threads = threads_per_core(cluster)
-    # Slurm rounds a request up to whole cores, so only beyond that it is more than was asked for.
+    # Slurm rounds a request up to whole cores, so only more than that exceeds the request.
     whole_cores = math.ceil(asked.cpus / threads) * threads
     is_whole = partition is not None and held.cpus >= partition.node.cores * threads
     return True if is_whole and held.cpus > whole_cores else None
@@ -290,7 +290,7 @@ def _never_started(row: Row) -> bool:
 
 
 def _memory_gb(row: Row, nodes: int | None, threads: int | None) -> float | None:
-    """What was held, since that is what is billed; else what was asked for."""
+    """What was allocated, because that is billed; else what was requested."""
     for column in ("AllocTRES", "ReqTRES"):
         held = _read(row, tres_memory_gb, column)
         if held is not None:

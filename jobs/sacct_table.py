@@ -1,9 +1,9 @@
-"""The text of `sacct -P` as rows of named cells, however odd the names in it are.
+"""The text of `sacct -P` as rows of named cells, whatever characters job names contain.
 
 sacct escapes nothing: a job name or comment may hold the delimiter and line ends, so a row may span lines and
 its cells may be shifted. Rows are found by their job id, and shifted cells by the form of the typed columns.
 With `|` a name can still be made to look like a whole row; a delimiter that nobody can guess, as
-`jobs.slurm_client` draws for each call, leaves no such door.
+`jobs.slurm_client` draws for each call, prevents that.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _TIME = r"(?:[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{5,8}\S*|Unknown|None|NONE|)"
 _CLOCK = r"(?:(?:[0-9]+-)?[0-9]+:[0-9]{2}(?::[0-9]{2})?(?:\.[0-9]+)?|)"
 _NO_LIMIT = "UNLIMITED|Partition_Limit|INVALID"
 _TRES = r"(?:[A-Za-z0-9_/:.]+=[A-Za-z0-9_/:.+-]*(?:,|$))*"
-# The form of each column that is read, loose enough for what a later check names better.
+# The form of each column that is read, loose enough to leave the precise checks to later steps.
 FORMS = {
     column: re.compile(form)
     for columns, form in {
@@ -67,7 +67,7 @@ class Row:
 
 @dataclass(frozen=True)
 class BrokenRow:
-    """A row that could not be laid under the header, and why."""
+    """A row that could not be matched to the header, and why."""
 
     line: int
     text: str
@@ -76,7 +76,7 @@ class BrokenRow:
 
 @dataclass(frozen=True)
 class Layout:
-    """What the header tells: the columns, and how many leading cells show that a row begins here."""
+    """What the header defines: the columns, and how many leading cells show that a row begins here."""
 
     columns: tuple[str, ...]
     delimiter: str
@@ -87,7 +87,7 @@ class Layout:
         return self.columns[-1] in FREE_TEXT
 
     def begins_row(self, line: str) -> bool:
-        """The job ids stand where the header has them; never true where free text may come before them."""
+        """Whether the job ids are where the header has them; never true where free text may come before them."""
         if not self.id_positions:
             return False
         leading = line.split(self.delimiter, self.id_positions[-1] + 1)
@@ -105,7 +105,7 @@ def table(text: str, delimiter: str | None = None) -> tuple[Layout, Iterator[Row
     lines = text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
     first = next((number for number, line in enumerate(lines) if line.strip()), None)
     if first is None:
-        raise SacctFormatError("the text is empty: not even a header line")
+        raise SacctFormatError("the text is empty: there is no header line")
     header = lines[first]
     layout = _layout(header, delimiter or (UNIT_SEPARATOR if UNIT_SEPARATOR in header else "|"))
     numbered = ((number, line) for number, line in enumerate(lines[first + 1 :], first + 2) if line != header)
@@ -120,7 +120,7 @@ def _layout(header: str, delimiter: str) -> Layout:
 
 
 def _joined(lines: Iterator[tuple[int, str]], layout: Layout) -> Iterator[tuple[int, str]]:
-    """Each row with the lines that its text went on over, and the number of its first line."""
+    """Each row with all lines of its text, and the number of its first line."""
     began, parts, cells = 0, list[str](), 0
     for number, line in lines:
         more = line.count(layout.delimiter)
@@ -138,8 +138,8 @@ def _joined(lines: Iterator[tuple[int, str]], layout: Layout) -> Iterator[tuple[
 def _is_new_row(line: str, delimiters: int, cells_before: int, layout: Layout) -> bool:
     """Whether a line begins a row, where the row before it has `cells_before` cells so far.
 
-    A line without a job id where one must stand goes on with the text before it, unless that text is complete and
-    the line has the cells of a whole row: then it is a row of its own, to be named as broken.
+    A line without a job id where one must be continues the text before it, unless that text is complete and the
+    line has the cells of a whole row: then it is a separate row, reported as broken.
     """
     if layout.begins_row(line):
         return True
@@ -161,7 +161,7 @@ def _row(line: int, text: str, layout: Layout) -> Row | BrokenRow:
     if extra:
         starts = _starts(cells, layout.columns)
         if starts is None:
-            return BrokenRow(line, text, "has shifted columns that fit the header in no way, or in more than one")
+            return BrokenRow(line, text, "has shifted columns that do not match the header in exactly one way")
         cells = [layout.delimiter.join(cells[start:end]) for start, end in itertools.pairwise(starts)]
     return Row(line, dict(zip(layout.columns, cells, strict=True)))
 

@@ -1,7 +1,7 @@
 """Single cells of sacct output as numbers with units and aware instants; an empty cell is None, never zero.
 
 Source of every form: sacct(1), section "Job Accounting Fields", Slurm 21.08 to 24.11. A cell in no known form
-raises ValueError with words for the person who reads the import's log.
+raises ValueError with a message for the log of the import.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def instant(cell: str, zone: tzinfo) -> datetime | None:
 def gpu_count(tres: str) -> int | None:
     """GPUs of a TRES list: the untyped count, the typed ones only where it is absent; never both.
 
-    None for an empty list, which tells nothing; 0 for a list without GPUs. Slurm writes both counts for an
+    None for an empty list, which means unknown; 0 for a list without GPUs. Slurm writes both counts for an
     allocation of typed GPUs (`gres/gpu:mi250=8,gres/gpu=8` are eight).
 
     >>> gpu_count("cpu=8,gres/gpu:mi250=8,gres/gpu=8"), gpu_count("gres/gpu:a=2,gres/gpu:b=1"), gpu_count("cpu=1")

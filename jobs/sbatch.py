@@ -1,4 +1,4 @@
-"""sbatch options: what a request amounts to, and which of its lines must change for another shape.
+"""sbatch options: the shape that a request gives, and which of its lines must change for another shape.
 
 Every function is pure. A request maps long option names to values, `{"--gpus-per-node": "mi250:8"}`; a flag's value is
 "". Source of the option names and value forms: sbatch(1), Slurm 24.05.
@@ -86,8 +86,8 @@ def changes_to(
 ) -> tuple[OptionChange, ...] | None:
     """The fewest lines to change so that `request`, which gave `now`, gives `wanted`; None where none reach it.
 
-    Each keeps the user's own option and GPU type where it can express the shape; only else another option takes its
-    place. Memory that was requested stays requested, also where it is the default. What `wanted` has as None stays
+    Each keeps the user's own option and GPU type where it can express the shape; otherwise another option replaces
+    it. Memory that was requested stays requested, also where it is the default. What `wanted` has as None stays
     open. Whole nodes come with all their cores, and with at least `wanted.memory_gb`; GPUs there and tasks anywhere
     that `wanted` leaves as `now` has them keep their lines.
 
@@ -149,7 +149,7 @@ def request_block(wanted: Shape, gpu_type: str = "") -> tuple[str, ...]:
 
 
 def parse_block(block: Iterable[str]) -> dict[str, str]:
-    """The request that option strings make.
+    """The request made of option strings.
 
     >>> parse_block(("--nodes=1", "--exclusive"))
     {'--nodes': '1', '--exclusive': ''}
@@ -181,16 +181,16 @@ def rounded(wanted: Shape) -> Shape:
 
 
 def _core_share(shape: Shape) -> tuple[int, str]:
-    """What cores are counted by in a block, and in which option: a number of tasks that is not known is not guessed."""
+    """The unit in which a block counts cores, and its option: an unknown number of tasks is not guessed."""
     if shape.ntasks:
         return shape.ntasks, "--cpus-per-task"
     return (shape.gpus, "--cpus-per-gpu") if shape.gpus else (shape.nodes, "--cpus-per-task")
 
 
 def _target(given: Shape, now: Shape, wanted: Shape, partition: Partition | None) -> Shape:
-    """What the changed request has to give: `wanted`, less what stays and the request never said.
+    """What the changed request has to give: `wanted`, without what stays and the request does not name.
 
-    Steps may have started other tasks than the request names, and whole nodes hold more GPUs than it names.
+    Steps may have started other tasks than the request names, and whole nodes have more GPUs than it names.
     """
     if has_whole_nodes(given, partition) and wanted.partition == now.partition and wanted.nodes == now.nodes:
         wanted = replace(wanted, gpus=given.gpus if wanted.gpus == now.gpus else wanted.gpus)
@@ -200,17 +200,17 @@ def _target(given: Shape, now: Shape, wanted: Shape, partition: Partition | None
 
 
 def _is_same_size(now: Shape, wanted: Shape) -> bool:
-    """Whether only the time limit differs, so that nodes which the request leaves open may be taken as they were."""
+    """Whether only the time limit differs, so that nodes which the request does not name stay as they were."""
     return replace(wanted, walltime_s=None) == replace(now, walltime_s=None)
 
 
 def _length(changes: tuple[OptionChange, ...]) -> tuple[int, int]:
-    """How long a diff is; of two as long, the one that adds fewer options is shorter."""
+    """The length of a diff; of two equally long ones, the one that adds fewer options is shorter."""
     return len(changes), sum(not change.requested for change in changes)
 
 
 def _states_nodes(request: Mapping[str, str], shape: Shape) -> bool:
-    """Whether --nodes, where it stands, is the number given: a range, or more nodes than tasks, may give any number."""
+    """Whether --nodes, where set, is the allocated number: a range, or more nodes than tasks, may give any number."""
     return "--nodes" not in request or node_range(request["--nodes"]) == (shape.nodes, shape.nodes)
 
 

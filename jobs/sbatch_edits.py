@@ -1,6 +1,6 @@
-"""The ways to spell a wanted shape in sbatch options: the user's own first, others in their place.
+"""The ways to spell a wanted shape in sbatch options: the user's own options first, then replacements.
 
-An edit maps options to new values; None leaves the option out. Which edit reaches the shape, `shape_of` decides.
+An edit maps options to new values; None leaves the option out. `shape_of` decides which edit reaches the shape.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def edited(request: Mapping[str, str], edit: Edit) -> dict[str, str]:
 def edits_towards(
     request: Mapping[str, str], now: Shape, target: Shape, partition: Partition | None, threads_per_core: int
 ) -> Iterator[dict[str, str | None]]:
-    """Every way worth a try to spell the target's counts: the user's own options before others in their place."""
+    """Every useful way to spell the target's counts: the user's own options before replacements."""
     bare = {option: text for option, text in request.items() if option not in (*CPU_COUNTS, *MEMORY_OPTIONS)}
     for parts in product(_node_edits(target), _gpu_edits(request, target), _task_edits(request, target)):
         edit = {option: value for part in parts for option, value in part.items()}
@@ -53,7 +53,7 @@ def _node_edits(target: Shape) -> tuple[Edit, ...]:
 
 
 def _gpu_edits(request: Mapping[str, str], target: Shape) -> Iterator[Edit]:
-    """The user's own GPU options, each as it is or recounted; then --gpus-per-node or --gpus in their place."""
+    """The user's own GPU options, each unchanged or with a new count; then --gpus-per-node or --gpus instead."""
     options = gpu_options(request)
     counts = {
         "--gpus": target.gpus,
@@ -79,7 +79,7 @@ def _gpu_edits(request: Mapping[str, str], target: Shape) -> Iterator[Edit]:
 
 
 def _task_edits(request: Mapping[str, str], target: Shape) -> Iterator[Edit]:
-    """The user's own task options, each as it is, recounted or left out; then --ntasks beside or in their place."""
+    """The user's own task options, each unchanged, recounted or left out; then --ntasks in addition or instead."""
     if target.ntasks is None:
         yield {}
         return
@@ -100,7 +100,7 @@ def _task_edits(request: Mapping[str, str], target: Shape) -> Iterator[Edit]:
 
 
 def _core_edits(request: Mapping[str, str], target: Shape, ntasks: int) -> Iterator[Edit]:
-    """The user's own option for cores as it is or recounted; else --cpus-per-task, or its default of one."""
+    """The user's own option for cores, unchanged or with a new count; else --cpus-per-task, or its default of one."""
     yield {}
     if target.cores is None:
         return
@@ -114,7 +114,7 @@ def _core_edits(request: Mapping[str, str], target: Shape, ntasks: int) -> Itera
 
 
 def _memory_edits(request: Mapping[str, str], target: Shape, threads_per_core: int) -> Iterator[Edit]:
-    """The user's own memory option as it is or recounted; else --mem."""
+    """The user's own memory option, unchanged or with a new value; else --mem."""
     yield {}
     if target.memory_gb is None:
         return

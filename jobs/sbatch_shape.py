@@ -1,4 +1,4 @@
-"""What a request amounts to: nodes, GPUs, tasks, cores and memory that Slurm gives for sbatch's resource options.
+"""The shape of a request: nodes, GPUs, tasks, cores and memory that Slurm gives for sbatch's resource options.
 
 A CPU of `--cpus-per-task` and `--cpus-per-gpu` is a core: LUMI's default is `--hint=nomultithread` (LUMI user guide).
 `--mem-per-cpu` counts hardware threads, of which whole cores are allocated: `threads_per_core` of them each.
@@ -19,7 +19,7 @@ MEMORY_ROUNDING_GB = 0.05
 
 @dataclass(frozen=True)
 class Shape:
-    """A request: `cores` and `memory_gb` (2^30 bytes) over all nodes; None is not known or not asked for.
+    """A request: `cores` and `memory_gb` (2^30 bytes) over all nodes; None is not known or not requested.
 
     `is_exclusive` is whole nodes by --exclusive; an exclusive partition gives them without it.
     """
@@ -39,9 +39,9 @@ def shape_of(
 ) -> Shape | None:
     """What Slurm gives for `request` on `partition`; None where it refuses it, cannot fit it, or leaves it unclear.
 
-    What the options leave open comes from `now`, the shape that was allocated: partition and time limit, and for the
+    What the options do not set comes from `now`, the shape that was allocated: partition and time limit, and for the
     same number of GPUs the nodes. Without it nodes are the fewest that fit, and no time limit is known. GPUs are those
-    requested (ReqTRES), also where whole nodes are billed. `--gpus-per-socket` takes a node to have one socket, as
+    requested (ReqTRES), also where whole nodes are billed. `--gpus-per-socket` assumes one socket per node, as
     LUMI's have: `--sockets-per-node` is not recorded.
 
     >>> from jobs.hardware import partition_of
@@ -75,7 +75,7 @@ def explains(request: Mapping[str, str], held: Shape, partition: Partition | Non
     """Whether the options as known account for what was allocated, so that a diff of them states the whole change.
 
     GPUs and nodes must agree, on shared nodes also cores (exactly) and memory (within rounding). Whole nodes may be
-    held with the GPUs requested or with all of theirs. Tasks do not count: steps may start any number.
+    allocated with the GPUs requested or with all of theirs. Tasks do not count: steps may start any number.
 
     >>> from jobs.hardware import partition_of
     >>> held = Shape(nodes=1, gpus=8, cores=56, memory_gb=480.0, partition="small-g")
@@ -170,7 +170,7 @@ def _ntasks(n: Numbers, nodes: int, gpus: int) -> int:
 
 
 def _is_consistent(n: Numbers, nodes: int, gpus: int, ntasks: int) -> bool:
-    """Whether options that bound each other agree on these nodes; how Slurm settles the others is not known."""
+    """Whether options that bound each other agree on these nodes; how Slurm resolves the others is not known."""
     per_socket_too = n.gpus_per_socket is not None and (n.gpus, n.gpus_per_node, n.gpus_per_task) != (None,) * 3
     return (
         not per_socket_too
@@ -216,7 +216,7 @@ def _default_memory_gb(shape: Shape, partition: Partition | None, whole_gb: floa
 
 
 def _fits(n: Numbers, shape: Shape, cores: int, partition: Partition) -> bool:
-    """Whether the partition's nodes can hold it: "Requested node configuration is not available" otherwise."""
+    """Whether the shape fits the partition's nodes: "Requested node configuration is not available" otherwise."""
     node, nodes = partition.node, shape.nodes
     tasks_fit = node.cores // (n.cpus_per_task or 1)
     return (

@@ -93,7 +93,7 @@ def is_time(text: str) -> bool:
 
 
 def memory_gb(text: str) -> float | None:
-    """Memory in 2^30 bytes, whole megabytes as Slurm counts them; None where it is none.
+    """Memory in 2^30 bytes, whole megabytes as Slurm counts them; None where it is not an amount.
 
     >>> memory_gb("60G"), memory_gb("2048"), memory_gb("1024K"), memory_gb("0"), memory_gb("1.5G")
     (60.0, 2.0, 0.0009765625, 0.0, None)
@@ -192,7 +192,7 @@ def gpu_type_of(request: Mapping[str, str]) -> str:
 
 
 def gpu_options(request: Mapping[str, str]) -> tuple[str, ...]:
-    """The options that name GPUs; a --gres of other resources is none of them."""
+    """The options that name GPUs; a --gres of other resources is not one of them."""
     return tuple(option for option, text in request.items() if _elements(option, text))
 
 
@@ -215,7 +215,7 @@ def numbers_of(request: Mapping[str, str]) -> Numbers:
 
 
 def refusal(request: Mapping[str, str]) -> str | None:
-    """Why sbatch refuses this combination of options, whatever the partition; None where it takes it.
+    """Why sbatch refuses this combination of options, whatever the partition; None where it accepts it.
 
     Where the recordings do not show how Slurm resolves two options that disagree, they count as refused.
 
@@ -291,7 +291,7 @@ def _gpu_conflicts(request: Mapping[str, str], n: Numbers) -> Iterator[tuple[obj
         yield node and not least <= job // node <= most, "--gpus, --gpus-per-node or --gres, and --nodes disagree"
     if task is None:
         return
-    yield not task and n.has_gpus, "--gpus-per-task is 0 beside other GPUs"
+    yield not task and n.has_gpus, "--gpus-per-task is 0 while other options request GPUs"
     tasks = n.ntasks or n.ntasks_per_node
     yield not tasks and job is None, "--gpus-per-task needs --ntasks or --gpus"
     if job is not None and task:

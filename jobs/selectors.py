@@ -1,4 +1,4 @@
-"""Reading jobs; a `Reach` and the `visible_jobs` within it are the only door to anyone's job data."""
+"""Reading jobs; a `Reach` and the `visible_jobs` within it are the only way to read anyone's job data."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ RECORD_COLUMNS = tuple(
 
 
 BY_SITE = Q(is_told_by_owner=False)
-"""Runs, or judgements of runs, that Slurm's record tells of: only they enter sums over several people."""
+"""Runs, or judgements of runs, with a record from Slurm: only they enter sums over several people."""
 
 
 def run_name(job_pk: int) -> str:
-    """What people call a run, for the log."""
+    """The name of a run, for the log."""
     return str(Job.objects.only("cluster", "job_id", "attempt").get(pk=job_pk))
 
 
 @dataclass(frozen=True)
 class Reach:
-    """Whose jobs a person sees: their own, and those of the projects they are PI of; nobody sees more, staff included.
+    """Whose jobs a person sees: their own, and those of the projects they are PI of; nobody sees more, not even staff.
 
-    As conditions on the columns `user` and `project` of whatever table has them. The projects are read first: as a
-    subquery they would keep PostgreSQL from using the indexes of both columns.
+    Stated as conditions on the columns `user` and `project` of any table that has them. The projects are read first: as
+    a subquery they would keep PostgreSQL from using the indexes of both columns.
     """
 
     user_id: int
@@ -51,29 +51,34 @@ class Reach:
     def parts(self, table: str = "") -> tuple[Q, ...]:
         """Every visible job in parts that do not overlap, each of which one index finds.
 
-        `table` is the way from the rows that are asked for to the two columns, for example "efficiency__".
+        `table` is the path from the queried rows to the two columns, for example "efficiency__".
         """
         own, led = Q(**{f"{table}user": self.user_id}), Q(**{f"{table}project__in": self.led})
         return (own & ~led, led) if self.led else (own,)
 
     def sorted_parts(self, table: str = "") -> tuple[Q, ...]:
-        """Every visible job in parts that an index has in their order; own ones in led projects stand in two."""
+        """Every visible job in parts that an index has in their order; own runs in led projects are in two of them."""
         led = (Q(**{f"{table}project": project}) for project in self.led)
         return (Q(**{f"{table}user": self.user_id}), *led)
 
     def of_project(self, project: int, table: str = "") -> Q:
-        """What is visible of one project."""
+        """The visible jobs of one project."""
         whole = Q(**{f"{table}project": project})
         return whole if project in self.led else Q(**{f"{table}user": self.user_id}) & whole
 
+    def of_owner(self, owner: int, table: str = "") -> Q:
+        """What is visible of one person's jobs; all of them only to that person."""
+        whole = Q(**{f"{table}user": owner})
+        return whole if owner == self.user_id else whole & Q(**{f"{table}project__in": self.led})
+
 
 def reach_of(user: User) -> Reach:
-    """Whose jobs this person sees at this moment."""
+    """Whose jobs this person sees now."""
     return Reach(user.pk, tuple(led_projects(user).values_list("pk", flat=True)))
 
 
 def visible_jobs(user: User) -> QuerySet[Job]:
-    """The jobs that this person sees, as `Reach` says."""
+    """The jobs that this person sees, as defined by `Reach`."""
     return jobs_within(reach_of(user))
 
 
@@ -84,7 +89,7 @@ def jobs_within(reach: Reach) -> QuerySet[Job]:
 
 @dataclass(frozen=True)
 class LatestFirst:
-    """The visible jobs as a paginator asks for them: how many there are, and a stretch of them, the latest first."""
+    """The visible jobs for a paginator: their number, and a slice of them, the latest first."""
 
     reach: Reach
     ordered = True
@@ -118,7 +123,7 @@ def _latest_keys(reach: Reach, limit: int) -> RawSQL:
 def keys_of_any(jobs: Iterable[QuerySet[Job]]) -> RawSQL:
     """The keys that any of these sliced queries finds, for `pk__in`: each follows an index and stops.
 
-    With the same conditions in one OR the database would sort every job that any of them holds for; SQLite takes no
+    With the same conditions in one OR the database would sort every job that any of them matches; SQLite accepts no
     slices in Django's own union.
     """
     compiled = [rows.values("pk").query.sql_with_params() for rows in jobs]
@@ -127,9 +132,9 @@ def keys_of_any(jobs: Iterable[QuerySet[Job]]) -> RawSQL:
 
 
 def shared_jobs(user: User, now: datetime) -> QuerySet[Job]:
-    """The jobs that their owners share with support at this moment; none for whoever is not support staff.
+    """The jobs that their owners currently share with support; none for anyone who is not support staff.
 
-    They open one by one and stand in no list, sum or export of `visible_jobs`.
+    They are opened one by one and are in no list, sum or export of `visible_jobs`.
     """
     if not user.is_staff:
         return Job.objects.none()
@@ -137,18 +142,18 @@ def shared_jobs(user: User, now: datetime) -> QuerySet[Job]:
 
 
 def open_shares(now: datetime) -> QuerySet[JobShare]:
-    """The shares that hold at this moment, the latest first."""
+    """The shares that are valid now, the latest first."""
     held = JobShare.objects.filter(revoked_at__isnull=True, expires_at__gt=now)
     return held.select_related("job__user", "job__project").order_by("-shared_at", "-pk")
 
 
 def shares_of(job: Job) -> QuerySet[JobShare]:
-    """Every share of a run that its owner ever gave, the latest first."""
+    """Every share of a run that its owner ever created, the latest first."""
     return JobShare.objects.filter(job=job).order_by("-shared_at", "-pk")
 
 
 def openings_of(job: Job) -> QuerySet[JobOpening]:
-    """Who opened a run beside its owner, the latest first."""
+    """Who viewed a run other than its owner, the latest first."""
     return JobOpening.objects.filter(job=job).select_related("user").order_by("-last_at", "-pk")
 
 
@@ -160,6 +165,12 @@ def led_projects(user: User) -> QuerySet[Project]:
 def linked_user(subject: str) -> User | None:
     """The account that this identity may sign in as, if a directory linked them and the account is active."""
     return User.objects.filter(oidc_subject=subject, is_active=True).first()
+
+
+def led_owners(reach: Reach) -> QuerySet[User]:
+    """The members of the projects that this person leads, by name; nobody where they lead none."""
+    members = Membership.objects.filter(project__in=reach.led).values("user")
+    return User.objects.filter(pk__in=members).order_by("username")
 
 
 def own_projects(user: User) -> QuerySet[Project]:
@@ -183,7 +194,7 @@ def api_token(digest: str, now: datetime) -> ApiToken | None:
 
 
 def allocations_of(projects: Iterable[Project]) -> dict[int, ProjectAllocation]:
-    """By project the GPU-hours it has: of several directories the one that counts the use, then the latest read."""
+    """The GPU-hours of each project: of several directories the one that counts the use, then the latest read."""
     rows = ProjectAllocation.objects.filter(project__in=projects).order_by("read_at", "pk")
     return {row.project_id: row for row in sorted(rows, key=lambda row: row.used_gpu_hours is not None)}
 
@@ -202,14 +213,14 @@ def changed_since(since: datetime) -> QuerySet[Job]:
 def counted_senders(job: Job) -> tuple[str, ...]:
     """Whose measurements count for this run (`metrics.models.NodeSummary.sent_by`).
 
-    The site's collectors' and its owner's. While only the owner says that the run is theirs, what the site measured
-    under its number is not shown to them: it may be somebody else's.
+    Those of the site's collectors and of its owner. While only the owner has reported the run, what the site measured
+    under its number is not shown to them: it may belong to somebody else.
     """
     owner = job.user.username
     return (owner,) if job.is_told_by_owner else ("", owner)
 
 
 def record_of(job: Job) -> JobRecord:
-    """The stored run as the value it came as."""
+    """The stored run as the value it was sent as."""
     columns = {name: getattr(job, name) for name in RECORD_COLUMNS}
     return JobRecord(user_id=job.user.username, project_id=job.project.name, nodes=tuple(job.nodes), **columns)

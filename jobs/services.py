@@ -1,4 +1,4 @@
-"""Writing jobs and people: the record of a run, idempotent and never less than before; roles, shares, sessions."""
+"""Writing jobs and people: the record of a run, idempotent and without losing data; roles, shares, sessions."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ from jobs.selectors import open_shares
 
 SIGN_IN = "sign-in"
 SAME_OPENING = timedelta(minutes=10)
-"""A page with its figures and downloads is opened once."""
+"""Opening a page with its figures and downloads counts as one view."""
 
-# A source that loses more than this share of its memberships at once, and at least so many, is taken for broken.
+# A source that loses more than this share of its memberships at once, and at least so many, is considered broken.
 SHRINK_FRACTION_MAX, SHRINK_LEAST = 0.5, 20
 ENDED_NAMED_MAX = 50
 
@@ -52,7 +52,7 @@ Account = TypeVar("Account", User, Project)
 
 
 class DirectoryShrunk(ValueError):
-    """A directory lists so few memberships, or so few administrators, that it is more likely broken than right."""
+    """A directory lists so few memberships, or so few administrators, that it is probably broken."""
 
 
 @dataclass(frozen=True)
@@ -80,13 +80,13 @@ class Replaced:
 
 
 def record_job(record: JobRecord, now: datetime | None = None) -> bool:
-    """Store one run; True when it brought something new.
+    """Store one run; True when it contained something new.
 
     A later record of the same run fills and corrects columns, and never empties one: the epilog knows the request's
-    spelling, sacct the final state, in whichever order they come. Owner and project of a run never change, or a
-    record could show one person's job to another: RecordConflict. What only its owner told of a run gives way. The work
-    that the run belongs to is found anew each time, and later runs of it that are compared with this one count as
-    changed too.
+    spelling, sacct the final state, in whichever order they arrive. Owner and project of a run never change, or a
+    record could show one person's job to another: RecordConflict. Data that only its owner reported is replaced. The
+    work that the run belongs to is determined again each time, and later runs of it that are compared with this one
+    count as changed too.
     """
     now = now or timezone.now()
     with transaction.atomic():
@@ -100,8 +100,8 @@ def record_job(record: JobRecord, now: datetime | None = None) -> bool:
 def record_jobs(records: Sequence[JobRecord], now: datetime | None = None) -> list[bool | None]:
     """Store many runs in a few statements, as `record_job` does; True for the new ones, False for what is known.
 
-    None for those that have to be told by themselves, which are not stored: what changes a run or is told twice, and
-    runs that others are at.
+    None for those that have to be stored one by one, which are not stored here: what changes a run or comes twice, and
+    runs that other workers are storing.
     """
     told = known_or_new(records)
     new = [record for record, is_new in zip(records, told, strict=True) if is_new]
@@ -119,7 +119,7 @@ def record_jobs(records: Sequence[JobRecord], now: datetime | None = None) -> li
 
 
 def fill_work_keys(rows: Sequence[Job]) -> int:
-    """Give these runs the key of their work as it is now; how many had another. Judgements are left as they are."""
+    """Set the current key of their work on these runs; how many changed. Judgements are not changed."""
     changed = []
     for job in rows:
         key = key_of_work(job.cluster, job.user, job.project, job.job_name, job.script_key)
@@ -131,7 +131,7 @@ def fill_work_keys(rows: Sequence[Job]) -> int:
 
 
 def end_sessions(user: User, by: Actor | None = None) -> None:
-    """Sign a person out of every browser, at each one's next request; `by` is who else does so, for the audit log."""
+    """Sign a person out of every browser, at each one's next request; `by` names another actor for the audit log."""
     with transaction.atomic():
         User.objects.filter(pk=user.pk).update(session_epoch=F("session_epoch") + 1)
         if by is not None:
@@ -139,7 +139,7 @@ def end_sessions(user: User, by: Actor | None = None) -> None:
 
 
 def share_job(job: Job, *, days: int, note: str, now: datetime) -> JobShare:
-    """Let support staff look at a run for so many days; a share that still holds ends, and is kept as the log of it."""
+    """Let support staff view a run for so many days; a share that is still valid ends, and is kept as the log of it."""
     with transaction.atomic():
         end_shares(job, now)
         record_change(by_person(job.user), Action.JOB_SHARED, Kind.JOB, job, f"for {days} days")
@@ -147,14 +147,14 @@ def share_job(job: Job, *, days: int, note: str, now: datetime) -> JobShare:
 
 
 def end_shares(job: Job, now: datetime) -> None:
-    """Take back whatever share of a run still holds: support staff find nothing there from now on."""
+    """End every valid share of a run: support staff cannot see it from now on."""
     with transaction.atomic():
         if open_shares(now).filter(job=job).update(revoked_at=now):
             record_change(by_person(job.user), Action.SHARE_ENDED, Kind.JOB, job)
 
 
 def record_opening(job: Job, user: User, role: JobOpening.Role, now: datetime) -> None:
-    """Remember for the owner that somebody else opened a run; requests close together are one opening."""
+    """Record for the owner that somebody else viewed a run; requests close together are one view."""
     opening, is_first = JobOpening.objects.get_or_create(
         job=job, user=user, role=role, defaults={"first_at": now, "last_at": now}
     )
@@ -164,7 +164,7 @@ def record_opening(job: Job, user: User, role: JobOpening.Role, now: datetime) -
 
 
 def record_sign_in(user: User, *, email: str, roles: Iterable[str] | None) -> None:
-    """Take over what the provider said at a sign-in: the address, and the portal roles of its groups if it has any."""
+    """Store what the provider sent at a sign-in: the address, and the portal roles of its groups if it has any."""
     if email and user.email != email:
         User.objects.filter(pk=user.pk).update(email=email)
     if roles is not None:
@@ -178,7 +178,7 @@ def replace_grants(
 ) -> tuple[int, int]:
     """Make `(user, role)` the only grants of a source; staff and superuser follow from the grants of all sources.
 
-    `by` is who says so where that is not the source, a directory, itself. Returns how many grants began and ended.
+    `by` is who did it where that is not the source, a directory, itself. Returns how many grants began and ended.
     """
     with transaction.atomic():
         return _replace_grants(
@@ -205,10 +205,10 @@ def _replace_grants(source: str, wanted: set[tuple[int, str]], scope: QuerySet[G
 
 
 def record_directory(directory: Directory, *, is_forced: bool = False) -> DirectoryChange:
-    """Make memberships, identities and grants what this source says; all of it or, on an error, nothing.
+    """Make memberships, identities and grants equal to those of this source; all of it or, on an error, nothing.
 
     Raises DirectoryShrunk, unless forced, when a whole source would lose most of its memberships at once, or the portal
-    its last administrator: that is far more often a fault of the source than the truth.
+    its last administrator: this is far more often an error of the source than intended.
     """
     with transaction.atomic():
         named = {user for members in directory.roles.values() for user in members}
@@ -240,7 +240,7 @@ def _replace_roles(directory: Directory, users: dict[str, User], is_forced: bool
     had_one = administrators.exists()
     counts = replace_grants(directory.source, {(users[name].pk, role) for name, role in directory.grants})
     if had_one and not is_forced and not administrators.exists():
-        raise DirectoryShrunk(f"{directory.source} would take the role of the last administrator")
+        raise DirectoryShrunk(f"{directory.source} would remove the role of the last administrator")
     return counts
 
 
@@ -285,9 +285,9 @@ def _follow_listed(projects: set[int], by: Actor) -> None:
 def _reconcile(
     model: type[Any], rows: Mapping[tuple[int, int], Any], wanted: Mapping[tuple[int, int], str], **columns: str
 ) -> None:
-    """Delete, change and add rows of `(project, user) -> role`, and touch none that is right.
+    """Delete, change and add rows of `(project, user) -> role`, and leave correct ones unchanged.
 
-    A job that is recorded meanwhile may add the same membership; the role of the directory then stands.
+    A job that is recorded at the same time may add the same membership; the role of the directory then applies.
     """
     model.objects.filter(pk__in=[row.pk for key, row in rows.items() if key not in wanted]).delete()
     changed = [row for key, row in rows.items() if key in wanted and row.role != wanted[key]]
@@ -305,9 +305,9 @@ def _reconcile(
 
 
 def _replace_allocations(directory: Directory) -> None:
-    """Make the GPU-hours of this source what it says now; those it no longer names end.
+    """Store the current GPU-hours of this source; those it no longer lists end.
 
-    Hours alone say nothing of who belongs to a project.
+    Hours alone do not define who belongs to a project.
     """
     projects = _named(Project, "name", {*directory.roles, *directory.allocations})
     scope = ProjectAllocation.objects.filter(source=directory.source)
@@ -327,7 +327,7 @@ def _replace_allocations(directory: Directory) -> None:
 
 
 def _link(directory: Directory, users: dict[str, User]) -> int:
-    """Link identities to accounts; whoever loses or changes one is signed out. How many links changed."""
+    """Link identities to accounts; a person who loses or changes one is signed out. How many links changed."""
     wanted = {users[name].pk: subject for name, subject in directory.subjects.items()}
     before = dict(User.objects.filter(pk__in=wanted).values_list("pk", "oidc_subject"))
     changed = {pk: subject for pk, subject in wanted.items() if before[pk] != subject}
@@ -346,7 +346,7 @@ def _link(directory: Directory, users: dict[str, User]) -> int:
 
 
 def _named(model: type[Any], column: str, names: set[str]) -> dict[str, Any]:
-    """The rows of these names, made where they are new; new users cannot sign in by password."""
+    """The rows of these names, created where they are new; new users cannot sign in by password."""
     known = model.objects.filter(**{f"{column}__in": names}).values_list(column, flat=True)
     new = sorted(names - set(known))
     extra = [{"password": make_password(None)} if model is User else {} for _ in new]
@@ -359,7 +359,7 @@ def _named(model: type[Any], column: str, names: set[str]) -> dict[str, Any]:
 
 
 def _account(model: type[Account], **name: Any) -> Account:
-    """The user or project of that name, made when first seen; a new user cannot sign in by password."""
+    """The user or project of that name, created when first seen; a new user cannot sign in by password."""
     account, is_new = model.objects.get_or_create(**name)
     if is_new and isinstance(account, User):
         account.set_unusable_password()

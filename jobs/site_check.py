@@ -1,4 +1,4 @@
-"""A site's profile against what Slurm itself reports of its partitions and nodes.
+"""A site's profile compared with what Slurm itself reports about its partitions and nodes.
 
 It reads the output of `scontrol show partition` and `scontrol show node`, with or without `--oneliner` (scontrol(1);
 captured from Slurm 22.05). Limits that a QOS sets are not in it: where a partition has a QOS and no limit of its own,
@@ -18,7 +18,7 @@ MB_PER_GB = 1024.0
 # Profiles are written with one decimal: 502.9 GB is RealMemory=515000.
 TOLERANCE_GB = 0.05
 NAMED_MAX = 3
-"""A line names no more nodes than that; the rest is counted."""
+"""The most nodes that a line names; the others are counted."""
 
 FIELD = re.compile(r"(?:^|\s)([A-Za-z]+)=(\S*)")
 GPUS = re.compile(r"(?:^|,)gpu(?::([^:,]+))?:(\d{1,6})(?=,|$)")
@@ -27,12 +27,12 @@ NO_QOS = frozenset({"", "N/A"})
 
 
 class ScontrolFormatError(ValueError):
-    """Text that is no output of scontrol; the message says where."""
+    """Text that is not output of scontrol; the message states where."""
 
 
 @dataclass(frozen=True)
 class SlurmPartition:
-    """One partition as Slurm has it; None is no limit, or no default of its own. A CPU is what Slurm counts as one."""
+    """One partition in Slurm; None is no limit, or no default of its own. A CPU is what Slurm counts as one."""
 
     name: str
     is_exclusive: bool
@@ -47,7 +47,7 @@ class SlurmPartition:
 
 @dataclass(frozen=True)
 class SlurmNode:
-    """One node as Slurm has it: `gpus` by type, the type empty where Gres names none; cores and memory for jobs."""
+    """One node in Slurm: `gpus` by type, the type empty where Gres names none; cores and memory for jobs."""
 
     name: str
     partitions: tuple[str, ...]
@@ -68,7 +68,7 @@ def slurm_nodes(text: str) -> tuple[SlurmNode, ...]:
 
 
 def differences(cluster: Cluster, partitions: Sequence[SlurmPartition], nodes: Sequence[SlurmNode]) -> tuple[str, ...]:
-    """A line for each thing that the profile and Slurm do not agree on; none where they agree."""
+    """A line for each difference between the profile and Slurm; none where they agree."""
     known = {found.name: found for found in partitions}
     lines = list(_missing(cluster, known, nodes))
     for name, described in cluster.partitions.items():
@@ -84,7 +84,7 @@ def _missing(cluster: Cluster, known: Mapping[str, SlurmPartition], nodes: Seque
     with_gpus = {name for node in nodes if node.gpus for name in node.partitions}
     with_gpus |= {found.name for found in known.values() if found.has_gpus}
     for name in sorted(with_gpus - cluster.partitions.keys() - set(cluster.left_out)):
-        yield f"partition {name}: has GPUs in Slurm, is not in the profile (list it in left_out to leave it so)"
+        yield f"partition {name}: has GPUs in Slurm, is not in the profile (list it in left_out to ignore it)"
     named = {described.cpu_partition for described in cluster.partitions.values() if described.cpu_partition}
     for name in sorted(named - known.keys()):
         users = [own for own, described in cluster.partitions.items() if described.cpu_partition == name]
@@ -184,7 +184,7 @@ def _node(name: str, fields: Mapping[str, str]) -> SlurmNode:
 
 
 def _records(text: str, key: str) -> Iterable[tuple[str, Mapping[str, str]]]:
-    """Name and fields of each record that begins with `key`; of a field that comes twice the first counts, because
+    """Name and fields of each record that begins with `key`; of a repeated field the first counts, because
     free text (Reason, Comment) comes last."""
     starts = [part for part in re.split(rf"(?m)^(?={key}=)", text) if part.startswith(f"{key}=")]
     if not starts:

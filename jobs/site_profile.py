@@ -1,6 +1,6 @@
 """A site's GPU machines, read from its profile: one TOML file with node types, prices, clusters and their partitions.
 
-The bundled ones are in `jobs/sites`. A profile that is wrong anywhere is refused whole, naming the file and the key.
+The bundled ones are in `jobs/sites`. A profile with any error is refused; the message names the file and the key.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class BadKeyError(ValueError):
 class NodeType:
     """One kind of node.
 
-    `cores` are the physical cores a job can get; `host_memory_gb` is what Slurm hands out, in 2^30 bytes.
+    `cores` are the physical cores a job can get; `host_memory_gb` is what Slurm allocates, in 2^30 bytes.
     `gpus` counts what Slurm counts: dies of an MI250X, MIG instances of a divided GPU. `gpus_per_module` of them share
     one power reading with the cap `module_power_cap_w`. `gres_type` is Slurm's type of them, empty where it has none.
     """
@@ -68,7 +68,7 @@ class NodeType:
 
 @dataclass(frozen=True)
 class SmallerGpu:
-    """A part of a GPU that can be had elsewhere, such as a MIG instance: `share` is its part of one GPU's compute."""
+    """A part of a GPU in another partition, such as a MIG instance: `share` is its part of one GPU's compute."""
 
     partition: Name
     gres: Label
@@ -80,7 +80,7 @@ class SmallerGpu:
 class Price:
     """What an hour of an allocation costs, in `unit`.
 
-    Every node that is held whole costs `per_node_hour`. Anything else costs `per_slice_hour` for each of its slices:
+    Every whole allocated node costs `per_node_hour`. Anything else costs `per_slice_hour` for each of its slices:
     the most, or the sum, of its slices by GPUs, cores and host memory (2^30 bytes); one that is None is not billed.
     `whole_slices` rounds each of the three up. Without `per_node_hour` whole nodes are billed by slices as well.
     """
@@ -97,10 +97,10 @@ class Price:
 
 @dataclass(frozen=True, kw_only=True)
 class Partition:
-    """One Slurm partition with GPUs: `is_exclusive` gives whole nodes.
+    """One Slurm partition with GPUs: `is_exclusive` allocates whole nodes.
 
-    `shared_twin` gives parts of the same nodes, `exclusive_twin` whole ones, `cpu_partition` is where work without
-    GPUs belongs. `default_memory_gb` is the host memory of a node that a request without any memory option gets,
+    `shared_twin` allocates parts of the same nodes, `exclusive_twin` whole ones, `cpu_partition` is for work without
+    GPUs. `default_memory_gb` is the host memory of a node that a request without any memory option gets,
     `default_memory_per_core_gb` the same where it grows with the cores; without either it is all of the node.
     `nodes_max` and `walltime_max_s` are None where there is no limit, `price` is None where no bill is known.
     """
@@ -123,7 +123,7 @@ class Partition:
 class Cluster:
     """`threads_per_core`: how many of Slurm's CPUs (hardware threads) make one physical core.
 
-    `left_out` are partitions with GPUs that the profile leaves undescribed on purpose.
+    `left_out` are partitions with GPUs that the profile does not describe on purpose.
     """
 
     partitions: Mapping[Name, Partition]
@@ -133,7 +133,7 @@ class Cluster:
 
 @dataclass(frozen=True)
 class Site:
-    """`links` are documentation addresses by finding code, which go before the lesson's own."""
+    """`links` are documentation addresses by finding code, shown before the lesson's own."""
 
     name: Label
     clusters: Mapping[Name, Cluster]
@@ -213,7 +213,7 @@ def _partition(
         values["smaller_gpu"] = _typed(table["smaller_gpu"], SmallerGpu, f"{key}.smaller_gpu")
     partition = _typed(values, Partition, key)
     if partition.default_memory_gb is not None and partition.default_memory_per_core_gb is not None:
-        raise BadKeyError(f"{key}.default_memory_per_core_gb: cannot be given beside default_memory_gb")
+        raise BadKeyError(f"{key}.default_memory_per_core_gb: cannot be set together with default_memory_gb")
     return partition
 
 

@@ -1,4 +1,4 @@
-"""Asking Slurm through its own commands, `sacct` above all: the only place where this package starts a process."""
+"""Running Slurm's own commands, mostly `sacct`: the only place where this package starts a process."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ UNWANTED_VARIABLES = re.compile(r"SACCT_.*|SLURM_TIME_FORMAT|SLURM_CLUSTERS")
 
 
 class SlurmClientError(RuntimeError):
-    """sacct is not there, failed, or took too long; the message says which and what it said."""
+    """sacct is missing, failed, or took too long; the message states which, with its output."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def command_output(command: Sequence[str], timeout_s: float) -> str:
         raise SlurmClientError(f"{command[0]} cannot be started: {error.strerror}") from error
     if done.returncode:
         said = printable(" ".join(done.stderr.decode(errors="replace").split())[:MESSAGE_LENGTH_MAX])
-        raise SlurmClientError(f"{command[0]} ended with status {done.returncode}: {said or 'it said nothing'}")
+        raise SlurmClientError(f"{command[0]} ended with status {done.returncode}: {said or 'no message'}")
     return done.stdout.decode(errors="replace")
 
 

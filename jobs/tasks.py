@@ -1,4 +1,4 @@
-"""People as background work: the configured directory, asked on a beat."""
+"""People as background work: the configured directory, read regularly."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from jobs.services import DirectoryShrunk
 
 SOFT_LIMIT_S = 1800
 IMPORT, ONLY = "directory import", 1
-"""The kind of work that a failure is noted as, and its key: there is one directory."""
+"""The kind of work under which a failure is recorded, and its key: there is one directory."""
 
 log = logging.getLogger(__name__)
 
 
 @shared_task(acks_late=True, ignore_result=True, soft_time_limit=SOFT_LIMIT_S)
 def import_directory() -> None:
-    """Store what DIRECTORY_SOURCE says; one that fails is asked again with a later beat, and is never set aside."""
+    """Store the data of DIRECTORY_SOURCE; a failed import is tried again later, and is never set aside."""
     lease = timedelta(seconds=2 * SOFT_LIMIT_S)
     work = Work(IMPORT, _import, lease=lease, is_recurring=True, name=directory_name)
     attempt_each(work, [[ONLY]], timezone.now())
@@ -39,7 +39,7 @@ def _import(_: int) -> bool:
         _read, change = import_from(settings.DIRECTORY_SOURCE, cluster=settings.DIRECTORY_CLUSTER, now=timezone.now())
         log.info("directory: %s", change)
     except (DirectoryError, DirectoryShrunk) as error:
-        # What it says may quote a row; the page of the directories shows it.
+        # Its message may quote a row; the page of the directories shows it.
         log.error("the directory changed nothing: %s", type(error).__name__)
         return False
     return True

@@ -1,7 +1,7 @@
 """Which runs are the same work: by a person's own name for it, without what changes from one run to the next.
 
-Never from a script's text or a command line, which are not stored. The key is an HMAC, so that whoever reads it in an
-export learns no job name and cannot try names out.
+Never from a script's text or a command line, which are not stored. The key is an HMAC, so that readers of an export
+learn no job name and cannot guess names.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ KEY_LENGTH = 32
 """128 bits as hexadecimal digits: two works of one site never share a key by chance."""
 
 WORD = re.compile(r"[^\W_]+")
-# sbatch names a job after the file of its script, if nothing else does: sbatch(1), --job-name.
+# sbatch names a job after the file of its script by default: sbatch(1), --job-name.
 SCRIPT_ENDING = re.compile(r"(?:\.(?:sh|bash|zsh|csh|slurm|sbatch|sub|batch|job|cmd|py))+\Z")
 CLOCK = re.compile(r"(?<![^\W_])[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?![^\W_])")
 
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
 _YEAR = r"(?:19|20)[0-9]{2}"
 _TIME = r"(?:[t-][0-9]{2}-?[0-9]{2}(?:-?[0-9]{2})?z?)?"
-# What tells one run from another wherever it stands in a name; words are joined by "-" here.
+# What distinguishes one run from another anywhere in a name; words are joined by "-" here.
 VOLATILE = re.compile(
     rf"""(?<![^-])(?:
       [0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}}                      # uuid
@@ -45,14 +45,14 @@ _COUNTED = (
     "run|rerun|restart|resume|retry|try|trial|attempt|rep|repeat|replica|copy|cont|part|chunk|shard|fold|round|iter"
     "|iteration|array|arr|task|job|id|idx|index|no|nr|num|v|ver|version|rev|revision|rng|seed"
 )
-# Words that say what is done and not with which model: a number glued to them counts, in "resnet50" it does not.
+# Words for an action, not for a model: a number directly after them is a counter, in "resnet50" it is not.
 _DONE = (
     "train|training|pretrain|finetune|tune|eval|evaluate|infer|inference|test|debug|sim|simulation|md|prod|production"
     "|bench|benchmark|exp|experiment|sweep"
 )
 # At the end: `_v2`, `-run-3`, `.0007`, `(2)`; then `prod007` and `train2`.
 TRAILING = re.compile(rf"(?:^|-)(?:(?:{_COUNTED})-?)?[0-9]+\Z|(?<=[^\W0-9_])0[0-9]+\Z|((?:^|-)(?:{_DONE}))[0-9]+\Z")
-# Names that tools give, or that tell nothing of the work.
+# Names that tools give, or that do not describe the work.
 GENERIC = frozenset(
     "bash sh zsh csh shell interactive wrap sbatch srun salloc slurm batch script submit job jobs run main start launch"
     " test tests testing debug tmp temp untitled none null python jupyter jupyterlab jupyter-lab jupyter-notebook"
@@ -63,7 +63,7 @@ DASHBOARD = ("sys-dashboard", "sys-ood", "sys-bc")
 
 
 def normalised_name(job_name: str) -> str:
-    """The name without dates, times, hexadecimal words, seeds, counters and versions; empty where it says nothing.
+    """The name without dates, times, hexadecimal words, seeds, counters and versions; empty where it has no meaning.
 
     Words are joined by "-"; normalising twice is normalising once. Costs a bounded time, whatever the name.
 
@@ -80,9 +80,9 @@ def normalised_name(job_name: str) -> str:
 
 
 def work_key(secret: bytes, cluster: str, user: str, project: str, job_name: str, script_key: str = "") -> str:
-    """The key of the work that a run belongs to, `KEY_LENGTH` hexadecimal digits; empty where nothing names the work.
+    """The key of the work that a run belongs to, `KEY_LENGTH` hexadecimal digits; empty where the work has no name.
 
-    A payload's own `script_key` tells works of one name apart, and names a work that has no name of its own.
+    A payload's own `script_key` distinguishes works of one name, and identifies a work without a name.
 
     >>> one = work_key(b"secret", "lumi", "alice", "project_465000001", "train_v1")
     >>> one == work_key(b"secret", "lumi", "alice", "project_465000001", "train_v2"), len(one)

@@ -6,9 +6,9 @@ from django.db import models
 
 
 class CollectorToken(models.Model):
-    """What a collector shows to be let in; only the SHA-256 of the secret is kept.
+    """The token with which a collector sends; only the SHA-256 of the secret is stored.
 
-    It speaks for one cluster, and where `node` names one, for that node of it alone.
+    It is valid for one cluster, and where `node` is set, only for that node.
     """
 
     name = models.CharField(max_length=64, unique=True)
@@ -23,12 +23,12 @@ class CollectorToken(models.Model):
 
 
 class NodeSummary(models.Model):
-    """What one node said of one run; keyed without a foreign key, for it may come before the job record.
+    """The summary of one node and run; without a foreign key, because it may arrive before the job record.
 
-    `sent_by` is empty for the site's collector, else the account whose own run of the collector measured. Whoever reads
-    a run leaves out what another than its owner sent. `revision_lead` is how far the revision of the row is ahead of
-    its sequence: the site's summary replaces an owner's also where its sequence is lower. `figures` and `series` are
-    packed (`metrics.packed_node`); `series` is empty when it is no longer kept.
+    `sent_by` is empty for the site's collector, else the account whose own run of the collector measured. Readers of
+    a run leave out what other people than its owner sent. `revision_lead` is how far the revision of the row is ahead
+    of its sequence: the site's summary replaces an owner's also where its sequence is lower. `figures` and `series` are
+    packed (`metrics.packed_node`); `series` is empty when it is no longer stored.
     """
 
     cluster = models.CharField(max_length=64)
@@ -62,7 +62,7 @@ class NodeSummary(models.Model):
 class RawWindow(models.Model):
     """The raw samples of one node of a run, for some days: columns as in `metrics.raw_samples`, samples packed.
 
-    `size_bytes` is that of the packed columns: what is kept in all is summed from the index, without reading them.
+    `size_bytes` is that of the packed columns: the total is summed from the index, without reading them.
     """
 
     cluster = models.CharField(max_length=64)

@@ -1,6 +1,6 @@
-"""What the owner of a run tells of it in a `node-summary/1`, where the site's job record may never come.
+"""What the owner of a run reports about it in a `node-summary/1`, where the site's job record may never arrive.
 
-The words are Slurm's, in which `jobs` keeps them; this package reads them and hands them on.
+The words are Slurm's, as `jobs` stores them; this package reads them and passes them on.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ Seconds = Annotated[float, Meta(ge=0, le=10**9)]
 
 
 class OwnRun(msgspec.Struct, frozen=True, kw_only=True):
-    """A run as its owner knows it, each member null or absent where they do not; `nodes` are all nodes of the run.
+    """A run as its owner knows it, each member null or absent where unknown; `nodes` are all nodes of the run.
 
-    Read only with a personal token that sends own runs. A run of no project is kept in the sender's own.
+    Read only with a personal token that sends own runs. A run without a project is stored in the sender's personal
+    project.
     """
 
     user_id: Slug | None = None

@@ -1,7 +1,7 @@
-"""What a node said of its GPUs and its host as two columns of bytes, and back.
+"""The measurements of a node's GPUs and host as two columns of bytes, and back.
 
-`figures` holds the numbers and what is missing; `series`, which is forgotten earlier, the timelines and histograms.
-Both are zlib of msgpack. One row a node instead of one a GPU takes a third of the room and a tenth of the time.
+`figures` holds the numbers and what is missing; `series`, which is deleted earlier, the timelines and histograms.
+Both are zlib of msgpack. One row a node instead of one a GPU takes a third of the space and a tenth of the time.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from metrics.packing import Packed, pack_histogram, pack_numbers, pack_timeline
 from metrics.payloads import CpuPayload, NodePayload
 
 GPU_NUMBERS = tuple(field.name for field in GPU_FIELDS)
-"""The columns of `Figures.numbers`, in their order. New ones come at the end: rows without them measured none."""
+"""The columns of `Figures.numbers`, in their order. New ones are added at the end: rows without them have no value."""
 
 NUMBER_BYTES = 8
 WHOLE_NUMBERS = {field.name for field in GPU_FIELDS if field.is_whole}
@@ -29,16 +29,16 @@ HOST_NUMBERS = (
     *("ranks", "threads_per_rank", "peak_memory_gb", "peak_memory_anon_gb", "memory_limit_gb", "oom_kills"),
     *("pressure_cpu_s", "pressure_memory_s", "pressure_io_s"),
 )
-"""The entries of `Figures.host`, in their order; new ones come at the end."""
+"""The entries of `Figures.host`, in their order; new ones are added at the end."""
 
 ZLIB_LEVEL = 1
 """Eight GPUs of the sample jobs take 3.8 kB at level 1, at level 6 2 % less in more than twice the time."""
 
 
 class Figures(msgspec.Struct, array_like=True, frozen=True):
-    """Of g GPUs: `numbers` is float64 `(g, len(GPU_NUMBERS))`, NaN where nothing was measured.
+    """For g GPUs: `numbers` is float64 `(g, len(GPU_NUMBERS))`, NaN where nothing was measured.
 
-    `host` is None where the node said nothing of its host.
+    `host` is None where the node sent nothing about its host.
     """
 
     numbers: bytes = b""
@@ -64,12 +64,12 @@ class Figures(msgspec.Struct, array_like=True, frozen=True):
         ]
 
     def host_numbers(self) -> dict[str, float | int | None]:
-        """`HOST_NUMBERS` by name; empty where the node said nothing of its host."""
+        """`HOST_NUMBERS` by name; empty where the node sent nothing about its host."""
         return dict(zip(HOST_NUMBERS, self.host or (), strict=False))
 
 
 class Series(msgspec.Struct, array_like=True, frozen=True):
-    """Of each GPU the width of its buckets, two packed timelines and a packed histogram, each empty where not sent."""
+    """For each GPU the width of its buckets, two packed timelines and a packed histogram, each empty where not sent."""
 
     step_s: tuple[float | None, ...] = ()
     util: tuple[bytes, ...] = ()
@@ -107,12 +107,12 @@ def pack(part: Figures | Series) -> bytes:
 
 
 def unpack_figures(packed: Packed) -> Figures:
-    """What `figures` holds. Raises zlib.error or msgspec.MsgspecError where it was damaged."""
+    """The content of `figures`. Raises zlib.error or msgspec.MsgspecError where it was damaged."""
     return _figures.decode(zlib.decompress(packed))
 
 
 def unpack_series(packed: bytes, gpus: int) -> Series:
-    """What `series` holds of so many GPUs; nothing of each where it is no longer kept."""
+    """The content of `series` for this many GPUs; empty for each where it is no longer stored."""
     if not packed:
         return Series((None,) * gpus, *((b"",) * gpus for _ in range(3)))
     return _series.decode(zlib.decompress(packed))

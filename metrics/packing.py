@@ -22,7 +22,7 @@ NO_HISTOGRAM = np.full(HISTOGRAM_BINS, np.nan, dtype="<f4").tobytes()
 
 
 def pack_timeline(values: Sequence[float | None]) -> bytes:
-    """Little-endian float16, two bytes a point. `struct` takes a third of numpy's time for so few."""
+    """Little-endian float16, two bytes a point. `struct` takes a third of numpy's time for a few numbers."""
     return struct.pack(f"<{len(values)}e", *_with_gaps(values))
 
 

@@ -1,7 +1,7 @@
 """The `node-summary/1` payload, decoded and checked at the border; trusted inside.
 
-A value that cannot be true is dropped and named in the `missing` of its GPU or host, as the collector does itself: it
-costs neither the GPU's other values nor the node. Wrong JSON types and a broken structure refuse the record.
+An impossible value is dropped and named in the `missing` of its GPU or host, as the collector itself does: the GPU's
+other values and the node are kept. Wrong JSON types and a broken structure refuse the record.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from metrics.possible import PREFIX, beyond, bounds_of, drop, impossible_times, 
 
 TEXT_LENGTH_MAX = 300
 ERRORS_MAX = 50
-# Rounding of the sampler: a sum of seconds may pass its whole by this share and one interval.
+# Rounding of the sampler: a sum of seconds may exceed its whole by this share and one interval.
 SECONDS_SLACK_FRACTION = 0.02
 # A peak is read at another instant than the capacity, in another unit: allow rounding only.
 CAPACITY_SLACK_FRACTION = 0.005
@@ -30,13 +30,13 @@ PERCENT_MAX, SECONDS_MAX, GIGABYTES_MAX, STEP_MAX_S, INTERVAL_MAX_S = 100, 1e9, 
 STEP_MIN_S = 0.1
 
 BUS = re.compile(r"\A[0-9A-Fa-f:.]{0,16}\Z")
-# The same characters as in jobs.records, which this package must not know.
+# The same characters as in jobs.records, which this package must not import.
 UNPRINTABLE = re.compile(
     r"[\x00-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0"
     r"\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff\ud800-\udfff]"
 )
 
-# A collector names the other job that held a GPU of this one; of its own job it gives no number.
+# A collector names the other job that had a GPU of this one; it never gives the number of its own job.
 OTHER_JOB = re.compile(r"\bjobs?(?:[\s_]*id)?[\s/:=#]*[0-9]+(?:\.[0-9]+)?", re.IGNORECASE)
 
 Bus = Annotated[str, Meta(extra_json_schema={"pattern": BUS.pattern})]
@@ -127,7 +127,7 @@ GPU_BOUNDS, CPU_BOUNDS = bounds_of(GpuPayload), bounds_of(CpuPayload)
 
 
 class NodePayload(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything one node says about one job run; a later `sequence` replaces an earlier one."""
+    """Everything one node sends about one job run; a later `sequence` replaces an earlier one."""
 
     schema: str
     cluster: Slug
@@ -163,7 +163,7 @@ def printable(text: str) -> str:
 
 
 def without_other_jobs(text: str) -> str:
-    """The text with no number of a job: who else had a GPU or a node is not for everyone who reads of a run.
+    """The text without job numbers: readers of a run must not learn who else had a GPU or a node.
 
     >>> without_other_jobs("GPU 1 was job 8's as well")
     "GPU 1 was another job's as well"
@@ -176,7 +176,7 @@ def printable_map(reasons: dict[str, str]) -> dict[str, str]:
 
 
 def problems(payload: NodePayload) -> list[Problem]:
-    """What makes no sense as a whole: `(path, message)` of each contradiction, empty when sound."""
+    """Contradictions between fields: `(path, message)` of each, empty when there is none."""
     found = impossible_times(started_at=payload.started_at, ended_at=payload.ended_at)
     seen: set[int] = set()
     for index, gpu in enumerate(payload.gpus):
@@ -193,12 +193,12 @@ def _no_bus(bus: str | None) -> dict[str, str]:
 
 
 def _no_histogram(seconds: dict[int, float] | None) -> dict[str, str]:
-    """A histogram with one impossible bin is no distribution: without that bin all its shares would be others."""
+    """A histogram with an impossible bin is dropped: without that bin all its shares would change."""
     if not seconds or (0 <= min(seconds) <= max(seconds) < HISTOGRAM_BINS and _are_seconds(seconds.values())):
         return {}
     for percent, second in seconds.items():
         if not 0 <= percent < HISTOGRAM_BINS:
-            return {"util_histogram_s": f"{number(percent)} is no whole percent"}
+            return {"util_histogram_s": f"{number(percent)} is not a whole percent"}
         if not 0 <= second <= SECONDS_MAX:
             return {"util_histogram_s": f"{number(second)} s at {percent} %"}
     return {}
@@ -209,7 +209,7 @@ def _are_seconds(values: Collection[float]) -> bool:
 
 
 def _above_capacity(gpu: GpuPayload) -> dict[str, str]:
-    """Memory that the GPU does not have; a capacity of nothing says nothing of the others (`analysis.validation`)."""
+    """Memory that the GPU does not have; a capacity of zero is ignored here (see `analysis.validation`)."""
     if not gpu.mem_total_gb:
         return {}
     highest_gb = gpu.mem_total_gb * (1 + CAPACITY_SLACK_FRACTION)
@@ -221,7 +221,7 @@ def _above_capacity(gpu: GpuPayload) -> dict[str, str]:
 
 
 def _beyond_measured(gpu: GpuPayload, interval_s: float) -> dict[str, str]:
-    """Seconds that add up to more than was measured: which of them is wrong nobody can tell."""
+    """Seconds that add up to more than was measured: it is not known which of them is wrong."""
     if gpu.measured_s is None:
         return {}
     longest_s = gpu.measured_s * (1 + SECONDS_SLACK_FRACTION) + interval_s
@@ -257,7 +257,7 @@ def _possible_timeline(
 
 
 def _are_numbers_within(points: Points, highest: float) -> bool:
-    """Whether no point is a gap, which compares with no number, and none impossible."""
+    """Whether no point is a gap or impossible."""
     try:
         return min(points) >= 0 and max(points) <= highest  # type: ignore[type-var, operator]
     except TypeError:

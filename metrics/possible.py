@@ -1,4 +1,4 @@
-"""Which numbers can be true: one that cannot is dropped and named, and costs nothing beside itself."""
+"""Which numbers are possible: an impossible one is dropped and named, and the others are kept."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ class Bounds(NamedTuple):
 
 PREFIX = "not possible: "
 YEARS = range(2000, 2100)
-"""Of the times of any job: a clock that was never set shows 1970, and to the ends of the calendar nothing is added."""
+"""The limits of times of jobs: a clock that was never set shows 1970; at the ends of the calendar sums overflow."""
 RUN_DAYS_MAX = 366
 PRINTED_MAX = 1e300
-"""Larger numbers have hundreds of digits and may have no value as a float; so has NaN none."""
+"""Larger numbers have hundreds of digits and may have no value as a float, and neither has NaN."""
 
 
 def in_utc(struct: Any, *names: str) -> None:
     """Write these instants of `struct` in UTC: PostgreSQL takes no offset of 16 hours and more, Python does.
 
-    Only for `__post_init__`; an instant beside the ends of the calendar stays as it is, for `impossible_times`.
+    Only for `__post_init__`; an instant near the ends of the calendar is not changed, for `impossible_times`.
     """
     for name in names:
         at = getattr(struct, name)
@@ -38,20 +38,20 @@ def in_utc(struct: Any, *names: str) -> None:
 
 
 def impossible_times(**instants: datetime | None) -> list[tuple[str, str]]:
-    """`(name, message)` of what cannot be the start or the end of a job, or lies too far from the other; by name."""
-    found = [(name, "is not a time of any job") for name, at in instants.items() if at and at.year not in YEARS]
+    """`(name, message)` of an impossible start or end of a job, or one too far from the other."""
+    found = [(name, "is not a plausible time of a job") for name, at in instants.items() if at and at.year not in YEARS]
     started_at, ended_at = instants.get("started_at"), instants.get("ended_at")
     if found or not started_at or not ended_at:
         return found
     if ended_at < started_at:
-        return [("ended_at", "lies before started_at")]
+        return [("ended_at", "is before started_at")]
     if (ended_at - started_at).days >= RUN_DAYS_MAX:
-        return [("ended_at", "lies further after started_at than any job is long")]
+        return [("ended_at", "is longer after started_at than any job can run")]
     return []
 
 
 def within(low: float, high: float) -> Meta:
-    """What a field documents of its numbers; `bounds_of` reads it back, for decoding must not refuse the record."""
+    """The documented bounds of a field; `bounds_of` reads them, because decoding must not refuse the record."""
     return Meta(extra_json_schema={"minimum": low, "maximum": high})
 
 
@@ -70,7 +70,7 @@ def bounds_of(struct: type[msgspec.Struct]) -> Bounds:
 def drop(struct: Any, reasons: dict[str, str]) -> None:
     """Set these fields of `struct` to None, and add the reasons to its `missing`.
 
-    Only for `__post_init__`, while nobody else has seen the struct.
+    Only for `__post_init__`, before the struct is used elsewhere.
     """
     if not reasons:
         return
@@ -81,7 +81,7 @@ def drop(struct: Any, reasons: dict[str, str]) -> None:
 
 
 def beyond(struct: Any, bounds: Bounds) -> dict[str, str]:
-    """Why the numbers of `struct` outside their bounds cannot be true, by field."""
+    """Why numbers of `struct` are outside their bounds, by field."""
     return {
         name: _beyond(value, low, high)
         for (name, low, high), value in zip(bounds.limits, bounds.read(struct), strict=True)
@@ -93,12 +93,12 @@ def number(value: float) -> str:
     """A number in a sentence.
 
     >>> number(250.0), number(100.0000001), number(10**400)
-    ('250', '100.0000001', 'a number beyond all bounds')
+    ('250', '100.0000001', 'a number beyond all limits')
     """
-    return f"{value:.12g}" if abs(value) < PRINTED_MAX else "a number beyond all bounds"
+    return f"{value:.12g}" if abs(value) < PRINTED_MAX else "a number beyond all limits"
 
 
 def _beyond(value: float, low: float, high: float) -> str:
     if value < low:
         return f"{number(value)} is below {number(low)}"
-    return f"{number(value)} is above {number(high)}" if value > high else "it is no number"
+    return f"{number(value)} is above {number(high)}" if value > high else "it is not a number"

@@ -1,6 +1,6 @@
 """The `raw-samples/1` payload: a short diagnostic window of one node, every sample as it was taken; trusted inside.
 
-All GPUs share one clock. A value that cannot be true is a gap, like a sample that was not taken.
+All GPUs share one clock. An impossible value becomes a gap, like a sample that was not taken.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from metrics.payloads import (
 from metrics.possible import impossible_times, in_utc, within
 
 AT_MAX_S = 1e7
-"""Beyond the length of any job."""
+"""Longer than any job."""
 
 Tick = Annotated[float, Meta(ge=0, le=AT_MAX_S)]
 
@@ -66,7 +66,7 @@ class RawSamplesPayload(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def problems(payload: RawSamplesPayload) -> list[Problem]:
-    """What makes no sense as a whole: `(path, message)` of each contradiction, empty when sound."""
+    """Contradictions between fields: `(path, message)` of each, empty when there is none."""
     found: list[Problem] = impossible_times(started_at=payload.started_at, ended_at=payload.ended_at)
     backward = (place for place, (before, at) in enumerate(pairwise(payload.at_s), 1) if at <= before)
     found += [(f"at_s[{place}]", "is not after the tick before it") for place in [*backward][:1]]
@@ -83,7 +83,7 @@ def problems(payload: RawSamplesPayload) -> list[Problem]:
 
 
 def window_end(payload: RawSamplesPayload) -> datetime:
-    """When the window ended: as it says, else with its last tick."""
+    """When the window ended: as reported, else at its last tick."""
     return payload.ended_at or payload.started_at + timedelta(seconds=payload.at_s[-1])
 
 

@@ -29,32 +29,32 @@ from metrics.series import (
 Key = tuple[str, int, int]
 
 COLLECTORS = ("",)
-"""Who sent what the site's own collectors measured (`NodeSummary.sent_by`). Nobody else counts unless a caller says so:
-whose run it is, this package does not know (`jobs.selectors.counted_senders`)."""
+"""Who sent what the site's own collectors measured (`NodeSummary.sent_by`). Other senders count only if a caller passes
+them: this package does not know the owner of a run (`jobs.selectors.counted_senders`)."""
 
 NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
 ADDRESS = re.compile(r"\S+@\S+")
 OWN_PATH = re.compile(r"(?<!\S)['\"(]*/(?!sys/|proc/|dev/|run/|opt/|usr/|etc/)\S*")
-"""A path that may name a person or a project; those of the system may not."""
+"""A path that may name a person or a project; system paths do not."""
 
 REASON_LENGTH_MAX = 120
 
 NOT_MEASURED_MAX = 50
-"""A report lists no more different gaps than a person would read."""
+"""The most different gaps that a report lists, for people to read."""
 
 SUMMARY_COLUMNS = ("node", "started_at", "ended_at", "is_final", "sent_by", "errors")
 
 CLOCKS_APART = timedelta(days=1)
-CLOCK = "use over time on {}: its clock is more than a day from the other nodes'"
+CLOCK = "use over time on {}: its clock differs by more than a day from the other nodes"
 
 NODES_AT_ONCE = 256
-"""As many nodes as are unpacked together: their arrays stay in the processor's cache."""
+"""How many nodes are unpacked together: their arrays stay in the processor's cache."""
 
 RAW_NODES_AT_ONCE = 4
 
 
 def token_digest(secret: str) -> str:
-    """What is stored of a token. A random secret of 256 bits needs no slow hash: there is nothing to guess."""
+    """The stored digest of a token. A random secret of 256 bits cannot be guessed, so it needs no slow hash."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -76,14 +76,14 @@ def changed_keys(since: datetime) -> Iterable[Key]:
 
 
 def last_measured() -> datetime | None:
-    """When the last summary came or changed; None where there is none."""
+    """When the last summary arrived or changed; None where there is none."""
     latest: datetime | None = NodeSummary.objects.aggregate(at=Max("changed_at"))["at"]
     return latest
 
 
 class Measured(NamedTuple):
-    """How far the measurements of a run have come: their revision, by sender the nodes with their last word, and when
-    they changed last."""
+    """The state of the measurements of a run: their revision, by sender the nodes with a final summary, and when they
+    last changed."""
 
     revision: int
     final_nodes: Mapping[str, int]
@@ -94,10 +94,10 @@ NEVER_MEASURED = Measured(0, {})
 
 
 def revisions(job_ids: Sequence[int]) -> dict[Key, Measured]:
-    """How far each measured run of these job ids has come.
+    """The state of the measurements of each measured run of these job ids.
 
-    The revision is the sum of (sequence + 1) over the nodes, and of what a row is ahead of that: every new or replaced
-    summary makes it grow, whatever the order in which transactions end.
+    The revision is the sum of (sequence + 1) over the nodes, and of the lead of a row: every new or replaced
+    summary increases it, whatever the order in which transactions end.
     """
     rows = (
         NodeSummary.objects.filter(job_id__in=job_ids)
@@ -125,7 +125,7 @@ def host_peaks_gb(cluster: str, job_ids: Sequence[int], senders: Collection[str]
 
 
 def gpu_rows(key: Key, senders: Collection[str] = COLLECTORS, limit: int | None = None) -> list[dict[str, object]]:
-    """One mapping a GPU of the run, by node and GPU: what was measured but nothing over time; the first `limit`."""
+    """One mapping a GPU of the run, by node and GPU: what was measured, without timelines; the first `limit`."""
     nodes = node_summaries(key, senders).values_list("node", "figures")
     of_node = ((node, unpack_figures(figures)) for node, figures in nodes.iterator(NODES_AT_ONCE))
     rows = ({"job_id": key[1], "node": node, **gpu} for node, figures in of_node for gpu in figures.gpus())
@@ -136,7 +136,7 @@ def gpu_rows(key: Key, senders: Collection[str] = COLLECTORS, limit: int | None 
 class Portion:
     """Some nodes of a run, their GPUs by node and GPU: columns `(g,)`, `numbers` `(g, len(GPU_NUMBERS))`.
 
-    `place` is that of the node among all. Timelines are `(P, g)`, of which each GPU sent the first `points` `(2, g)`.
+    `place` is the index of the node among all. Timelines are `(P, g)`; each GPU sent the first `points` `(2, g)`.
     """
 
     place: NDArray[np.int64]
@@ -151,7 +151,7 @@ class Portion:
 def run_metrics(key: Key, senders: Collection[str] = COLLECTORS) -> RunMetrics:
     """Everything that `senders` measured of one run; no nodes at all where nothing arrived.
 
-    Rows are read as tuples and unpacked together, some nodes at a time, for a run on all of LUMI-G has 23,824 GPUs.
+    Rows are read as tuples and unpacked together, some nodes at a time, because a run on all of LUMI-G has 23,824 GPUs.
     """
     rows = list(node_summaries(key, senders).values_list(*SUMMARY_COLUMNS, "figures", "series"))
     nodes, starts, ends, are_final, sent, errors, packed, over_time = zip(*rows, strict=True) if rows else ((),) * 8
@@ -183,12 +183,12 @@ def run_metrics(key: Key, senders: Collection[str] = COLLECTORS) -> RunMetrics:
 
 
 def is_thinned(key: Key, senders: Collection[str] = COLLECTORS) -> bool:
-    """Whether what some node measured over time is no longer kept, as `run_metrics` says it with all the rest."""
+    """Whether the timelines of some node are no longer stored, as `run_metrics` reports with everything else."""
     return node_summaries(key, senders).filter(series=b"").exists()
 
 
 def _late_s(starts: Sequence[datetime | None]) -> NDArray[np.float64]:
-    """How long after the first node each one began `(N,)`; NaN where its clock is not that of the others."""
+    """How long after the first node each one began `(N,)`; NaN where its clock differs from the others."""
     known = sorted(at for at in starts if at)
     if not known:
         return np.zeros(len(starts))
@@ -222,7 +222,7 @@ def _of_all(series: Sequence[Series], name: str) -> list[Any]:
 def _timelines(portions: Sequence[Portion], late_s: NDArray[np.float64]) -> Iterator[NodeTimelines]:
     """The timelines of neighbouring GPUs with the same buckets as columns together; none of a GPU is all gaps.
 
-    `late_s` `(N,)` is how long after the first node each one began; one that is NaN shows nothing over time.
+    `late_s` `(N,)` is how long after the first node each one began; a node with NaN has no timeline.
     """
     portions = [_without(portion, np.isnan(late_s[portion.place])) for portion in portions]
     late_s = np.nan_to_num(late_s)
@@ -244,7 +244,7 @@ def _timelines(portions: Sequence[Portion], late_s: NDArray[np.float64]) -> Iter
 
 
 def _without(portion: Portion, is_foreign: NDArray[np.bool_]) -> Portion:
-    """The same GPUs, with gaps alone in the timelines of those `(g,)`."""
+    """The same GPUs, with only gaps in the timelines of those `(g,)`."""
     if not np.any(is_foreign):
         return portion
     util, mem_gb = (np.where(is_foreign, np.float16(np.nan), values) for values in (portion.util, portion.mem_gb))
@@ -259,14 +259,14 @@ def _not_measured(figures: Iterable[Figures]) -> tuple[str, ...]:
 
 
 def nodes_heard_since(cluster: str, nodes: Collection[str], since: datetime) -> set[str]:
-    """Which of these nodes sent a summary of any run since then, found among all that came since."""
+    """Which of these nodes sent a summary of any run since then."""
     came = NodeSummary.objects.filter(changed_at__gte=since, cluster=cluster, node__in=nodes, sent_by__in=COLLECTORS)
     return set(came.values_list("node", flat=True).distinct())
 
 
 def failure_reason(error: str) -> str:
-    """What a collector could not do, as it is counted: without people's paths and addresses, and numbers read `N`, so
-    that most of the same are the same."""
+    """What a collector could not do, as it is counted: without people's paths and addresses, and with `N` for numbers,
+    so that similar reasons are counted together."""
     told = OWN_PATH.sub("PATH", ADDRESS.sub("ADDRESS", error))
     return NUMBER.sub("N", told).strip()[:REASON_LENGTH_MAX] or "no reason given"
 
@@ -285,7 +285,7 @@ class RawSamples:
 
 @dataclass(frozen=True)
 class RawHeld:
-    """Which raw windows there are of a run: how long the longest is, and when the first of them came."""
+    """The raw windows of a run: the length of the longest, and when the first of them arrived."""
 
     longest_s: float
     received_at: datetime
@@ -306,7 +306,7 @@ def raw_windows(key: Key) -> Iterator[RawSamples]:
 
 
 def raw_windows_held(key: Key) -> RawHeld | None:
-    """What there is of a run; None where nothing is."""
+    """The raw windows of a run in short; None where there are none."""
     length = ExpressionWrapper(F("ended_at") - F("started_at"), output_field=DurationField())
     held = _raw_rows(key).aggregate(longest=Max(length), received_at=Min("received_at"))
     return RawHeld(held["longest"].total_seconds(), held["received_at"]) if held["received_at"] else None

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from collector.wire import HISTOGRAM_BINS
 
 BUCKETS_MAX = 2048
-"""Of a run's common clock: nodes send at most 240 points, those of a short run may begin some of its lengths apart."""
+"""The most points of a run's common clock: nodes send at most 240, and may begin several short runs' lengths apart."""
 
 COLUMNS_AT_ONCE = 512
-"""Timelines that are turned from rows into columns together: what a processor's cache holds."""
+"""How many timelines are turned from rows into columns together: they fit into a processor's cache."""
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -91,11 +91,11 @@ class HostColumns:
 
 @dataclass(frozen=True)
 class RunMetrics:
-    """Everything measured of one run; `not_measured` says what is missing and why, in the collectors' words.
+    """Everything measured of one run; `not_measured` names what is missing and why, as the collectors sent it.
 
-    `errors` is what the collectors could not do, each with the node that says so.
-    `own_nodes` are those whose summary the owner of the run sent, not the site's collector. `is_thinned` says whether
-    what some node measured over time is no longer kept.
+    `errors` is what the collectors could not do, each with its node.
+    `own_nodes` are those whose summary the owner of the run sent, not the site's collector. `is_thinned`: the
+    timelines of some node are no longer stored.
     """
 
     nodes: tuple[str, ...]
@@ -176,7 +176,7 @@ def align(timelines: Iterable[NodeTimelines]) -> JobSeries:
     used = [part for part in timelines if part.points]
     if not used:
         return JobSeries(step_s=0.0, util=np.empty((0, gpus)), mem_gb=np.empty((0, gpus)))
-    # Never more buckets, whatever the rows say: what is judged of a run fits into memory.
+    # Never more buckets, whatever the rows contain: the data of a run must fit into memory.
     ends_s = max(part.offset_s + part.points * part.step_s for part in used)
     step_s = max(*(part.step_s for part in used), ends_s / BUCKETS_MAX)
     length = 1 + max(int(_bucket_index(part, step_s)[-1]) for part in used)

@@ -1,4 +1,4 @@
-"""Writing measurements and the tokens of those who bring them."""
+"""Writing measurements and the tokens of their senders."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ TOKEN_BYTES = 32
 
 
 def record_node_summary(payload: NodePayload, now: datetime | None = None, *, sent_by: str = "") -> bool:
-    """Store what one node said, whole or not at all; True when it was new. See `record_node_summaries`."""
+    """Store the summary of one node completely or not at all; True when it was new. See `record_node_summaries`."""
     return record_node_summaries([payload], now, sent_by=sent_by)[0]
 
 
 def record_node_summaries(
     payloads: Sequence[NodePayload], now: datetime | None = None, *, sent_by: str = ""
 ) -> list[bool]:
-    """Store what some nodes said, all of it or nothing; of each whether it was new.
+    """Store the summaries of some nodes, all of them or none; for each whether it was new.
 
     A summary replaces one of a lower `sequence`; the same or an older one changes nothing. `sent_by` is the account
     whose own run of the collector measured, empty for the site's: the site's summary replaces an owner's whatever the
-    sequences, and never the other way.
+    sequences, and never vice versa.
     """
     now = now or timezone.now()
     is_new = [False] * len(payloads)
@@ -50,7 +50,7 @@ def record_node_summaries(
 def record_raw_window(payload: RawSamplesPayload, now: datetime | None = None) -> bool:
     """Store the raw samples of one node in place of those that ended before; True when they were new.
 
-    The same window again keeps the moment it came first, or whoever sends it for ever would keep it for ever.
+    The same window sent again keeps its first arrival time, because otherwise it could be kept forever.
     """
     key = {name: getattr(payload, name) for name in ("cluster", "job_id", "attempt", "node")}
     columns = _window_columns(payload)
@@ -67,7 +67,7 @@ def record_raw_window(payload: RawSamplesPayload, now: datetime | None = None) -
 
 
 def create_collector_token(name: str, cluster: str, node: str = "") -> str:
-    """A new token for collectors of `cluster`, or of one node of it; the answer is the only time anyone sees it."""
+    """A new token for collectors of `cluster`, or of one node of it; its secret is returned only here."""
     secret = secrets.token_urlsafe(TOKEN_BYTES)
     CollectorToken.objects.create(name=name, cluster=cluster, node=node, digest=token_digest(secret))
     return secret
@@ -80,7 +80,7 @@ def create_node_tokens(name: str, cluster: str, nodes: Sequence[str]) -> list[tu
 
 
 def revoke_collector_token(token: CollectorToken, now: datetime) -> None:
-    """From now on no collector is let in with it."""
+    """Revoke this token of a collector."""
     CollectorToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=now)
 
 
@@ -97,9 +97,9 @@ def _turns(payloads: Sequence[NodePayload]) -> list[list[int]]:
 
 
 def _is_known_by_longer_name(payload: NodePayload, sent_by: str) -> bool:
-    """Whether the site's collector told of this node already, by its name with the domain.
+    """Whether the site's collector already sent this node, under its name with the domain.
 
-    Owners' summaries come under short names; one that is there already gets the longer name, so that it is replaced.
+    Owners' summaries have short names; one that is already stored gets the longer name, so that it is replaced.
     """
     short, dot, _ = payload.node.partition(".")
     if bool(sent_by) == bool(dot):
@@ -116,7 +116,7 @@ def _key(payload: NodePayload) -> Key:
 
 
 def _row(payload: NodePayload, sent_by: str, now: datetime) -> Row:
-    """The columns as `metrics.nodes.services` names them."""
+    """The columns under the names of `metrics.nodes.services`."""
     figures, series = pack_node(payload)
     said: dict[str, object] = {
         "sequence": payload.sequence,
@@ -153,5 +153,5 @@ def _window_columns(payload: RawSamplesPayload) -> dict[str, object]:
 
 
 def _plain(value: object) -> object:
-    """A column as it was given: some drivers show bytes as a view of them."""
+    """A column as bytes: some drivers return a view of them."""
     return bytes(value) if isinstance(value, memoryview) else value

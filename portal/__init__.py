@@ -1,4 +1,4 @@
-"""The face and the composition root; loads the Celery application for Django."""
+"""Settings, addresses, sign-in, ingest, API and pages; loads the Celery application for Django."""
 
 from portal.celery import application as celery_application
 

@@ -1,4 +1,4 @@
-"""The way of every page and call to a run, and of staff to their pages; a stranger finds nothing there."""
+"""The access checks of every page and call: to a run, and of staff to their pages; a stranger gets 404."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ def person(request: HttpRequest) -> User:
 
 
 def visible_run(request: HttpRequest, cluster: str, job_id: int) -> Job:
-    """One of the runs this person sees as owner or PI: the latest attempt, or the one that `?attempt=` names.
+    """One of the runs that this person sees as owner or PI: the latest attempt, or the one in `?attempt=`.
 
-    Http404 when there is none.
+    Http404 if there is none.
     """
     return _asked_for(visible_jobs(person(request)), request, cluster, job_id)
 
 
 def own_run(request: HttpRequest, cluster: str, job_id: int) -> Job:
-    """A run that only its owner may do something with; Http404 for everybody else."""
+    """A run with which only its owner may do something; Http404 for everybody else."""
     user = person(request)
     return _asked_for(visible_jobs(user).filter(user=user), request, cluster, job_id)
 
 
 def open_run(request: HttpRequest, cluster: str, job_id: int) -> Job:
-    """A run to look at: a visible one, or for support one that its owner shares. The owner can see who did."""
+    """A run to view: a visible one, or for support one that its owner shares. The owner can see who viewed it."""
     user, now = person(request), timezone.now()
     run = _asked_for(openable_jobs(user, now), request, cluster, job_id)
     if run.user_id != user.pk:
@@ -57,7 +57,7 @@ def open_run(request: HttpRequest, cluster: str, job_id: int) -> Job:
 
 
 def openable_jobs(user: User, now: datetime) -> QuerySet[Job]:
-    """The runs that open for this person one by one: the visible ones, and for support those shared with it."""
+    """The runs that this person may open one by one: the visible ones, and for support those shared with it."""
     return visible_jobs(user) | shared_jobs(user, now)
 
 
@@ -82,7 +82,7 @@ def open_report(request: HttpRequest, cluster: str, job_id: int) -> tuple[Job, R
 
 
 def membership_of(user: User, project: str) -> Membership:
-    """What this person is in a project; Http404 for a stranger, as for a project that does not exist."""
+    """The person's role in a project; Http404 for a stranger, the same as for a project that does not exist."""
     membership = own_memberships(user).filter(project__name=project).first()
     if membership is None:
         raise Http404("There is no such project here.")
@@ -90,7 +90,7 @@ def membership_of(user: User, project: str) -> Membership:
 
 
 def staff_only(view: View) -> View:
-    """A page for staff: other people find nothing there, and who is not signed in may sign in first."""
+    """A page for staff: other people get 404, and people who are not signed in may sign in first."""
     return _only(view, lambda user: user.is_staff)
 
 

@@ -1,4 +1,5 @@
-"""Django's administration, for administrators only: accounts, roles and tokens; what a directory owns is read only."""
+"""Django's administration, for administrators only: accounts, roles and tokens. Data that a directory owns are
+read-only."""
 
 from __future__ import annotations
 
@@ -41,13 +42,13 @@ from reports.numbers import counted
 
 
 class AccountForm(forms.ModelForm):
-    """Whether an account is open, and whose identity signs in as it."""
+    """Whether an account is open, and which identity signs in to it."""
 
     oidc_subject = forms.CharField(
         label="Identity",
         required=False,
         strip=False,
-        help_text="The identifier of this person at the provider. A directory's link is changed there.",
+        help_text="The identifier of this person at the provider. Change a directory's link in the directory.",
     )
 
     class Meta:
@@ -55,7 +56,7 @@ class AccountForm(forms.ModelForm):
         fields = ("is_active", "oidc_subject")
         labels = {"is_active": "Open"}
         help_texts = {
-            "is_active": "Closed, nobody signs in as this account and its tokens read and send nothing.",
+            "is_active": "If closed, nobody can sign in to this account, and its tokens can neither read nor send.",
         }
 
     def clean_oidc_subject(self) -> str | None:
@@ -81,7 +82,7 @@ class Accounts(ReadOnly):
     )
 
     def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        """Of one's own account nothing can be changed: nobody locks the last administrator out by mistake."""
+        """Nobody can change their own account here, so the last administrator cannot be locked out by mistake."""
         return obj is None or obj.pk != person(request).pk
 
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> list[str]:
@@ -91,7 +92,7 @@ class Accounts(ReadOnly):
 
     @staticmethod
     def roles(user: User) -> str:
-        return ", ".join(f"{grant.get_role_display()} (says {grant.source})" for grant in user.grants.order_by("role"))
+        return ", ".join(f"{grant.get_role_display()} (from {grant.source})" for grant in user.grants.order_by("role"))
 
     @staticmethod
     def projects(user: User) -> str:
@@ -122,19 +123,19 @@ class Projects(ReadOnly):
 
 
 def named(queryset: QuerySet[Any], column: str, help_text: str) -> forms.ModelChoiceField:
-    """A row by the name that people know it by: there are too many to choose from a list."""
+    """A row by the name that people know it by, because there are too many to choose from a list."""
     return forms.ModelChoiceField(queryset, to_field_name=column, widget=forms.TextInput, help_text=help_text)
 
 
 def named_user() -> forms.ModelChoiceField:
-    return named(User.objects.all(), "username", "The user name, as the list of users has it.")
+    return named(User.objects.all(), "username", "The user name, as in the list of users.")
 
 
 class MembershipForm(forms.ModelForm):
-    """Who belongs to a project that no directory lists."""
+    """Memberships of projects that no directory lists."""
 
     user = named_user()
-    project = named(Project.objects.all(), "name", "The name, as the list of projects has it.")
+    project = named(Project.objects.all(), "name", "The name, as in the list of projects.")
 
     class Meta:
         model = Membership
@@ -143,12 +144,12 @@ class MembershipForm(forms.ModelForm):
     def clean_project(self) -> Project:
         project: Project = self.cleaned_data["project"]
         if project.is_listed:
-            raise forms.ValidationError("A directory says who belongs to this project.")
+            raise forms.ValidationError("A directory manages the members of this project.")
         return project
 
 
 class Memberships(ReadOnly):
-    """Those of a project that a directory lists are the directory's."""
+    """Memberships of a project that a directory lists belong to the directory."""
 
     form = MembershipForm
     list_display = ("user", "project", "role", "is_listed")
@@ -157,7 +158,7 @@ class Memberships(ReadOnly):
     search_fields = ("user__username", "project__name")
     ordering = ("project__name", "user__username")
 
-    @display(description="Said by")
+    @display(description="Source")
     def is_listed(self, membership: Membership) -> str:
         return "a directory" if membership.project.is_listed else "jobs or an administrator"
 
@@ -191,11 +192,11 @@ class GrantForm(forms.ModelForm):
     def clean(self) -> None:
         given = Grant.objects.filter(source=ADMINISTRATION)
         if given.filter(user=self.cleaned_data.get("user"), role=self.cleaned_data.get("role")).exists():
-            raise forms.ValidationError("This role is given already.")
+            raise forms.ValidationError("The account already has this role.")
 
 
 class Grants(ReadOnly):
-    """Roles in the portal: those that an administrator gave can be taken back here, the others where they come from."""
+    """Roles in the portal. Roles that an administrator gave can be removed here, others at their source."""
 
     form = GrantForm
     list_display = ("user", "role", "source")
@@ -221,7 +222,7 @@ class Grants(ReadOnly):
 
 
 class CollectorTokens(ReadOnly):
-    """Made by `manage.py create_token`, which shows the secret; here nothing of it is."""
+    """Created with `manage.py create_token`, which prints the secret; it cannot be shown here."""
 
     actions = ("revoke",)
     list_display = fields = ("name", "cluster", "node", "created_at", "revoked_at")
@@ -234,14 +235,14 @@ class CollectorTokens(ReadOnly):
             with transaction.atomic():
                 revoke_collector_token(token, timezone.now())
                 record_change(by_person(person(request)), Action.TOKEN_REVOKED, Kind.COLLECTOR_TOKEN, token.name)
-        self.message_user(request, "Revoked. No collector is let in with them.")
+        self.message_user(request, "Revoked. Collectors can no longer send with them.")
 
     def name_in_log(self, token: CollectorToken) -> str:
         return token.name
 
 
 class PersonalTokens(ReadOnly):
-    """Made by each person under Settings."""
+    """Created by each person under Settings."""
 
     actions = ("revoke",)
     list_display = fields = ("user", "name", "kind", "created_at", "expires_at", "last_used_at", "revoked_at")
@@ -254,11 +255,11 @@ class PersonalTokens(ReadOnly):
     def revoke(self, request: HttpRequest, chosen: QuerySet[ApiToken]) -> None:
         for token in chosen.filter(revoked_at=None).select_related("user"):
             revoke_api_token(token, timezone.now(), by=by_person(person(request)))
-        self.message_user(request, "Revoked. Nothing is read or sent with them any longer.")
+        self.message_user(request, "Revoked. They can no longer be used to read or send.")
 
 
 class NamedFailures(ChangeList):
-    """A page of failed work that knows what each row is of."""
+    """A page of failed work that knows what each row belongs to."""
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
@@ -266,7 +267,7 @@ class NamedFailures(ChangeList):
 
 
 def shown_rows(rows: Iterable[WorkFailure], reader: User) -> list[WorkFailure]:
-    """These rows to look at: each knows what it is of, and nothing that was set aside has a next time."""
+    """These rows for display: each knows what it belongs to, and work that was set aside has no next try."""
     rows = list(rows)
     names = named_work(rows, reader)
     for row in rows:
@@ -277,12 +278,12 @@ def shown_rows(rows: Iterable[WorkFailure], reader: User) -> list[WorkFailure]:
 
 
 class WorkFailures(ReadOnly):
-    """Background work that failed: tried again after pauses, and set aside after some tries."""
+    """Background work that failed: retried after pauses, and set aside after some tries."""
 
     actions = ("try_again",)
     list_display = ("kind", "of", "error", "tries", "first_at", "last_at", "next_at", "set_aside_at")
     fields = (*list_display, "key")
-    # What it is of may be a link of its own.
+    # The piece of work may itself be shown as a link.
     list_display_links = ("kind",)
     list_filter = ("kind",)
     ordering = ("-last_at",)
@@ -306,7 +307,7 @@ class WorkFailures(ReadOnly):
     def try_again(self, request: HttpRequest, chosen: QuerySet[WorkFailure]) -> None:
         names = [str(row) for row in shown_rows(chosen, person(request))]
         count = try_named_again(chosen, names, by=by_person(person(request)))
-        self.message_user(request, f"{counted(count, 'task')} will be tried again at once.")
+        self.message_user(request, f"{counted(count, 'task')} will be retried now.")
 
 
 administration = Administration()

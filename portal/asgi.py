@@ -1,6 +1,6 @@
 """The ASGI entry point: the ingest in the event loop, everything else in some threads; neither waits for the other.
 
-`ingest_application` leaves out everything else, for a process that does nothing but take payloads.
+`ingest_application` contains only the ingest, for a process that only receives payloads.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from portal.ingest.readiness import Readiness  # noqa: E402
 from portal.system.readiness import OK, status_of  # noqa: E402
 
 PAGE_BODY_BYTES_MAX = 4 * 2**20
-"""More than Django itself takes (`DATA_UPLOAD_MAX_MEMORY_SIZE`), so that it says so in its own page."""
+"""More than Django itself accepts (`DATA_UPLOAD_MAX_MEMORY_SIZE`), so that Django can answer with its own page."""
 
 LIMITS = "SET lock_timeout = '2s'; SET statement_timeout = '30s'"
-"""A page that needs a table which another holds says so soon, instead of holding its thread until it is free."""
+"""A page that needs a locked table fails soon, instead of blocking its thread until the table is free."""
 
 REFUSED = {
     TooSlow: HTTPStatus.REQUEST_TIMEOUT,
@@ -47,8 +47,8 @@ PR_SET_PDEATHSIG = 1  # linux/prctl.h
 END_WITHIN_S, COUNT_WITHIN_S = 20.0, 3.0
 
 PLAIN, JSON = b"text/plain", b"application/json"
-ELSEWHERE = {"/metrics": "These numbers are told by the server of the pages, under the same path."}
-"""What whoever looks for something at a server of the ingest alone is told."""
+ELSEWHERE = {"/metrics": "The page server has these numbers, at the same path."}
+"""The answer to people who look for metrics at an ingest-only server."""
 
 Scope = dict[str, Any]
 Channel = Callable[..., Any]
@@ -60,7 +60,7 @@ in_threads: Any = WSGIMiddleware(cast(Any, pages), workers=settings.PAGE_THREADS
 
 
 def limit(connection: Any, **_: object) -> None:
-    """Bound what a page waits for in PostgreSQL; the ingest sets its own limits in each transaction."""
+    """Limit what a page waits for in PostgreSQL; the ingest sets its own limits in each transaction."""
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute(LIMITS)
@@ -70,7 +70,7 @@ connection_created.connect(limit)
 
 
 async def application(scope: Scope, receive: Channel, send: Channel) -> None:
-    """Serve one request, or begin and end with the server."""
+    """Serve one request, or start and stop with the server."""
     if scope["type"] == "lifespan":
         await _live(Process.Kind.PORTAL, receive, send)
     elif scope["path"] in SCHEMAS:
@@ -80,7 +80,7 @@ async def application(scope: Scope, receive: Channel, send: Channel) -> None:
 
 
 async def ingest_application(scope: Scope, receive: Channel, send: Channel) -> None:
-    """Serve one call of the ingest; nothing else is here, but whether this process answers and can do its work."""
+    """Serve one call of the ingest; besides that only the health checks of this process."""
     if scope["type"] == "lifespan":
         await _live(Process.Kind.INGEST, receive, send)
     elif scope["path"] in SCHEMAS:
@@ -97,8 +97,8 @@ async def ingest_application(scope: Scope, receive: Channel, send: Channel) -> N
 
 
 async def _live(kind: str, receive: Channel, send: Channel) -> None:
-    """Store what waits and write down what was counted before the end; and end with the process that started this one,
-    whatever killed it."""
+    """Store what waits and write the counts before the end; and end with the process that started this one, whatever
+    killed it."""
     await receive()
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
     await send({"type": "lifespan.startup.complete"})
@@ -112,7 +112,7 @@ async def _live(kind: str, receive: Channel, send: Channel) -> None:
 
 
 async def _page(scope: Scope, receive: Channel, send: Channel) -> None:
-    """A page of the portal: no thread waits for a body that is still on its way."""
+    """A page of the portal: no thread waits for a body that is still arriving."""
     with bodies.one() as body:
         try:
             await _whole_page(body, scope, receive, send)

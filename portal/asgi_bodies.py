@@ -1,4 +1,4 @@
-"""Reading the body of a request whole before anybody works on it, within a size, a time and what memory there is."""
+"""Reading the complete body of a request before it is processed, within limits of size, time and memory."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 BODY_S = 30.0
-"""Within it a body has to arrive: 8 MiB at 3 Mbit/s."""
+"""A body must arrive within this time: 8 MiB at 3 Mbit/s."""
 
 DISCARD_S, DISCARD_BYTES_MAX = 5.0, 8 * 2**20
-"""So much of what nobody wants is read all the same: who still sends does not hear an answer."""
+"""This much of an unwanted body is still read, because a client that is still sending does not read an answer."""
 
 TOGETHER_BYTES_MAX = 256 * 2**20
-"""Of all bodies that are in memory at the same time: fifty times what all nodes of LUMI-G send at once."""
+"""All bodies in memory at the same time: fifty times what all nodes of LUMI-G send at once."""
 
 
 class Gone(Exception):
-    """The one who asked has left."""
+    """The client has disconnected."""
 
 
 class TooSlow(Exception):
@@ -26,15 +26,15 @@ class TooSlow(Exception):
 
 
 class BodyPastLimit(Exception):
-    """The body is larger than it may be."""
+    """The body is larger than allowed."""
 
 
 class NoRoom(Exception):
-    """So much is here already that nothing more is taken."""
+    """So much is in memory already that nothing more is accepted."""
 
 
 async def discard(receive: Callable[..., Any]) -> None:
-    """Let the body of a refused call arrive, within limits, and drop it."""
+    """Let the body of a rejected call arrive, within limits, and drop it."""
     left_bytes = DISCARD_BYTES_MAX
     with suppress(TimeoutError):
         async with asyncio.timeout(DISCARD_S):
@@ -53,7 +53,7 @@ class Bodies:
 
     @property
     def fill(self) -> float:
-        """How much of the room is taken, from 0 to 1."""
+        """The used share of the memory limit, from 0 to 1."""
         return self.held_bytes / TOGETHER_BYTES_MAX
 
     @contextmanager
@@ -73,7 +73,7 @@ class Body:
         self.bodies, self.size_bytes = bodies, 0
 
     async def whole(self, receive: Callable[..., Any], bytes_max: int) -> bytes:
-        """What the ASGI server hands over. Raises Gone, TooSlow, BodyPastLimit and NoRoom."""
+        """The messages of the ASGI server. Raises Gone, TooSlow, BodyPastLimit and NoRoom."""
         try:
             async with asyncio.timeout(BODY_S):
                 return await self._read(receive, bytes_max)
@@ -89,7 +89,7 @@ class Body:
             parts.append(message.get("body", b""))
             self._count(len(parts[-1]))
             if self.size_bytes > bytes_max:
-                raise BodyPastLimit(f"The body passes {bytes_max} bytes.")
+                raise BodyPastLimit(f"The body exceeds {bytes_max} bytes.")
             if not message.get("more_body", False):
                 return b"".join(parts)
 

@@ -1,4 +1,4 @@
-"""Celery's beat without a file: any number of workers may have one, and only the one that holds the lease sends."""
+"""Celery's beat without a file: any number of workers may have one, but only the one that holds the lease sends."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LEASE = "kaiku:beat"
 """The key in Redis; its value names the process that sends."""
 
 LEASE_S = 2 * settings.SWEEP_SECONDS + 5
-"""Renewed with every sweep; so long after the end of its holder another beat goes on."""
+"""Renewed with every sweep; this long after its holder ends another beat takes over."""
 
 TIMEOUT_S = 5
 
@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 
 class OneBeat(Scheduler):
-    """Every beat keeps the time; what is due is sent by the one whose lease stands in Redis."""
+    """Every beat keeps the schedule; the one whose lease is in Redis sends what is due."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -35,18 +35,18 @@ class OneBeat(Scheduler):
         try:
             is_ours = self._is_ours()
         except RedisError as error:
-            log.error("the broker is away: %s waits for the next beat (%s)", entry.name, type(error).__name__)
+            log.error("the broker is unreachable: %s waits for the next beat (%s)", entry.name, type(error).__name__)
             return
         if is_ours:
             super().apply_entry(entry, producer)
 
     def close(self) -> None:
-        """A beat that ends in order leaves the lease to the next at once."""
+        """A beat that ends normally releases the lease at once."""
         try:
             if self.lease.owned():
                 self.lease.release()
         except RedisError:
-            log.warning("the broker is away: the lease of the beat ends by itself")
+            log.warning("the broker is unreachable: the lease of the beat expires by itself")
         super().close()
 
     def _is_ours(self) -> bool:

@@ -1,4 +1,4 @@
-"""How values lie in Redis: as JSON, because Django's own way would run whatever code somebody put there."""
+"""The format of values in Redis: JSON, because Django's default would execute any code that somebody stored there."""
 
 from __future__ import annotations
 

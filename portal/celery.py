@@ -1,6 +1,6 @@
-"""The Celery application: sweeps on a short beat; PostgreSQL holds the work, Redis only the nudges.
+"""The Celery application: sweeps on a short beat; PostgreSQL holds the work, Redis only the wake-up messages.
 
-A worker's parts end with it, also when it is killed, and a beat that ended alone is started again.
+The parts of a worker end with it, also when it is killed, and a beat that ended alone is restarted.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ log = logging.getLogger(__name__)
 
 
 class Nudges(QoS):
-    """A message whose Redis went away is done with: it is not put back, and its acknowledgement may fail.
+    """A message whose Redis connection was lost is done: it is not put back, and its acknowledgement may fail.
 
-    Rows are the queue. kombu 5.7 ends the worker when it cannot put a message back, or acknowledge it on a connection
-    that was closed meanwhile, and takes no further one while one that it could not acknowledge counts as open.
+    Rows are the queue. kombu 5.7 ends the worker if it cannot put a message back, or acknowledge it on a connection
+    that was closed meanwhile, and accepts no further one while one that it could not acknowledge counts as open.
     """
 
     def ack(self, delivery_tag: str) -> None:
@@ -50,7 +50,7 @@ Channel.QoS, Channel.do_restore = Nudges, False
 
 
 class KeepBeat(bootsteps.StartStopStep):
-    """Looks after the beat of a worker that has one: its process may be killed alone."""
+    """Watches the beat of a worker that has one, because its process may be killed alone."""
 
     requires = ("celery.worker.components:Timer", "celery.worker.components:Beat")
 
@@ -66,7 +66,7 @@ class KeepBeat(bootsteps.StartStopStep):
     def keep(self, worker: Any) -> None:
         if (self.own or worker.beat).is_alive():
             return
-        log.error("the beat ended and is started again")
+        log.error("the beat ended and is restarted")
         self.own = EmbeddedService(worker.app, scheduler_cls=worker.scheduler)
         self.own.start()
 
@@ -78,30 +78,30 @@ class KeepBeat(bootsteps.StartStopStep):
 
 @setup_logging.connect
 def keep_logging(**_: Any) -> None:
-    """That somebody listens here keeps Celery from setting up its own: LOGGING of the settings stands."""
+    """With a listener here Celery does not set up its own logging: LOGGING of the settings stays."""
 
 
 @celeryd_init.connect
 def say_lines_only(instance: Any, **_: Any) -> None:
-    """Where each line is an object, no banner, and the worker's words on its end as one."""
+    """If each line is an object: no banner, and the worker's message about its end as one line."""
     if settings.LOG_FORMAT == "json":
         instance.quiet = True
         worker_program.safe_say = say_as_line  # type: ignore[attr-defined]
 
 
 def say_as_line(text: str, *_: object) -> None:
-    """Celery says this within a signal handler, where no lock and no buffer of a stream may be waited for."""
+    """Celery calls this within a signal handler, where locks and stream buffers must not be waited for."""
     made = log.makeRecord(log.name, logging.INFO, __file__, 0, text.strip(), (), None)
     os.write(STANDARD_ERROR, f"{JsonLine().format(made)}\n".encode())
 
 
 @beat_embedded_init.connect
 def end_with_the_worker(**_: Any) -> None:
-    """Processes of the pool do so by themselves; without this an orphan beat would send for ever."""
+    """Processes of the pool do this themselves; without it an orphaned beat would send for ever."""
     set_pdeathsig("SIGKILL")
 
 
-# By its name: it needs Django, which is not set up yet where this module is read.
+# By its name, because it needs Django, which is not set up yet when this module is read.
 application = Celery("kaiku", task_cls="portal.rounds:Work")
 application.config_from_object("django.conf:settings", namespace="CELERY")
 application.autodiscover_tasks()

@@ -1,4 +1,4 @@
-"""Tables for other programs, line by line; no text in them is run by a spreadsheet, nor hides anything in it."""
+"""Tables for other programs, line by line; a spreadsheet executes no text in them, and no text is hidden."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from collections.abc import Iterable, Iterator
 from jobs.records import printable_lines
 
 FORMULA_STARTS = "=+@＝＋－＠-"
-"""What begins a formula, also in full width (OWASP, CSV injection)."""
+"""The first characters of a formula, also in full width (OWASP, CSV injection)."""
 
 CELL_STARTS = re.compile(rf"""((?:^|[;\t\n\r|])[\s"]*)(?=[{FORMULA_STARTS}])""")
-"""Where a formula would begin a cell, also where a spreadsheet's separator is no comma: it splits what commas quote."""
+"""Where a formula would start a cell, also if a spreadsheet's separator is not a comma: it splits what commas quote."""
 
 
 class Line:
-    """What `csv` writes to: it hands each line back."""
+    """The target that `csv` writes to: it returns each line."""
 
     def write(self, text: str) -> str:
         return text
@@ -30,7 +30,7 @@ def csv_lines(rows: Iterable[Iterable[object]]) -> Iterator[str]:
 
 
 def _cell(value: object) -> object:
-    """Where a text would be run as a formula, it is marked as text."""
+    """Text that a spreadsheet would execute as a formula is marked as text."""
     if not isinstance(value, str):
         return value
     marked = CELL_STARTS.sub(r"\1'", printable_lines(value))

@@ -1,4 +1,4 @@
-"""Reading the process environment: typed, with `_FILE` variants for secrets, failing loudly at the start."""
+"""Reading the process environment: typed, with `_FILE` variants for secrets, with clear errors at the start."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def text(name: str, default: str = "") -> str:
 
 
 def flag(name: str, default: bool = False) -> bool:
-    """A yes or no; anything else is refused."""
+    """A yes or no; anything else is an error."""
     word = os.environ.get(name, str(default)).strip().lower()
     if word not in TRUE_WORDS + FALSE_WORDS:
         raise ImproperlyConfigured(f"{name} must be one of {', '.join(TRUE_WORDS + FALSE_WORDS[:-1])}, not {word!r}")
@@ -56,7 +56,7 @@ def choice(name: str, default: str, allowed: tuple[str, ...]) -> str:
 
 
 def site_url(default: str) -> str:
-    """SITE_URL: scheme, host and perhaps a port, without a slash at the end."""
+    """SITE_URL: scheme, host and optionally a port, without a slash at the end."""
     address = text("SITE_URL", default).strip().rstrip("/")
     parts = urlsplit(address)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.path or parts.query:
@@ -65,7 +65,7 @@ def site_url(default: str) -> str:
 
 
 def mail_address(name: str, default: str) -> str:
-    """`name@host` or `Somebody <name@host>`; empty where nothing is said."""
+    """`name@host` or `Somebody <name@host>`; empty if not set."""
     address = text(name, default).strip()
     local, _, domain = parseaddr(address)[1].rpartition("@")
     if address and not (local and domain and address.isprintable()):
@@ -77,9 +77,9 @@ THIS_MACHINE = ("127.0.0.1", "localhost")
 
 
 def allowed_hosts(is_embedded: bool) -> list[str]:
-    """ALLOWED_HOSTS, the names the portal answers to, and those of this machine: for probes and Prometheus on it.
+    """ALLOWED_HOSTS, the names the portal answers to, and those of this machine, for health checks and Prometheus.
 
-    Without any a server would start and refuse each request of people.
+    Without any name a server would start and reject every request of people.
     """
     hosts = words("ALLOWED_HOSTS", "127.0.0.1" if is_embedded else "")
     if not hosts:
@@ -89,7 +89,7 @@ def allowed_hosts(is_embedded: bool) -> list[str]:
 
 
 def secret_key(path: Path, is_embedded: bool) -> str:
-    """SECRET_KEY; on one machine with SQLite a random one, made once and readable by its owner only."""
+    """SECRET_KEY; on one machine with SQLite a random one, created once and readable by its owner only."""
     key = text("SECRET_KEY")
     if key or not is_embedded:
         if not key:

@@ -1,4 +1,4 @@
-"""What is kept how long: each kind of data, its setting in days (0 is for ever), and how it is removed in batches."""
+"""Retention: each kind of data, its setting in days (0 is for ever), and how it is deleted in batches."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of data; `remove` yields how much it removed of what is from before an instant, batch by batch."""
+    """One kind of data; `remove` deletes what is from before an instant and yields the number of each batch."""
 
     name: str
     unit: str
@@ -41,9 +41,9 @@ class Kind:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one kind: how much went, whether that was all, and the type of what stopped it.
+    """The result for one kind: how much was deleted, whether that was all, and the type of the error that stopped it.
 
-    `trouble` is what this server cannot do now, where that is what stopped it.
+    `trouble` is the reason why the server cannot work now, if that is what stopped it.
     """
 
     kind: Kind
@@ -55,21 +55,21 @@ class Outcome:
     def __str__(self) -> str:
         days = getattr(settings, self.kind.setting)
         kept = f"kept for {counted(days, 'day')}" if days else "kept for ever"
-        more = f"; stopped by {self.error}" if self.error else "" if self.is_all else "; more is left for the next time"
-        return f"{self.kind.name}: {counted(self.removed, self.kind.unit)} removed, {kept}{more}"
+        more = f"; stopped by {self.error}" if self.error else "" if self.is_all else "; more is left for the next run"
+        return f"{self.kind.name}: {counted(self.removed, self.kind.unit)} deleted, {kept}{more}"
 
 
 def expire(now: datetime, seconds_a_kind: float = float("inf")) -> list[Outcome]:
-    """Remove what was kept for its time, no longer than so many seconds of each kind. What fails stops no other."""
+    """Delete expired data, for a limited number of seconds for each kind. A failure does not affect other kinds."""
     outcomes = [_expire(kind, now, seconds_a_kind) for kind in KINDS]
-    # The same of every kind, as a rule: one line for all.
+    # Usually the same for every kind, so one line for all.
     for found in {outcome.trouble: None for outcome in outcomes if outcome.trouble}:
         log.error("%s", found.postpones("expiry"))
     return outcomes
 
 
 def told(outcomes: Sequence[Outcome]) -> bool:
-    """Write in the log what came of each kind that was not kept from its work; whether all is removed."""
+    """Log the result of each kind that could be processed; returns whether everything was deleted."""
     for outcome in outcomes:
         if outcome.trouble is None:
             log.info("%s", outcome)
@@ -86,26 +86,26 @@ def _expire(kind: Kind, now: datetime, seconds: float) -> Outcome:
     except Exception as error:
         found = trouble(error)
         if found is None:
-            log.exception("%s could not be removed", kind.name)
-        # A connection that broke would fail every other kind too.
+            log.exception("%s could not be deleted", kind.name)
+        # A broken connection would fail for every other kind too.
         close_old_connections()
         return Outcome(kind, removed, is_all=False, error=type(error).__name__, trouble=found)
     return Outcome(kind, removed, is_all=True)
 
 
 def remove_runs(before: datetime) -> Iterator[int]:
-    """Delete the runs that ended before then with all that was made and measured of them; each as a whole."""
+    """Delete the runs that ended before then with everything measured and derived for them; each as a whole."""
     for user_pk in User.objects.order_by("pk").values_list("pk", flat=True):
         while runs := _forget_some(user_pk, before):
             yield runs
     yield from _forget_unknown(before)
-    # Whose reports went with their runs, and nodes that run nothing: nobody counts them as runs.
+    # Their reports were deleted with their runs, and there is nothing left to count.
     yield from (0 for _ in remove_deliveries(before))
     yield from (0 for _ in forget_silent_nodes(timezone.now()))
 
 
 def _forget_some(user_pk: int, before: datetime) -> int:
-    """Some runs of one person, in one transaction: none is left without its measurements, to be judged anew."""
+    """Some runs of one person, in one transaction, so that none is left without its measurements and judged again."""
     with transaction.atomic():
         runs = locked_old_runs(user_pk, before)
         judged = JobEfficiency.objects.filter(job__in=runs)
@@ -117,7 +117,7 @@ def _forget_some(user_pk: int, before: datetime) -> int:
 
 
 def _forget_unknown(before: datetime) -> Iterator[int]:
-    """Delete what was measured of runs whose record never came."""
+    """Delete the measurements of runs whose record never arrived."""
     for keys in measurements.measured_runs(before):
         job_ids = [job_id for _, job_id, _ in keys]
         known = set(Job.objects.filter(job_id__in=job_ids).values_list("cluster", "job_id", "attempt"))
@@ -127,10 +127,10 @@ def _forget_unknown(before: datetime) -> Iterator[int]:
 
 
 def remove_audit_logs(before: datetime) -> Iterator[int]:
-    """Delete who opened and shared what, what directories said, who could not come in, and who changed what."""
+    """Delete records of views, shares, directory imports, sign-ins without an account, and changes."""
     yield from remove_logs(before)
     yield from remove_entries(before)
-    # What servers of the version before wrote while the site migrated.
+    # Written by servers of the previous version while the site migrated.
     yield from remove_rows(LogEntry.objects.filter(action_time__lt=before))
 
 
@@ -140,5 +140,5 @@ KINDS = (
     Kind("PDFs", "PDF", "PDF_DAYS", remove_pdfs),
     Kind("text of mail", "message", "MAIL_DAYS", remove_letters),
     Kind("runs", "run", "RUN_DAYS", remove_runs),
-    Kind("openings and logs", "record", "LOG_DAYS", remove_audit_logs),
+    Kind("views and logs", "record", "LOG_DAYS", remove_audit_logs),
 )

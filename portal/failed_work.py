@@ -1,4 +1,4 @@
-"""What failed, as people name it; and what became of a report that its owner waits for."""
+"""Failed work in words for people, and the state of a report that its owner is waiting for."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from reports.selectors import REPORT
 
 
 class Named(NamedTuple):
-    """A piece of work as people name it, without a person's name, and where to read more; no address where nowhere."""
+    """A piece of work in words, without a person's name, and where to read more; no address if there is none."""
 
     name: str
     url: str = ""
@@ -38,7 +38,7 @@ class Unmade(Enum):
 
 
 def unmade_report(run: Job) -> Unmade | None:
-    """What became of the report of a run that has none, as far as something failed."""
+    """The state of a run without a report, if something failed."""
     judged = JobEfficiency.objects.filter(job=run).values("pk")
     rows = failures().filter(Q(kind=JUDGEMENT, key=run.pk) | Q(kind=REPORT, key__in=judged))
     aside = list(rows.values_list("set_aside_at", flat=True))
@@ -48,9 +48,9 @@ def unmade_report(run: Job) -> Unmade | None:
 
 
 def named_work(rows: Iterable[WorkFailure], reader: User) -> dict[int, Named]:
-    """What these failures are of, by their row; one that nothing is left of has the number of its piece.
+    """What these failures belong to, by their row; if it no longer exists, the number of the piece.
 
-    Each kind costs the same few queries, however many there are of it.
+    Each kind costs the same few queries, however many failures there are.
     """
     rows, keys = list(rows), defaultdict(set)
     for row in rows:
@@ -60,7 +60,7 @@ def named_work(rows: Iterable[WorkFailure], reader: User) -> dict[int, Named]:
 
 
 def _runs(keys: Collection[int], reader: User) -> dict[int, Named]:
-    """A job's page opens for whoever may see the job, and for administrators no further."""
+    """A job's page is open to people who may see the job; administrators get no additional access."""
     runs = Job.objects.only("cluster", "job_id", "attempt").in_bulk(keys)
     openable = set(openable_jobs(reader, timezone.now()).filter(pk__in=keys).values_list("pk", flat=True))
     return {pk: Named(str(run), _page(run) if pk in openable else "") for pk, run in runs.items()}

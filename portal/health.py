@@ -1,4 +1,4 @@
-"""Liveness, readiness and numbers: whether this process answers, can do its work, and hears from the nodes."""
+"""Liveness, readiness and numbers: whether this process answers, can work, and receives data from the nodes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from portal.system.readiness import OK, parts, status_of
 LOOPBACK = ("127.0.0.1", "::1")
 LOCAL_NAMES = (*LOOPBACK, "localhost")
 FORWARDED = ("X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "Forwarded", "X-Real-IP", "Via")
-"""What proxies add: a request with one of these came from elsewhere."""
+"""Headers that proxies add: a request with one of these came from elsewhere."""
 
 
 @require_safe
@@ -29,7 +29,7 @@ def healthz(request: HttpRequest) -> JsonResponse:
 
 @require_safe
 def readyz(request: HttpRequest) -> JsonResponse:
-    """Every part by its name; 200 while this process can do its work, else 503 with the short name of what is wrong."""
+    """Every component by its name; 200 while this process can work, else 503 with the short name of what is wrong."""
     found = parts(timezone.now())
     status = status_of(found)
     code = HTTPStatus.OK if status == OK else HTTPStatus.SERVICE_UNAVAILABLE
@@ -38,7 +38,7 @@ def readyz(request: HttpRequest) -> JsonResponse:
 
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
-    """Prometheus text, for this machine itself or whoever has METRICS_TOKEN; 404 for others."""
+    """Prometheus text, for this machine itself or with METRICS_TOKEN; 404 for others."""
     if not _may_scrape(request):
         return HttpResponse(status=HTTPStatus.NOT_FOUND)
     registry = CollectorRegistry()
@@ -47,11 +47,11 @@ def metrics(request: HttpRequest) -> HttpResponse:
 
 
 def _may_scrape(request: HttpRequest) -> bool:
-    """A request that came through a proxy on this machine is nobody's local request."""
+    """A request that came through a proxy on this machine does not count as local."""
     given = request.headers.get("Authorization", "").removeprefix("Bearer ").encode()
     if settings.METRICS_TOKEN and hmac.compare_digest(given, settings.METRICS_TOKEN.encode()):
         return True
     is_forwarded = any(name in request.headers for name in FORWARDED)
-    # A proxy that adds nothing still passes on the name that people know.
+    # A proxy that adds no header still passes on the public name.
     is_named_here = urlsplit(f"//{request.get_host()}").hostname in LOCAL_NAMES
     return request.META.get("REMOTE_ADDR") in LOOPBACK and is_named_here and not is_forwarded

@@ -1,8 +1,9 @@
-"""What a line of the log says: plain, or one JSON object; with the request or task it belongs to, and of no person.
+"""The content of log lines: plain, or one JSON object; with the request or task, and without personal data.
 
-Names, addresses and tokens come into logs through errors (a database quotes the row that it refuses), through paths
-and queries of requests, and through what libraries say of their arguments. So of errors only the type and the place are
-written, of requests the pattern of their address, of libraries' messages one line without what looks like any of it.
+Names, addresses and tokens get into logs through errors (a database quotes the row that it rejects), through paths and
+queries of requests, and through messages of libraries about their arguments. Therefore only the type and the place of
+errors are logged, only the pattern of a request's address, and of libraries' messages one line without anything that
+looks like such data.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ from celery import current_task
 from django.db import DatabaseError, InterfaceError, OperationalError
 
 OWN = ("jobs", "metrics", "analysis", "education", "reports", "portal", "collector")
-"""Loggers and errors whose words are this portal's own."""
+"""Loggers and errors whose messages are the portal's own."""
 
 OF_SERVICES = ("celery", "kombu", "redis", "_granian")
-"""Libraries whose messages name hosts of the site, which whoever looks after it needs; others' may be people's."""
+"""Libraries whose messages name hosts of the site, which operators need; hosts in other messages may be people's."""
 
 HIDDEN = "[…]"
 SECRETS = re.compile(
@@ -42,14 +43,14 @@ SECRETS = re.compile(
     r"|\b(?!celery@)[\w.+%-]+@[\w-]+(?:\.[\w-]+)+"  # an address of mail, not a worker's name
 )
 ADDRESSES = re.compile(r"(?<![\w.:])(?:\d{1,3}(?:\.\d{1,3}){3}|(?:[0-9a-fA-F]{0,4}:){2,7}[0-9a-fA-F]{0,4})(?![\w.])")
-"""Of machines: IPv4 and IPv6."""
+"""Addresses of machines: IPv4 and IPv6."""
 
-# What Celery says of a task's outcome quotes what the task was given, answered and raised.
+# Celery's messages about a task's outcome quote its arguments, result and exception.
 OF_TASKS = ("exc", "traceback", "args", "kwargs", "return_value")
 TYPE_NAME = re.compile(r"[\w.]+")
 
 REQUEST_ID = re.compile(r"[0-9A-Fa-f][0-9A-Fa-f-]{14,62}[0-9A-Fa-f]")
-"""Hexadecimal digits as of a UUID or of nginx's $request_id, 16 to 64 characters: they name nobody."""
+"""Hexadecimal digits as of a UUID or of nginx's $request_id, 16 to 64 characters: they identify no person."""
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -59,7 +60,7 @@ _task: ContextVar[tuple[str, str]] = ContextVar("task", default=("", ""))
 
 @contextmanager
 def during_request(given: str) -> Iterator[str]:
-    """Lines written meanwhile carry this request's number: the one it came with where that is well formed, or a new."""
+    """Lines logged meanwhile have this request's identifier: the one it came with if that is valid, or a new one."""
     number = given.lower() if REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
     token = _request_id.set(number)
     try:
@@ -70,7 +71,7 @@ def during_request(given: str) -> Iterator[str]:
 
 @contextmanager
 def during_task(name: str) -> Iterator[None]:
-    """Lines written meanwhile carry the name of this work and a number of its own; Celery's tasks have theirs."""
+    """Lines logged meanwhile have the name of this work and a new identifier; Celery's tasks have their own."""
     token = _task.set((name, uuid.uuid4().hex))
     try:
         yield
@@ -79,7 +80,7 @@ def during_task(name: str) -> Iterator[None]:
 
 
 class PlainLine(logging.Formatter):
-    """`time LEVEL logger [request 4f…] [task name 9a…]: message`, and below it where an error came through."""
+    """`time LEVEL logger [request 4f…] [task name 9a…]: message`, followed by the traceback of an error."""
 
     def format(self, record: logging.LogRecord) -> str:
         within = "".join(f" [{name} {number}]" for name, number in _within(record).items())
@@ -90,7 +91,7 @@ class PlainLine(logging.Formatter):
 
 class JsonLine(logging.Formatter):
     """One object: `time` (RFC 3339, UTC), `level`, `logger`, `message`, `request_id`, `task`, `task_id`, and of an
-    error `error`, its type, `place`, the last line of ours that it came through, and `traceback`."""
+    error `error`, its type, `place`, the last line of our code in its traceback, and `traceback`."""
 
     def format(self, record: logging.LogRecord) -> str:
         at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
@@ -103,7 +104,7 @@ class JsonLine(logging.Formatter):
 
 
 def message(record: logging.LogRecord) -> str:
-    """What a record says, without what it quotes."""
+    """The message of a record, without what it quotes."""
     if hasattr(record, "request") or record.name.startswith("django.security"):
         return _of_request(record)
     is_own = record.name.partition(".")[0] in OWN
@@ -118,12 +119,12 @@ def message(record: logging.LogRecord) -> str:
 
 
 def request_of(record: logging.LogRecord) -> str:
-    """The number of the request that a record belongs to; Django tells of some once they are over."""
+    """The identifier of a record's request; Django logs some requests after they are over."""
     return _request_id.get() or getattr(getattr(record, "request", None), "request_id", "")
 
 
 def task_of(record: logging.LogRecord) -> tuple[str, str]:
-    """Name and number of the task that a record belongs to, empty without: Celery's, or the local worker's."""
+    """Name and identifier of a record's task, empty without: Celery's, or the local worker's."""
     about = getattr(record, "data", None)
     if isinstance(about, dict) and "id" in about and "name" in about:
         return str(about["name"]), str(about["id"])
@@ -133,7 +134,8 @@ def task_of(record: logging.LogRecord) -> tuple[str, str]:
 
 
 def said(error: BaseException) -> str:
-    """What may be written of an error's own words: of ours all, of a database that is away the first line."""
+    """The part of an error's own text that may be logged: of our errors all, of an unreachable database the first
+    line."""
     if type(error).__module__.partition(".")[0] in OWN:
         return str(error)
     if isinstance(error, OperationalError | InterfaceError):
@@ -144,7 +146,7 @@ def said(error: BaseException) -> str:
 
 
 def told(error: BaseException, through: TracebackType | None) -> str:
-    """The lines that an error and those before it came through, as Python prints them, without their words."""
+    """The traceback of an error and those before it, as Python prints it, without the texts of the errors."""
     before = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     earlier = f"{told(before, before.__traceback__)}\n\n" if before is not None and before is not error else ""
     frames = traceback.StackSummary.extract(traceback.walk_tb(through))
@@ -152,13 +154,13 @@ def told(error: BaseException, through: TracebackType | None) -> str:
 
 
 def type_of(error: BaseException) -> str:
-    """The name of an error's type with its module, as Python writes it."""
+    """The name of an error's type with its module, as Python prints it."""
     kind = type(error)
     return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 
 
 def place(through: TracebackType | None) -> str:
-    """The last line of our own that an error came through, else the last of all."""
+    """The last line of our own code in an error's traceback, otherwise the last line of all."""
     frames = list(traceback.StackSummary.extract(traceback.walk_tb(through), lookup_lines=False))
     files = [(Path(frame.filename), frame.lineno) for frame in frames]
     own = [(path.relative_to(ROOT), line) for path, line in files if path.is_relative_to(ROOT) and _is_ours(path)]
@@ -166,7 +168,7 @@ def place(through: TracebackType | None) -> str:
 
 
 def take_over(is_json: bool) -> None:
-    """Have errors that end a thread written like all others; in JSON also those that end the process, and warnings."""
+    """Log errors that end a thread like all others; in JSON also those that end the process, and warnings."""
     threading.excepthook = _thread_ended
     if is_json:
         sys.excepthook = _process_ended
@@ -203,7 +205,7 @@ def _error_of(record: logging.LogRecord) -> tuple[type[BaseException], BaseExcep
 
 
 def _arguments(record: logging.LogRecord) -> Any:
-    """The arguments of a message, errors among them by what may be written of them."""
+    """The arguments of a message, with errors reduced to what may be logged of them."""
     if isinstance(record.args, dict):
         return {name: _argument(name, value) for name, value in record.args.items()}
     return tuple(_argument("", value) for value in record.args or ())
@@ -219,9 +221,10 @@ def _argument(name: str, value: object) -> object:
 
 
 def _of_request(record: logging.LogRecord) -> str:
-    """What Django says of a request that it refused or that failed: status, reason, method and pattern of its address.
+    """Django's message about a request that it rejected or that failed: status, reason, method and pattern of its
+    address.
 
-    What it says itself holds the path, the host or the query that somebody sent.
+    Django's own text contains the path, the host or the query of the request.
     """
     request, status = getattr(record, "request", None), getattr(record, "status_code", None)
     parts = [f"{status} {HTTPStatus(status).phrase}"] if status in list(HTTPStatus) else []
@@ -243,11 +246,11 @@ def _method(request: Any) -> str:
 
 
 def _route(request: Any) -> str:
-    """The pattern of its address, which names neither jobs nor people, nor the token of an opt-out."""
+    """The pattern of its address, which contains neither jobs nor people, nor the token of an opt-out."""
     found = getattr(request, "resolver_match", None)
     return f"/{found.route}" if found else "an address without a page"
 
 
 def _in_one_line(text: str) -> str:
-    """Nobody whose words are quoted writes lines of their own."""
+    """Quoted text cannot start new log lines."""
     return "".join(each if each.isprintable() else " " for each in text)

@@ -1,4 +1,4 @@
-"""How often somebody may ask for what costs work; counted in the cache that all portal processes share."""
+"""How often somebody may request what is expensive; counted in the cache that all portal processes share."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from portal.sign_in.attempts import client_address
 
 API, ANONYMOUS_API, DOWNLOADS = "API_CALLS_PER_MINUTE", "ANONYMOUS_API_CALLS_PER_MINUTE", "DOWNLOADS_PER_MINUTE"
 OWN_RUNS, CHANGES = "OWN_RUN_CALLS_PER_MINUTE", "CHANGES_PER_MINUTE"
-"""The limits by the settings that say how many."""
+"""The limits, by the settings that contain their values."""
 WINDOW_S = 60
 
 log = logging.getLogger(__name__)
 
 
 def seconds_to_wait(limit: str, request: HttpRequest) -> int:
-    """Count one more of whoever asks within this minute; see `count_call`."""
+    """Count one more request of this client within this minute; see `count_call`."""
     return count_call(limit, _who(request))
 
 
 def count_call(limit: str, who: str) -> int:
-    """Count one more within this minute: 0 while there are few enough, else the seconds until the next minute.
+    """Count one more within this minute: 0 while within the limit, else the seconds until the next minute.
 
-    A cache that is away counts nothing: reading must not depend on it.
+    If the cache is unreachable, nothing is counted: reading must not depend on it.
     """
     window, passed_s = divmod(int(time.time()), WINDOW_S)
     key = "limit:" + hashlib.sha256(f"{limit}\0{who}\0{window}".encode(errors="replace")).hexdigest()
@@ -41,13 +41,13 @@ def count_call(limit: str, who: str) -> int:
         cache.add(key, 0, 2 * WINDOW_S)
         count = cache.incr(key)
     except (RedisError, OSError, ValueError):
-        log.warning("the cache is away: calls are not counted")
+        log.warning("the cache is unreachable: calls are not counted")
         return 0
     return WINDOW_S - passed_s if count > getattr(settings, limit) else 0
 
 
 def limited(limit: str) -> Callable[[Callable[..., HttpResponse]], Callable[..., HttpResponse]]:
-    """A page that somebody who asks for it too often gets only after a while."""
+    """A page that clients who request it too often get only after a wait."""
 
     def decorate(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
         @wraps(view)
@@ -61,13 +61,13 @@ def limited(limit: str) -> Callable[[Callable[..., HttpResponse]], Callable[...,
 
 
 def too_often(request: HttpRequest, wait_s: int) -> HttpResponse:
-    """The page that says when to come back."""
+    """The page that states when to retry."""
     answer = render(request, "429.html", {"seconds": wait_s}, status=HTTPStatus.TOO_MANY_REQUESTS)
     answer["Retry-After"] = str(wait_s)
     return answer
 
 
 def _who(request: HttpRequest) -> str:
-    """A person, whatever the browser, program and address; without one the address."""
+    """A person, whatever the browser, program and address; for anonymous requests the address."""
     user = getattr(request, "user", None)
     return f"user {user.pk}" if user is not None and user.is_authenticated else f"address {client_address(request)}"

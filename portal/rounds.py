@@ -1,4 +1,4 @@
-"""Rounds of background work, under Celery or in the local worker: how long each took, and that a worker is there."""
+"""Rounds of background work, under Celery or in the local worker: how long each took, and that a worker is running."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 
 class Work(Task):
-    """A task that says in one line why this server cannot do it now; the beat asks for it again."""
+    """A task that logs in one line why the server cannot work now; the beat schedules it again."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
@@ -37,12 +37,12 @@ class Work(Task):
 
 @contextmanager
 def a_round(name: str) -> Iterator[None]:
-    """Count how long this round takes, or that it failed."""
+    """Measure the duration of this round, or count its failure."""
     began_s = time.monotonic()
     try:
         yield
     except Exception as error:
-        # A database that is away could not count that either.
+        # An unreachable database could not count that either.
         if trouble(error) is None:
             add(SWEEP_FAILURES.of(name))
         raise
@@ -50,7 +50,7 @@ def a_round(name: str) -> Iterator[None]:
 
 
 class KeepSeen(bootsteps.StartStopStep):
-    """A Celery worker says that it is there, whatever the processes of its pool are at; they began before this."""
+    """A Celery worker reports that it is running, whatever the processes of its pool do; they started before this."""
 
     requires = ("celery.worker.components:Pool",)
 

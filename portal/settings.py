@@ -27,8 +27,8 @@ IS_EMBEDDED = not DATABASE_URL
 
 DEBUG = False
 SECRET_KEY = secret_key(VAR_DIR / "secret_key", IS_EMBEDDED)
-# Keys the names of work. With another secret new runs no longer meet older ones of their work until
-# `manage.py backfill_work_keys` has gone over all of them; so too with another SECRET_KEY where this is not set.
+# The key for fingerprints of work. After a change new runs no longer match older runs of their work until `manage.py
+# backfill_work_keys` has processed all of them; the same is true for SECRET_KEY if this is not set.
 WORK_KEY_SECRET = text("WORK_KEY_SECRET") or f"work-key:{SECRET_KEY}"
 ALLOWED_HOSTS = allowed_hosts(IS_EMBEDDED)
 CSRF_TRUSTED_ORIGINS = words("CSRF_TRUSTED_ORIGINS", "")
@@ -55,7 +55,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "portal.middleware.request_id.RequestId",
     "django.middleware.security.SecurityMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "portal.static_files.StaticFiles",
     "csp.middleware.CSPMiddleware",
     "portal.middleware.nul.NoNul",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -91,8 +91,8 @@ SQLITE_OPTIONS = {
     "transaction_mode": "IMMEDIATE",
     "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;",
 }
-# Both ends notice within half a minute that the other has vanished: else the rows that a lost host was at stay locked
-# for hours, and its connections wait for ever.
+# Both ends notice within half a minute that the other is lost; otherwise the rows that a lost host was using stay
+# locked for hours, and its connections wait for ever.
 KEEPALIVE_IDLE_S, KEEPALIVE_INTERVAL_S, KEEPALIVE_COUNT = 10, 5, 3
 POSTGRESQL_OPTIONS = {
     "connect_timeout": 10,
@@ -114,7 +114,7 @@ DATABASES: dict[str, dict[str, Any]] = {
 }
 if not IS_EMBEDDED:
     DATABASES["default"]["OPTIONS"] = POSTGRESQL_OPTIONS | DATABASES["default"].get("OPTIONS", {})
-# Counts calls over all processes; nothing is lost with it.
+# Counts calls over all processes; its loss does no harm.
 CACHES = {
     "default": {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
@@ -131,7 +131,7 @@ CACHES = {
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 AUTH_USER_MODEL = "jobs.User"
-# With a provider nobody signs in otherwise: no backend takes a password, and sessions of one that did end.
+# With a provider there is no other sign-in: no backend accepts passwords, and existing sessions by password end.
 OIDC_PROVIDER = provider_from_environment()
 # Whether identities are compared as they are or in lower case, wherever they come from.
 OIDC_SUBJECT_CASE = choice("OIDC_SUBJECT_CASE", EXACT, SUBJECT_CASES)
@@ -147,7 +147,7 @@ LOGIN_URL = "sign-in"
 LOGIN_REDIRECT_URL = "dashboard"
 LOGOUT_REDIRECT_URL = "sign-in"
 
-# Where memberships and identities come from: `slurm`, Waldur's address, or a path; see `manage.py import_projects`.
+# The source of memberships and identities: `slurm`, Waldur's address, or a path; see `manage.py import_projects`.
 DIRECTORY_SOURCE = text("DIRECTORY_SOURCE")
 DIRECTORY_CLUSTER = text("DIRECTORY_CLUSTER", "lumi")
 DIRECTORY_SECONDS = number("DIRECTORY_SECONDS", 900)
@@ -164,9 +164,9 @@ STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+    "staticfiles": {"BACKEND": "portal.static_files.HashedAddresses"},
 }
-# Served from where they lie, without a collecting step.
+# Served from their own folders, without a collecting step.
 WHITENOISE_USE_FINDERS = True
 
 CONTENT_SECURITY_POLICY = {
@@ -195,7 +195,7 @@ if IS_BEHIND_PROXY:
 
 METRICS_TOKEN = text("METRICS_TOKEN")
 
-# Where people reach the portal: mail cannot take it from a request.
+# The portal's address for people, because mail cannot take it from a request.
 SITE_URL = site_url(f"https://{ALLOWED_HOSTS[0]}" if IS_HTTPS else "http://127.0.0.1:8000")
 SMTP_HOST = text("SMTP_HOST")
 EMAIL_BACKEND = "reports.mail.emails.SmtpBackend" if SMTP_HOST else "reports.mail.services.files.FileBackend"
@@ -208,28 +208,28 @@ EMAIL_TIMEOUT = number("SMTP_TIMEOUT_SECONDS", 30, highest=60)  # several of the
 DEFAULT_FROM_EMAIL = mail_address("MAIL_FROM", f"Kaiku <kaiku@{urlsplit(SITE_URL).hostname}>")
 MAIL_REPLY_TO = mail_address("MAIL_REPLY_TO", "")
 
-# Whether people may make tokens that send what the collector measured in their own runs.
+# Whether people may create tokens that send the collector's measurements of their own runs.
 OWN_RUNS = flag("OWN_RUNS")
-# Threads of one server process that make pages.
+# Threads of one server process that render pages.
 PAGE_THREADS = number("PAGE_THREADS", 8)
-# How long a statement of the ingest may take before its senders are asked to come again.
+# How long a statement of the ingest may take before its senders are asked to retry.
 INGEST_PATIENCE_S = number("INGEST_PATIENCE_MS", 1500, lowest=100, highest=60_000) / 1000
 INGEST_BODY_BYTES_MAX = number("INGEST_BODY_MIB_MAX", 8) * 2**20
-# For how many days each kind of data is kept, 0 for ever; see portal/expiry.py.
+# Retention of each kind of data in days, 0 for ever; see portal/expiry.py.
 RAW_DAYS = number("RAW_DAYS", 7, lowest=0, highest=3650)
 SERIES_DAYS = number("SERIES_DAYS", 400, lowest=0, highest=3650)
 PDF_DAYS = number("PDF_DAYS", 30, lowest=0, highest=3650)
 MAIL_DAYS = number("MAIL_DAYS", 90, lowest=0, highest=3650)
 RUN_DAYS = number("RUN_DAYS", 1100, lowest=0, highest=3650)
 LOG_DAYS = number("LOG_DAYS", 400, lowest=0, highest=3650)
-# Raw windows: whether jobs have a page that draws them, and when no more are taken; see portal/ingest/shedding.py.
+# Raw windows: whether jobs have a page that plots them, and when no more are accepted; see portal/ingest/shedding.py.
 RAW_ON_PAGE = flag("RAW_ON_PAGE")
 RAW_WINDOWS_PER_MINUTE = number("RAW_WINDOWS_PER_MINUTE", 600, lowest=0)
 RAW_MIB_MAX = number("RAW_MIB_MAX", 2048, lowest=0)
 RAW_BACKLOG_MAX = number("RAW_BACKLOG_MAX", 500, lowest=0)
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1 * 2**20
 
-# What one person, or without one an address, may ask for within a minute; see portal/rate_limits.py.
+# Limits within a minute for one person, or for an address without a person; see portal/rate_limits.py.
 API_CALLS_PER_MINUTE = number("API_CALLS_PER_MINUTE", 120)
 ANONYMOUS_API_CALLS_PER_MINUTE = number("ANONYMOUS_API_CALLS_PER_MINUTE", 60)
 DOWNLOADS_PER_MINUTE = number("DOWNLOADS_PER_MINUTE", 20)
@@ -265,14 +265,14 @@ CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # a Redis that is away for a day is awaited
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # wait for Redis, even if it is down for a day
 CELERY_BEAT_SCHEDULER = "portal.beat:OneBeat"
 CELERY_TIMEZONE = "UTC"
 SWEEP_SECONDS = number("SWEEP_SECONDS", 10)
 SETTLE_SECONDS = number("SETTLE_SECONDS", 300)
 RETRY_SECONDS = number("RETRY_SECONDS", 60)
 DELIVER_SECONDS = number("DELIVER_SECONDS", 60)
-# A nudge that no worker took before the next one comes is worth nothing.
+# A wake-up message that no worker took before the next one comes has no value.
 CELERY_BEAT_SCHEDULE = {
     name: {"task": task, "schedule": seconds, "options": {"expires": seconds}}
     for name, task, seconds in (
@@ -282,11 +282,11 @@ CELERY_BEAT_SCHEDULE = {
         ("check-links", "education.tasks.check_links", 60),
     )
 } | {
-    # By the clock and not by the day: beat forgets with its host when it ran last.
+    # At a time of day, not at an interval: with the loss of its host the beat forgets when it ran last.
     "expire": {"task": "portal.tasks.expire", "schedule": crontab(hour=3, minute=17), "options": {"expires": 3600}}
 }
 
-# What a line says and leaves out: portal/logs.py.
+# The content of log lines: portal/logs.py.
 LOG_FORMAT = choice("LOG_FORMAT", "plain", ("plain", "json"))
 LOG_LEVEL = choice("LOG_LEVEL", "info", ("debug", "info", "warning", "error")).upper()
 LOGGING = {
@@ -294,15 +294,15 @@ LOGGING = {
     "disable_existing_loggers": False,
     "formatters": {"plain": {"()": "portal.logs.PlainLine"}, "json": {"()": "portal.logs.JsonLine"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT}},
-    # Every step of a library may name who it is taken for: DEBUG is for the portal's own.
+    # DEBUG messages of libraries may contain personal data, so DEBUG applies to the portal's own loggers only.
     "root": {"handlers": ["console"], "level": "INFO" if LOG_LEVEL == "DEBUG" else LOG_LEVEL},
     "loggers": {
         **{name: {"level": LOG_LEVEL} for name in ("jobs", "metrics", "analysis", "education", "reports", "portal")},
-        # Django's own handlers would write paths and queries as they came.
+        # Django's own handlers would log paths and queries unchanged.
         **{name: {"handlers": [], "propagate": True} for name in ("django", "django.server")},
-        # A client that goes away is no news.
+        # A client that disconnects is not worth a line.
         "_granian.asgi.io": {"level": "WARNING"},
-        # Libraries that tell every step of every figure and page.
+        # Libraries that log every step of every figure and page.
         **{name: {"level": "ERROR"} for name in ("weasyprint", "fontTools", "matplotlib")},
     },
 }

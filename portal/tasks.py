@@ -1,4 +1,4 @@
-"""Background work of the whole: from a job's last word to its report, with or without the beat, and what goes daily."""
+"""Background work: from a job's last payload to its report, with or without the beat, and what runs daily."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from reports.services.publishing import follow_up as judge_and_report
 
 BATCH_SIZE = 200
 ALONE = 20
-"""Where so much was due, another worker joins in: each calls one, so all that are free do as long as there is work."""
+"""If this much was due, another worker joins: each wakes one, so all free workers take part as long as there is
+work."""
 
 EXPIRES_S = 30
 EXPIRE_SECONDS_A_KIND = 240
@@ -23,21 +24,21 @@ log = logging.getLogger(__name__)
 
 @shared_task(acks_late=True, ignore_result=True, soft_time_limit=240)
 def follow_up() -> None:
-    """Judge what changed and make its reports; what this leaves undone the next one does."""
+    """Judge what changed and make its reports; the next run does what is left."""
     if judge_and_report(ALONE) >= ALONE:
         call_another()
         judge_and_report(BATCH_SIZE)
 
 
 def call_another() -> None:
-    """Have another worker take part, if one is free; without a broker the beat's next word goes on."""
+    """Wake up another worker, if one is free; without a broker the next beat continues."""
     try:
         follow_up.apply_async(expires=EXPIRES_S, retry=False)
     except (BrokerError, OSError):
-        log.warning("the broker is away: what is due waits for the next word")
+        log.warning("the broker is unreachable: due work waits for the next sweep")
 
 
 @shared_task(acks_late=True, ignore_result=True, soft_time_limit=1800)
 def expire() -> None:
-    """Remove what was kept for its time; what this leaves goes the next day."""
+    """Delete data past its retention time; the next day continues with what is left."""
     expiry.told(expiry.expire(timezone.now(), EXPIRE_SECONDS_A_KIND))

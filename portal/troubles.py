@@ -1,6 +1,6 @@
-"""What a failed statement or file says of this server: its disk is full, its database takes no changes, and so on.
+"""What an error of a statement or file shows about this server: its disk is full, its database is read-only, and so on.
 
-Nothing of the error's own text is shown to anyone: it may name hosts and paths.
+Nothing of the error's own text is shown to anyone, because it may contain hosts and paths.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ SQLITE_RESULTS = 0xFF
 """The primary result code is the low byte of an extended one (sqlite.org/rescode.html, section 2)."""
 
 FREE_BYTES_MIN = 2**20
-"""With less room than this a transaction of SQLite and its journal may not fit."""
+"""With less space than this a transaction of SQLite and its journal may not fit."""
 
 
 class Trouble(Enum):
-    """One reason why this server cannot do its work now: a short status, and a sentence for people."""
+    """One reason why this server cannot work now: a short status, and a sentence for people."""
 
-    UNREACHABLE = ("database unreachable", "The database is not reachable at this moment.")
-    BUSY = ("database busy", "The database is too busy at this moment.")
-    READ_ONLY = ("database read-only", "The database is read-only at this moment: nothing can be stored.")
-    DISK_FULL = ("disk full", "The disk is full: nothing can be stored at this moment.")
+    UNREACHABLE = ("database unreachable", "The database cannot be reached at the moment.")
+    BUSY = ("database busy", "The database is too busy at the moment.")
+    READ_ONLY = ("database read-only", "The database is read-only at the moment: nothing can be stored.")
+    DISK_FULL = ("disk full", "The disk is full: nothing can be stored at the moment.")
     FILES_READ_ONLY = (
         "data directory read-only",
-        "The data directory is read-only at this moment: nothing can be stored.",
+        "The data directory is read-only at the moment: nothing can be stored.",
     )
 
     @property
@@ -42,11 +42,11 @@ class Trouble(Enum):
         return self.value[1]
 
     def postpones(self, work: str) -> str:
-        """What every worker writes of the work that it cannot do now."""
+        """The line that every worker logs for work that it cannot do now."""
         return f"{self.status}: {work} waits for the next round"
 
 
-# PostgreSQL 15, appendix A; a server that starts or stops (57P0x) is as good as away.
+# PostgreSQL 15, appendix A; a server that is starting or stopping (57P0x) counts as unreachable.
 OF_SQLSTATE = {
     "25006": Trouble.READ_ONLY,
     "53100": Trouble.DISK_FULL,
@@ -66,7 +66,7 @@ OF_ERRNO = {
 
 
 def trouble(error: BaseException | None) -> Trouble | None:
-    """What the error, or one that it was raised from, says of this server; None for a fault of another kind."""
+    """What the error, or one that it was raised from, shows about this server; None for an error of another kind."""
     while error is not None:
         if isinstance(error, OSError) and error.errno in OF_ERRNO:
             return OF_ERRNO[error.errno]
@@ -77,7 +77,7 @@ def trouble(error: BaseException | None) -> Trouble | None:
 
 
 def present_trouble() -> Trouble | None:
-    """What keeps the database from storing anything at this moment; None while it can. Nothing is written."""
+    """What prevents the database from storing anything at the moment; None while it can. Nothing is written."""
     try:
         with connection.cursor() as cursor:
             if connection.vendor == "postgresql":
@@ -98,13 +98,13 @@ def _of_database(error: BaseException) -> Trouble | None:
         return OF_SQLITE[result]
     if not isinstance(error, OperationalError | InterfaceError):
         return None
-    # SQLite reports a journal that it cannot make or extend as a failed opening or reading.
+    # SQLite reports a journal that it cannot create or extend as an error of opening or reading.
     of_files = _of_files() if result in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR) else None
     return of_files or Trouble.UNREACHABLE
 
 
 def _of_files() -> Trouble | None:
-    """What the file system of SQLite's file says; nothing for a database in memory or on another host."""
+    """What the file system of SQLite's file reports; nothing for a database in memory or on another host."""
     path = Path(settings.DATABASES["default"]["NAME"])
     if not path.is_absolute() or not path.parent.is_dir():
         return None

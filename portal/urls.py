@@ -10,13 +10,16 @@ from portal.administration import unknown_identities  # noqa: F401  (registers i
 from portal.api import docs, education, ingest, jobs, raw_samples
 from portal.api import projects as project_api
 from portal.pages.about.views import about
+from portal.pages.compare.views import compare
 from portal.pages.dashboard.views import dashboard
 from portal.pages.history.views import history
 from portal.pages.job.feedback import job_feedback
+from portal.pages.job.figures import job_figure
+from portal.pages.job.notes import job_note
 from portal.pages.job.share import end_share, share
-from portal.pages.job.views import job, job_figure
-from portal.pages.jobs.download import jobs_csv
-from portal.pages.jobs.views import my_jobs
+from portal.pages.job.views import job
+from portal.pages.jobs.saved import remove_saved_filter, save_present_filter
+from portal.pages.jobs.views import jobs_csv, my_jobs
 from portal.pages.learn.views import learn, lesson
 from portal.pages.lessons.editor import edit_lesson, preview_lesson
 from portal.pages.lessons.history import lesson_history, restore_lesson
@@ -28,6 +31,7 @@ from portal.pages.raw_window.views import raw_window_page
 from portal.pages.settings.views import api_tokens, appearance, mail_settings, revoke
 from portal.pages.support.views import directory_state, feedback_page, outbox_page, shared_jobs_page, support
 from portal.pages.system.views import system
+from portal.pages.work.views import work
 from portal.sign_in.back_channel import back_channel_sign_out
 from portal.sign_in.sign_out import sign_out
 from portal.sign_in.views import no_account, sign_in
@@ -49,6 +53,10 @@ urlpatterns = [
     path("sign-out/", sign_out, name="sign-out"),
     path("jobs/", my_jobs, name="my-jobs"),
     path("jobs.csv", jobs_csv, name="jobs-csv"),
+    path("saved-filters/", save_present_filter, name="save-filter"),
+    path("saved-filters/<int:pk>/remove/", remove_saved_filter, name="remove-filter"),
+    path("compare/", compare, name="compare"),
+    re_path(r"^work/(?P<key>[0-9a-f]{32})/$", work, name="work"),
     path("history/", history, name="history"),
     path("projects/", projects, name="projects"),
     path("projects/<str:name>/", project, name="project"),
@@ -57,6 +65,7 @@ urlpatterns = [
     re_path(rf"^jobs/{JOB}/figures/(?P<name>[a-z_]{{1,32}})\.svg$", job_figure, name="figure"),
     re_path(rf"^jobs/{JOB}/raw/$", raw_window_page, name="raw-window"),
     re_path(rf"^jobs/{JOB}/feedback/$", job_feedback, name="job-feedback"),
+    re_path(rf"^jobs/{JOB}/note/$", job_note, name="job-note"),
     re_path(rf"^jobs/{JOB}/share/$", share, name="share-job"),
     re_path(rf"^jobs/{JOB}/share/end/$", end_share, name="end-share"),
     path("learn/", learn, name="learn"),

@@ -1,4 +1,4 @@
-"""The version of the portal. pyproject.toml alone states it; the collector has its own in collector/wire.py."""
+"""The version of the portal. It is set only in pyproject.toml; the collector has its own in collector/wire.py."""
 
 from __future__ import annotations
 

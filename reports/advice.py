@@ -1,4 +1,4 @@
-"""What each recommendation says to people: the reason for it, the block to write, and what its savings assume."""
+"""The texts of each recommendation: its reason, the lines of its request, and what its savings assume."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from reports.kept import kept
 from reports.numbers import counted, duration, gigabytes, percent, share
 
 OTHER_HARDWARE = frozenset({"cpu_work", "smaller_gpu"})
-"""Bases that name another partition themselves, and print a whole block even where the user's options are known."""
+"""Advice of these bases changes the partition, so it prints a complete request even where the options are known."""
 
 
 def reason(advice: Recommendation, facts: JobFacts) -> str:
-    """Why to request something else next time, and where the cores and host memory of the request come from."""
+    """Why another request is suggested, and how its cores and host memory were derived."""
     said = REASONS[advice.basis](advice)
     if advice.kind is not RecommendationKind.GPUS:
         return f"{said}."
@@ -37,7 +37,7 @@ def sbatch_lines(options: Iterable[str]) -> tuple[str, ...]:
 
 
 def assumption(saved: Savings, facts: JobFacts, advised: Sequence[Recommendation]) -> str:
-    """What the saved GPU-hours take for granted; the use that follows from the same work on fewer GPUs."""
+    """What the saved GPU-hours assume, with the GPU use that the same work gives on fewer GPUs."""
     if saved.assumption == "same_busy_gpu_seconds" and advised and advised[0].wanted.gpus:
         gpus = advised[0].wanted.gpus
         busy_gpu_s = facts.allocated_gpus * facts.elapsed_s * (facts.avg_gpu_util or 0.0) / 100
@@ -53,7 +53,7 @@ def _active_gpus(advice: Recommendation) -> str:
     active, filled = int(seen["active_gpus"]), int(seen.get("busy_gpus", 0))
     said = _sustained(advice)
     if filled > active and filled == seen.get("needed_gpus"):
-        said += f"; all use together fills {counted(filled, 'GPU')} at {_fill_percent(advice):.0f} %"
+        said += f"; the use of all GPUs together equals {counted(filled, 'GPU')} at {_fill_percent(advice):.0f} %"
     return said + _nearest(advice, int(seen.get("needed_gpus", active)))
 
 
@@ -61,15 +61,15 @@ def _gpu_memory(advice: Recommendation) -> str:
     seen = advice.evidence
     memory = int(seen["memory_gpus"])
     return (
-        f"{_sustained(advice)}, and {counted(memory, 'GPU')} hold the"
-        f" {gigabytes(float(seen['peak_memory_total_gb']))} of GPU memory that was used{_nearest(advice, memory)}"
+        f"{_sustained(advice)}, and the {gigabytes(float(seen['peak_memory_total_gb']))} of GPU memory that was used"
+        f" fit on {counted(memory, 'GPU')}{_nearest(advice, memory)}"
     )
 
 
 def _no_gpu_use(advice: Recommendation) -> str:
     said = "No GPU showed sustained utilization; one is enough to find out why"
     asked = advice.wanted.gpus
-    return said if asked <= 1 else f"{said}; {counted(asked, 'GPU')} are the least that {advice.wanted.partition} gives"
+    return said if asked <= 1 else f"{said}; the minimum in {advice.wanted.partition} is {counted(asked, 'GPU')}"
 
 
 def _overscaling(advice: Recommendation) -> str:
@@ -87,7 +87,7 @@ def _overscaling(advice: Recommendation) -> str:
 
 
 def _fill_percent(advice: Recommendation) -> float:
-    """How busy the GPUs that the use fills would be."""
+    """How busy the smaller number of GPUs would be with the same work."""
     seen = advice.evidence
     return float(seen["gpus"]) * float(seen["avg_util_percent"]) / max(float(seen["busy_gpus"]), 1.0)
 
@@ -101,13 +101,13 @@ def _sustained(advice: Recommendation) -> str:
 
 
 def _nearest(advice: Recommendation, needed: int) -> str:
-    """Why more GPUs are advised than are needed; empty where they are not."""
+    """Why more GPUs are suggested than are needed; empty where they are not."""
     asked, nodes = advice.wanted.gpus, advice.wanted.nodes
     if asked <= max(needed, 1):
         return ""
     if advice.wanted.is_exclusive or nodes > 1:
         return f"; {counted(asked, 'GPU')} on {counted(nodes, 'node')} are the nearest whole nodes"
-    return f"; {asked:,} is the nearest count the work divides into"
+    return f"; {asked:,} is the nearest count that the work divides into evenly"
 
 
 def _own_scaling(advice: Recommendation) -> str:
@@ -115,7 +115,7 @@ def _own_scaling(advice: Recommendation) -> str:
     fewer, all_gpus = counted(int(seen["scaling_gpus"]), "GPU"), counted(int(seen["gpus"]), "GPU")
     return (
         f"Your own run on {fewer} took {duration(float(seen['run_s']))}, this one on {all_gpus}"
-        f" {duration(float(seen['elapsed_s']))}: the others added less than they cost"
+        f" {duration(float(seen['elapsed_s']))}: the additional GPUs added more cost than speed"
     )
 
 
@@ -167,23 +167,23 @@ def _out_of_memory(advice: Recommendation) -> str:
     seen = advice.evidence
     return (
         f"Host memory ran out at {gigabytes(float(seen['memory_gb']))}; up to {gigabytes(float(seen['share_gb']))} come"
-        " with the GPUs at no further cost"
+        " with the GPUs at no extra cost"
     )
 
 
 def _more_memory(advice: Recommendation) -> str:
     held_gb, wanted_gb = float(advice.evidence["memory_gb"]), float(advice.evidence["recommended_memory_gb"])
-    said = f"Host memory ran out at {gigabytes(held_gb)}; {gigabytes(wanted_gb)} are a first try"
+    said = f"Host memory ran out at {gigabytes(held_gb)}; try {gigabytes(wanted_gb)} first"
     if not advice.evidence.get("raises_bill", 1):
-        return f"{said}, which the present bill covers"
+        return f"{said}, which does not raise the bill"
     return f"{said}, which raises the bill: memory beyond the share of the GPUs is billed"
 
 
 def _more_time(advice: Recommendation) -> str:
     had_s, wanted_s = float(advice.evidence["walltime_requested_s"]), float(advice.evidence["recommended_walltime_s"])
     return (
-        f"The GPUs worked until the limit of {duration(had_s)}; how long the work takes is not known, and"
-        f" {duration(wanted_s)} are a first try"
+        f"The GPUs worked until the limit of {duration(had_s)}; how long the work takes is not known, so"
+        f" try {duration(wanted_s)} first"
     )
 
 
@@ -205,9 +205,9 @@ def _own_runs(advice: Recommendation) -> str:
 
 
 def _limit(advice: Recommendation) -> str:
-    """A limit that may have grown with the longer run on fewer GPUs."""
+    """The suggested time limit, which already allows for a longer run on fewer GPUs."""
     limit = duration(float(advice.evidence["recommended_walltime_s"]))
-    return f"a limit of {limit} leaves at least {_spare(advice)} to spare and often starts sooner"
+    return f"a limit of {limit} leaves at least {_spare(advice)} to spare and often lets the job start sooner"
 
 
 def _spare(advice: Recommendation) -> str:
@@ -241,14 +241,14 @@ ADVICE_TITLES = {
     "cpu_work": "Move work without GPUs to a CPU partition",
     "smaller_gpu": "Request a part of a GPU",
     "overscaling": "Request fewer GPUs and keep them busier",
-    "own_scaling": "Stay at the number of GPUs that still scales",
+    "own_scaling": "Request the number of GPUs that still scales",
     "peak_memory": "Request only the host memory you use",
     "busy_cores": "Request only the CPU cores you use",
     "host_share": "Request only the cores and host memory you use",
     "out_of_memory": "Request the host memory that comes with your GPUs",
     "more_memory": "Request more host memory",
-    "more_time": "Request more time for work that was cut off",
-    "own_longer_runs": "Request the time that your earlier runs took",
+    "more_time": "Request a longer time limit",
+    "own_longer_runs": "Request a time limit that fits your earlier runs",
     "run_time": "Request a time limit near the run time",
-    "own_runs": "Request a time limit near that of your earlier runs",
+    "own_runs": "Request a time limit near the run time of your earlier runs",
 }

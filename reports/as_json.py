@@ -8,5 +8,5 @@ from reports.job_report import JobReport
 
 
 def report_json(report: JobReport) -> bytes:
-    """Indented JSON; a number that is none never gets into a report, so neither into this."""
+    """Indented JSON; a report never holds NaN, so neither does this."""
     return msgspec.json.format(msgspec.json.encode(report), indent=2)

@@ -1,4 +1,4 @@
-"""Why no smaller request follows although some GPUs did no work."""
+"""Why no smaller request is suggested although some GPUs did no work."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ START = "Fewer GPUs are not suggested because"
 
 
 def why_not_fewer(facts: JobFacts, codes: frozenset[FindingCode]) -> str:
-    """One sentence for a run with GPUs that did no work, to stand where no request is suggested; else empty."""
+    """One sentence for a run with GPUs that did no work, shown where no request is suggested; else empty."""
     if not codes & CALLS_FOR_FEWER:
         return ""
     if FindingCode.HOST_OUT_OF_MEMORY in codes:
@@ -40,19 +40,19 @@ def _obstacle(facts: JobFacts, need: GpuNeed) -> str:
     if smaller >= now:
         idle = "GPU" if now - need.gpus == 1 else "GPUs"
         return (
-            f"the work needs {need.gpus:,} of the {counted(now, 'GPU')}, and {need.gpus:,} is no count that work on"
-            f" {now:,} divides into; give the idle {idle} work instead"
+            f"the work needs {need.gpus:,} of the {counted(now, 'GPU')}, and work on {now:,} does not divide evenly"
+            f" into {need.gpus:,}; give the idle {idle} work instead"
         )
     nodes = facts.held.nodes
     if partition and partition.is_exclusive and not partition.shared_twin and need.gpus > (nodes - 1) * per_node:
-        return f"{facts.record.partition} gives whole nodes, and the work needs {counted(nodes, 'node')}"
+        return f"{facts.record.partition} allocates whole nodes, and the work needs {counted(nodes, 'node')}"
     used_gb = host_need(facts).memory_gb(nodes)
     if used_gb and partition and used_gb > smaller / per_node * partition.node.host_memory_gb:
         used = gigabytes(float(np.sum(facts.host_peaks_gb)))
         return f"the {used} of host memory that the work used need {counted(nodes, 'node')}"
     if partition and partition.is_exclusive and partition.shared_twin:
         return f"what the job used would cost no less in {partition.shared_twin}"
-    return "no smaller request would hold the cores and the host memory that were used"
+    return "no smaller request would include the cores and the host memory that were used"
 
 
 def _was(count: int) -> str:

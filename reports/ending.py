@@ -13,7 +13,7 @@ SIGNAL_BASE = 128
 """A shell reports a process that signal n ended as exit code 128 + n (POSIX, "Exit Status for Commands")."""
 SIGNALS_MAX = 64
 OUT_OF_MEMORY_CODE = 125
-"""No signal: what is left of Slurm's own SIG_OOM, 253, in the seven bits of a signal (slurm.h)."""
+"""Not a real signal: the low seven bits of Slurm's own SIG_OOM, 253 (slurm.h)."""
 LABELS = {
     "TIMEOUT": "time limit reached",
     "OUT_OF_MEMORY": "out of host memory",
@@ -44,7 +44,7 @@ def exit_words(exit_code: str) -> str:
 
 
 def label(record: JobRecord) -> str:
-    """A few words that stand beside the class; empty for a run that completed."""
+    """A few words beside the class; empty for a run that completed."""
     if record.state == COMPLETED:
         return ""
     if record.is_system_failure:
@@ -56,7 +56,7 @@ def label(record: JobRecord) -> str:
 
 
 def predicate(record: JobRecord) -> str:
-    """What happened, to follow "Your job"; empty for a run that completed."""
+    """How the job ended, to follow "Your job"; empty for a run that completed."""
     after = f"after {duration(run_seconds(record))}"
     if record.state == COMPLETED:
         return ""

@@ -1,4 +1,4 @@
-"""The numbers of each figure: what a picture draws, and what its table and its readings say.
+"""The numbers of each figure: those that its picture draws and its table and readings show.
 
 All is derived here once, so a picture and a table cannot disagree. Shapes: G GPUs, T time buckets, R rows.
 NaN is not measured and stays so.
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metrics.series import Floats, JobSeries, RunMetrics
+from reports.figure_marks import Mark
 from reports.job_report import HEATMAP_GPUS_MAX
 from reports.numbers import counted
 
@@ -24,18 +25,23 @@ ROWS_MAX = 128
 """More rows than this would be thinner than a point: neighbouring nodes are drawn together."""
 
 CELLS_MAX = 8_192
-"""What a heatmap holds at most; a page carries every cell twice, as a picture and as a number."""
+"""The most cells of a heatmap; a page holds every cell twice, as a picture and as a number."""
 
 
 @dataclass(frozen=True)
 class FigureData:
-    """What the figures show: one label, one node's index and one peak a GPU `(G,)`, and the timelines `(T, G)`."""
+    """What the figures show: one label, one node's index and one peak a GPU `(G,)`, and the timelines `(T, G)`.
+
+    `marks` are the findings that have a place in the time of the run, `nodes` the name of each node by its index.
+    """
 
     labels: tuple[str, ...]
     node_index: NDArray[np.int64]
     series: JobSeries
     peak_mem_gb: Floats
     mem_total_gb: Floats
+    nodes: tuple[str, ...]
+    marks: tuple[Mark, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -91,16 +97,20 @@ class MemoryByGpu:
 
 @dataclass(frozen=True)
 class UseByRow:
-    """Percent of each row in each bucket, `(R, T)`: a row is a GPU, a node, or neighbouring nodes."""
+    """Percent of each row in each bucket, `(R, T)`: a row is a GPU, a node, or neighbouring nodes.
+
+    `firsts` are the rows that a node begins with, by its name.
+    """
 
     clock: Clock
     rows: tuple[str, ...]
     title: str
     util: Floats
+    firsts: tuple[tuple[int, str], ...]
 
 
-def figure_data(metrics: RunMetrics) -> FigureData:
-    """The figures' data of one run."""
+def figure_data(metrics: RunMetrics, marks: tuple[Mark, ...] = ()) -> FigureData:
+    """The figures' data of one run, and where its findings lie in time."""
     gpus = metrics.gpus
     is_single = len(metrics.nodes) == 1
     pairs = zip(gpus.node_index.tolist(), gpus.gpu_id.tolist(), strict=True)
@@ -110,6 +120,8 @@ def figure_data(metrics: RunMetrics) -> FigureData:
         series=metrics.series,
         peak_mem_gb=gpus.peak_mem_gb,
         mem_total_gb=gpus.mem_total_gb,
+        nodes=tuple(map(_end_of, metrics.nodes)),
+        marks=marks,
     )
 
 
@@ -120,7 +132,7 @@ def has_numbers(name: str, data: FigureData) -> bool:
 
 
 def _end_of(label: str) -> str:
-    """The part of a long label that tells it from its neighbours."""
+    """The part of a long label that differs from its neighbours."""
     return label if len(label) <= LABEL_LENGTH_MAX else f"…{label[1 - LABEL_LENGTH_MAX :]}"
 
 
@@ -149,18 +161,30 @@ def memory_by_gpu(data: FigureData) -> MemoryByGpu:
 def use_by_row(data: FigureData) -> UseByRow:
     """A row a GPU, or a node where they are many; nodes and buckets that no screen could show are averaged."""
     util, rows, title = data.series.util.T, data.labels, counted(len(data.labels), "GPU")
+    firsts = _firsts(tuple(data.nodes[node] for node in data.node_index.tolist()))
     if util.shape[0] > HEATMAP_GPUS_MAX:
         _, first, nodes = np.unique(data.node_index, return_index=True, return_inverse=True)
         util = averaged_rows(util, nodes)
-        rows = tuple(data.labels[index].rpartition(":")[0] for index in first.tolist())
+        rows = tuple(data.nodes[data.node_index[index]] for index in first.tolist())
+        firsts = tuple(enumerate(rows))
         title = f"{counted(util.shape[0], 'node')}, mean of GPUs"
     if util.shape[0] > ROWS_MAX:
         groups = np.arange(util.shape[0]) * ROWS_MAX // util.shape[0]
         util, rows = averaged_rows(util, groups), _spans(rows, groups)
+        firsts = tuple(enumerate(name.partition(" to ")[0] for name in rows))
     together = -(-util.size // CELLS_MAX)
     buckets = np.arange(util.shape[1]) // together
     util = averaged_rows(util.T, buckets).T if together > 1 else util
-    return UseByRow(Clock(util.shape[1], data.series.step_s * together), rows, title, util)
+    return UseByRow(Clock(util.shape[1], data.series.step_s * together), rows, title, util, firsts)
+
+
+def _firsts(nodes: tuple[str, ...]) -> tuple[tuple[int, str], ...]:
+    """Where each node begins among the rows of its GPUs.
+
+    >>> _firsts(("a", "a", "b"))
+    ((0, 'a'), (2, 'b'))
+    """
+    return tuple((row, node) for row, node in enumerate(nodes) if row == 0 or nodes[row - 1] != node)
 
 
 def _spans(names: tuple[str, ...], groups: NDArray[np.int64]) -> tuple[str, ...]:
@@ -171,7 +195,7 @@ def _spans(names: tuple[str, ...], groups: NDArray[np.int64]) -> tuple[str, ...]
 
 
 def averaged_rows(values: Floats, groups: NDArray[np.int64]) -> Floats:
-    """The mean of the rows `(R, T)` of each group `(R,)`, groups in order; a gap only where all of a group are.
+    """The mean of the rows `(R, T)` of each group `(R,)`, groups in order; a gap only where the whole group has one.
 
     >>> averaged_rows(np.array([[10.0, np.nan], [30.0, np.nan], [5.0, 7.0]]), np.array([0, 0, 1])).tolist()
     [[20.0, nan], [5.0, 7.0]]

@@ -1,6 +1,6 @@
 """What can be read off a figure: a text or a number under each place of its axes, and the same numbers as a table.
 
-Made from the numbers that the picture draws (`figure_data`); a table shows as many rows as people read, and says so.
+Made from the numbers that the picture draws (`figure_data`); a table shows a limited number of rows, and states so.
 """
 
 from __future__ import annotations
@@ -12,15 +12,16 @@ import numpy as np
 
 from metrics.series import Floats
 from reports.figure_data import Clock, FigureData, UseOverTime, averaged_rows, memory_by_gpu, use_by_row, use_over_time
-from reports.figures import axes_box
+from reports.figure_marks import levels
+from reports.figures import USE_TICKS, axes_box
 from reports.numbers import NOT_MEASURED, counted, gigabytes
 
 Boxes = Mapping[str, tuple[float, float, float, float]]
-SIZES_READ = ("wide", "narrow")
+SIZES_READ = ("wide", "broad", "narrow")
 TABLE_ROWS_MAX = 24
 TABLE_COLUMNS_MAX = 8
 PACKED_BASE, PACKED_LENGTH, PACKED_GAP = 36, 2, "--"
-"""A cell of a heatmap takes two signs: tenths of a percent in base 36, as JavaScript's parseInt reads them."""
+"""A cell of a heatmap takes two characters: tenths of a percent in base 36, as JavaScript's parseInt reads them."""
 
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
@@ -29,18 +30,24 @@ DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 class Reading:
     """What a pointer reads: one text for each of equal columns, or, where there are `rows`, a percent in each cell.
 
-    `boxes` are the axes as parts of the picture (left, top, width, height), for each size that it is drawn in.
+    `boxes` are the axes as parts of the picture (left, top, width, height), for each size that it is drawn in. What can
+    be zoomed has `courses` (mean, least and most used, percent in each column), the seconds of a column, and its marks
+    (number, from and to which second, row above the use); `ticks` are the percents that are labelled.
     """
 
     boxes: Boxes
     texts: tuple[str, ...]
     rows: tuple[str, ...] = ()
     cells: tuple[str, ...] = ()
+    courses: tuple[str, ...] = ()
+    step_s: float = 0.0
+    marks: tuple[tuple[int, float, float, int], ...] = ()
+    ticks: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
 class Table:
-    """The same numbers as text: the first cell of each row is its name; `note` says what a row is."""
+    """The same numbers as text: the first cell of each row is its name; `note` describes a row."""
 
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -48,7 +55,7 @@ class Table:
 
 
 def readout(name: str, data: FigureData) -> tuple[Reading, Table]:
-    """What the figure of this name says under a pointer and as a table; KeyError for a name that is none."""
+    """What the figure of this name shows under a pointer and as a table; KeyError for an unknown name."""
     return READERS[name](data, {size: axes_box(name, data, size) for size in SIZES_READ})
 
 
@@ -112,7 +119,19 @@ def _use(data: FigureData, boxes: Boxes) -> tuple[Reading, Table]:
     for time, mean, low, high in zip(_times(use.clock), use.mean, use.low, use.high, strict=True):
         span = f", single GPUs {low:.1f} to {high:.1f} %" if use.gpus > 1 and not np.isnan(mean) else ""
         texts.append(f"{time}: {said_percent(mean)}{span}")
-    return Reading(boxes, tuple(texts)), _use_table(use)
+    courses = (use.mean, use.low, use.high) if use.gpus > 1 else (use.mean,)
+    marks = tuple(
+        (mark.number, mark.start_s, mark.end_s, row) for mark, row in zip(data.marks, levels(data.marks), strict=True)
+    )
+    reading = Reading(
+        boxes,
+        tuple(texts),
+        courses=tuple(map(packed, courses)),
+        step_s=use.clock.step_s,
+        marks=marks,
+        ticks=USE_TICKS,
+    )
+    return reading, _use_table(use)
 
 
 def _use_table(use: UseOverTime) -> Table:

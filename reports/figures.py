@@ -17,23 +17,32 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from reports.figure_data import Clock, FigureData, memory_by_gpu, use_by_row, use_over_time
+from reports.figure_marks import levels
 from reports.numbers import CLASS_BOUNDARIES_PERCENT
 from reports.svg import on_dark, page_svg
 
-SIZES_IN = {"wide": (7.2, 2.7), "narrow": (4.2, 2.9), "mail": (5.0, 2.5)}
-"""Where a picture is shown as narrow as a phone, smaller paper makes larger letters."""
+SIZES_IN = {"wide": (7.2, 2.1), "broad": (11.4, 2.35), "narrow": (4.2, 2.9), "mail": (5.0, 2.5)}
+"""On a screen as narrow as a phone, a smaller picture has larger letters; `broad` fills the width of a page."""
 
 PNG_DPI = 220
 CHARACTER_IN = 0.074
-"""How wide a character of a label is, on average, in the font and size below."""
+"""The average width of a character of a label in the font and size below."""
 
 ROWS_LABELLED_MAX = 16
 LABEL_IN = 0.29
-"""What a slanted label takes of the width, so that it does not lie upon the next."""
+"""The width that a slanted label needs so that it does not overlap the next."""
+NODES_LABELLED_MAX = 12
+"""Names of nodes beside the rows of a heatmap that are too many to be named one by one."""
+
 BAR_WIDTH = 0.72
+USE_TICKS = (0.0, *CLASS_BOUNDARIES_PERCENT, 100.0)
+USE_MAX, MARK_HEIGHT = 104, 17
+"""The top of the use figure, and what a row of marks takes above it, in percent of use."""
+
 HEATMAP_TOP_IN = 0.08
 
 INK, MUTED, LINE, ACCENT, BAND, FREE = "#1d2b36", "#5b6b78", "#c9d3da", "#0f6b8f", "#9ecbdd", "#e7edf1"
+MARK, PAPER = "#b3005e", "#ffffff"
 STYLE: dict[Any, Any] = {
     "svg.hashsalt": "kaiku",
     # Text stays text: it can be selected on a page, and the PDF embeds the font.
@@ -53,7 +62,7 @@ DRAWING = Lock()
 """matplotlib's settings and font cache are shared by all threads; one figure is drawn at a time."""
 
 METADATA: dict[str, dict[str, Any]] = {"svg": {"Date": None, "Creator": None}, "png": {"Software": None}}
-"""Neither a time nor a version, so that the same input gives the same bytes."""
+"""No time and no version, so that the same input gives the same bytes."""
 
 
 Size = tuple[float, float]
@@ -85,7 +94,7 @@ class Drawing:
 
 
 def draw(name: str, data: FigureData, size: str = "wide", *, is_dark: bool = False) -> bytes:
-    """One figure as SVG, on dark paper where that is asked for; KeyError for a name or size that is none."""
+    """One figure as SVG, in dark colours on request; KeyError for an unknown name or size."""
     svg = page_svg(_drawn(name, data, size, "svg"), name)
     return on_dark(svg) if is_dark else svg
 
@@ -123,10 +132,27 @@ def _gpu_use(axes: Axes, data: FigureData) -> None:
             hours, use.low, use.high, step="mid", color=BAND, alpha=0.55, linewidth=0, label="least to most used"
         )
     axes.step(hours, use.mean, where="mid", color=ACCENT, linewidth=1.4, label="mean")
-    axes.set(xlim=(0, use.clock.end), ylim=(0, 104), xlabel=_time_label(use.clock), ylabel="GPU use (%)")
-    axes.set_yticks([0, *CLASS_BOUNDARIES_PERCENT, 100])
+    axes.set(xlim=(0, use.clock.end), ylim=(0, USE_MAX), xlabel=_time_label(use.clock), ylabel="GPU use (%)")
+    axes.set_yticks(USE_TICKS)
+    _mark_findings(axes, data, use.clock)
     if use.gpus > 1:
         _legend(axes)
+
+
+def _mark_findings(axes: Axes, data: FigureData, clock: Clock) -> None:
+    """A line above the use for each finding that has a place in time, with its number; shaded where that is a part."""
+    rows = levels(data.marks)
+    for mark, row in zip(data.marks, rows, strict=True):
+        start, end = (min(second / clock.unit[1], clock.end) for second in (mark.start_s, mark.end_s))
+        height = USE_MAX + MARK_HEIGHT * (row + 0.5)
+        if mark.is_part:
+            axes.axvspan(start, end, color=MARK, alpha=0.08, linewidth=0, zorder=0)
+        axes.plot([start, end], [height, height], color=MARK, linewidth=1.6, marker="|", markersize=6, clip_on=False)
+        circle = {"boxstyle": "circle,pad=0.22", "facecolor": MARK, "edgecolor": MARK}
+        axes.annotate(
+            f"{mark.number}", ((start + end) / 2, height), color=PAPER, ha="center", va="center", bbox=circle, size=7.5
+        )
+    axes.set_ylim(0, USE_MAX + MARK_HEIGHT * (max(rows) + 1 if rows else 0))
 
 
 def _gpu_memory(axes: Axes, data: FigureData) -> None:
@@ -165,7 +191,9 @@ def _gpu_heatmap(axes: Axes, data: FigureData) -> None:
     if len(use.rows) <= ROWS_LABELLED_MAX:
         axes.set_yticks(range(len(use.rows)), use.rows)
     else:
-        axes.set(ylabel=use.title)
+        named = use.firsts[:: -(-len(use.firsts) // NODES_LABELLED_MAX)]
+        axes.set_yticks([row for row, _ in named], [name for _, name in named])
+        axes.set_ylabel(use.title, labelpad=8)
     size_in = _size_in(axes)
     beside = Margins(left=size_in[0] - 0.72, right=0.6, top=HEATMAP_TOP_IN).rectangle(size_in)
     axes.figure.colorbar(image, cax=axes.figure.add_axes(beside), label="GPU use (%)").outline.set_visible(False)
@@ -213,8 +241,8 @@ def _memory_margins(data: FigureData, size_in: Size) -> Margins:
 def _heatmap_margins(data: FigureData, _: Size) -> Margins:
     """Room for the scale on the right, and for the names of few rows on the left."""
     is_named = len(data.labels) <= ROWS_LABELLED_MAX
-    left = (max(map(len, data.labels)) + 2) * CHARACTER_IN if is_named else Margins.left
-    return Margins(left=left, right=0.86, top=HEATMAP_TOP_IN)
+    longest = max(map(len, data.labels if is_named else data.nodes))
+    return Margins(left=(longest + (2 if is_named else 5)) * CHARACTER_IN, right=0.86, top=HEATMAP_TOP_IN)
 
 
 FIGURES: dict[str, Drawing] = {

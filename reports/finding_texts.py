@@ -1,6 +1,6 @@
-"""The sentences of each finding, made from its evidence. Kind, concrete, no blame.
+"""The sentences of each finding, made from its evidence. Concrete, and without blame.
 
-Evidence that was stored under earlier rules may lack a `pattern`: its sentence then says what those rules meant.
+Evidence that was stored under earlier rules may lack a `pattern`: its sentence then states what those rules found.
 """
 
 from __future__ import annotations
@@ -36,23 +36,23 @@ def _cpu_bottleneck(seen: Evidence, run: Run) -> str:
     if "busy_cores_per_rank" in seen:  # an earlier rule: one busy core for each rank
         return (
             f"{working}each of the {seen['ranks']:,} ranks kept about one CPU core busy"
-            f" ({seen['busy_cores_per_rank']:.2f} cores a rank): the part of the program that runs on one core may set"
-            " the pace."
+            f" ({seen['busy_cores_per_rank']:.2f} cores a rank): the part of the program that runs on one core may"
+            " be the bottleneck."
         )
     return (
         f"{working}{seen['busy_cores']:.1f} of {counted(seen['cores_allocated'], 'CPU core')} were busy"
-        f" ({share(seen['busy_fraction'])}): the host probably sets the pace. {_more_cores(run)}"
+        f" ({share(seen['busy_fraction'])}): the host is probably the bottleneck. {_more_cores(run)}"
     )
 
 
 def _more_cores(run: Run) -> str:
-    """What to do where the cores set the pace: those that come with the GPUs, where the job left some out."""
+    """What to do where the cores are the bottleneck: use those that come with the GPUs, where the job did not."""
     if run.cores_per_gpu and 0 < run.cores < run.cores_per_gpu * run.gpus:
         return (
-            f"The job held {counted(run.cores, 'core')}, and {run.cores_per_gpu * run.gpus:,} come with its"
+            f"The job was allocated {counted(run.cores, 'core')}, but {run.cores_per_gpu * run.gpus:,} come with its"
             f" {counted(run.gpus, 'GPU')}: request {run.cores_per_gpu} for each GPU and let the program use them."
         )
-    return "Move work from the cores to the GPUs, or prepare the data in a job without GPUs."
+    return "Move work from the cores to the GPUs, or prepare the data in a separate job without GPUs."
 
 
 def _host_oversubscription(seen: Evidence, _: Run) -> str:
@@ -68,16 +68,16 @@ def _io_or_sync_stall(seen: Evidence, run: Run) -> str:
     points_to, pattern = seen.get("points_to", "io"), seen.get("pattern")
     if pattern == "again_and_again":
         stopped = (
-            f"All GPUs stopped {seen['stalls']:,} times, together {share(seen['lost_fraction'])} of the time in which"
+            f"All GPUs stopped {seen['stalls']:,} times, in total {share(seen['lost_fraction'])} of the time in which"
             " they had work"
         )
         if points_to == "synchronisation":
-            return f"{stopped}, while the host was quiet{_little_io(seen)}. {RANKS_WAIT} {SLOW_RANK}"
+            return f"{stopped}, while the host was mostly idle{_little_io(seen)}. {RANKS_WAIT} {SLOW_RANK}"
         return f"{stopped}, while the host waited for files ({waits(seen)}). {FILES} {FASTER_FILES}"
     if pattern == "steady":
         return (
             f"The working GPUs were busy {percent(seen['gpu_util_percent'])} of the time while the host waited for"
-            f" files ({waits(seen)}): input or output probably holds them back all the time. {FASTER_FILES}"
+            f" files ({waits(seen)}): input or output probably slows them down all the time. {FASTER_FILES}"
         )
     fall = (
         f"GPU use fell from {percent(seen['first_third_percent'])} in the first third to"
@@ -86,7 +86,7 @@ def _io_or_sync_stall(seen: Evidence, run: Run) -> str:
     if points_to == "io":
         return f"{fall} The host waited for files in that time ({waits(seen)}). {FILES} {FASTER_FILES}"
     if points_to == "synchronisation":
-        return f"{fall} The host was quiet in that time{_little_io(seen)}. {RANKS_WAIT} {SLOW_RANK}"
+        return f"{fall} The host was mostly idle in that time{_little_io(seen)}. {RANKS_WAIT} {SLOW_RANK}"
     return (
         f"{fall} What the host did in that time was not measured; waiting for files or for other ranks is likely. Look"
         f" at a running job with {run.tools.look}."
@@ -94,9 +94,9 @@ def _io_or_sync_stall(seen: Evidence, run: Run) -> str:
 
 
 FILES = "Input or output is the likely cause."
-FASTER_FILES = "Pack small files into few large ones, or read ahead in more processes."
+FASTER_FILES = "Pack small files into a few large ones, or read ahead in more processes."
 RANKS_WAIT = "This points to ranks waiting for each other."
-SLOW_RANK = "Let each rank print the time of its steps: one that is always last, or writes alone, is where to look."
+SLOW_RANK = "Let each rank print the time of its steps, and look at a rank that is always last or that writes alone."
 
 
 def _little_io(seen: Evidence) -> str:
@@ -114,25 +114,25 @@ def _late_start(seen: Evidence, _: Run) -> str:
 def _idle_tail(seen: Evidence, _: Run) -> str:
     return (
         f"For the last {duration(seen['idle_s'])} of {duration(seen['elapsed_s'])} ({share(seen['idle_fraction'])}) no"
-        " GPU had work: look for a process that does not end, or move the steps after the GPU work into a job of"
-        " their own."
+        " GPU had work: look for a process that does not end, or move the steps after the GPU work into a"
+        " separate job."
     )
 
 
 def _busy_but_waiting(seen: Evidence, run: Run) -> str:
     drew = (
         f"The GPUs showed {percent(seen['busy_percent'])} busy, but {_modules(seen, run)} drew {seen['power_w']:.0f} W"
-        f" on average ({share(seen['power_fraction'])} of the cap)."
+        f" on average ({share(seen['power_fraction'])} of the power cap)."
     )
     small = "many small kernels or a small batch"
     if run.gpus == 1:
         return (
-            f"{drew} On a single GPU {small} look like this, and kernels that wait in a loop. Profile a few minutes"
-            f" with {run.tools.profiler}."
+            f"{drew} On a single GPU {small} look like this, and so do kernels that wait in a loop. Profile a few"
+            f" minutes with {run.tools.profiler}."
         )
     across = "a collective across nodes" if run.nodes > 1 else "another GPU of the node"
     return (
-        f"{drew} Kernels that only wait look like this: for {across} ({run.tools.collectives}), or in a deadlock. So do"
+        f"{drew} Kernels that only wait, for {across} ({run.tools.collectives}) or in a deadlock, look like this. So do"
         f" {small}. Compare the last lines that each rank wrote: one that is behind holds up the others."
     )
 
@@ -140,13 +140,13 @@ def _busy_but_waiting(seen: Evidence, run: Run) -> str:
 def _kernel_tuning(seen: Evidence, run: Run) -> str:
     return (
         f"The GPUs were steadily busy at {percent(seen['busy_percent'])} while {_modules(seen, run)} drew"
-        f" {share(seen['power_fraction'])} of the power cap, with cores and GPU memory to spare. Try larger batches and"
-        f" fewer small kernels, and look for gaps between kernels with {run.tools.profiler}."
+        f" {share(seen['power_fraction'])} of the power cap, with cores and GPU memory still free. Try larger batches"
+        f" and fewer small kernels, and look for gaps between kernels with {run.tools.profiler}."
     )
 
 
 def _modules(seen: Evidence, run: Run) -> str:
-    """What power is reported of: modules, where several GPUs share one."""
+    """What power is reported for: modules, where several GPUs share one."""
     noun = "GPU" if run.gpus_per_module == 1 else "module"
     return f"the one {noun} measured" if seen["modules"] == 1 else f"the {counted(seen['modules'], noun)}"
 
@@ -154,7 +154,7 @@ def _modules(seen: Evidence, run: Run) -> str:
 def _throttled(seen: Evidence, run: Run) -> str:
     return (
         f"{seen['throttled_gpus']:,} of {counted(seen['gpus'], 'GPU')} were slowed for heat or power, together"
-        f" {share(seen['throttled_fraction'])} of {run.time(seen['elapsed_s'])}. The machine causes this, not your"
+        f" {share(seen['throttled_fraction'])} of {run.time(seen['elapsed_s'])}. The hardware causes this, not your"
         " program; the support team can look at the node if it happens again."
     )
 
@@ -162,13 +162,13 @@ def _throttled(seen: Evidence, run: Run) -> str:
 def _gpu_memory_pressure(seen: Evidence, _: Run) -> str:
     return (
         f"In this job {_full_gpus(seen)}. A slightly larger input may not fit; frameworks that reserve memory in"
-        " advance look the same. Use a smaller batch or mixed precision before you enlarge it."
+        " advance look the same. Use a smaller batch or mixed precision before you use a larger input."
     )
 
 
 def _gpu_out_of_memory(seen: Evidence, _: Run) -> str:
     return (
-        f"The program failed, and {_full_gpus(seen)}: its output probably names an allocation that did not fit. A"
+        f"The program failed, and {_full_gpus(seen)}: its output probably shows a failed allocation. A"
         " smaller batch, or more GPUs to share the memory, avoids it."
     )
 
@@ -177,13 +177,13 @@ def _full_gpus(seen: Evidence) -> str:
     full = seen["full_gpus"]
     subject = "its GPU" if seen["gpus"] == 1 else f"{full:,} of {counted(seen['gpus'], 'GPU')}"
     return (
-        f"{subject} came close to the end of {'its' if full == 1 else 'their'} memory"
+        f"{subject} nearly filled {'its' if full == 1 else 'their'} memory"
         f" ({gigabytes(seen['peak_memory_gb'])} of {gigabytes(seen['capacity_gb'])}; {seen['gpu_list']})"
     )
 
 
 def _host_out_of_memory(seen: Evidence, _: Run) -> str:
-    ended = "Slurm ended the job because it passed its host memory."
+    ended = "Slurm ended the job because it exceeded its host memory."
     if seen.get("oom_kills"):
         ended = f"The kernel ended {seen['oom_kills']:,} of the job's processes for lack of memory."
     step = "Read the data in parts, or start fewer processes that each hold a copy of it."
@@ -200,7 +200,7 @@ def _cores_or_memory_beyond_share(seen: Evidence, _: Run) -> str:
     if "busy_cores" in seen:
         used.append(f"{seen['busy_cores']:.1f} of {counted(seen['cores'], 'core')}")
     return (
-        f"The job used {' and '.join(used)}. What it requested is billed like {counted(seen['billed_slices'], 'GPU')};"
+        f"The job used {' and '.join(used)}. Its request is billed like {counted(seen['billed_slices'], 'GPU')};"
         f" {counted(seen['needed_slices'], 'GPU')} would have been enough."
     )
 
@@ -229,20 +229,20 @@ def _timeout(seen: Evidence, run: Run) -> str:
     if pattern == "busy":
         return (
             f"{ended} The GPUs were still busy{at_end}: work may have been lost. A longer limit, or checkpoints and a"
-            " follow-up job, keeps it."
+            " follow-up job, would keep it."
         )
     if pattern == "idle":
         return (
             f"{ended} The GPUs had little to do at the end{at_end}: look for a hang or a step that never ends before"
             " you request more time."
         )
-    return f"{ended} Whether it was still working is not known; checkpoints keep what was done."
+    return f"{ended} Whether it was still working is not known; checkpoints save completed work."
 
 
 def _walltime_overrequest(seen: Evidence, _: Run) -> str:
     return (
         f"The job used {duration(seen['walltime_used_s'])} of {duration(seen['walltime_requested_s'])}"
-        f" ({share(seen['used_fraction'])}). This costs nothing, but a shorter limit often starts sooner."
+        f" ({share(seen['used_fraction'])}). This costs nothing, but a job with a shorter limit often starts sooner."
     )
 
 

@@ -1,7 +1,7 @@
 """The one value that every rendering of a job's report is made from, shaped as `job-report/1` JSON.
 
-Built once from an assessment, stored, and rendered as HTML, PDF, Markdown, plain text and JSON without looking
-anything up again, so the five can never disagree.
+Built once from an assessment, stored, and rendered as HTML, PDF, Markdown, plain text and JSON without reading
+anything else, so the five always agree.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ COUNTED, INFERRED = "counted", "inferred"
 
 @dataclass(frozen=True)
 class FindingView:
-    """One root cause: machine code and evidence, and the sentence people read.
+    """One root cause: its code and evidence, and the sentence that people read.
 
     `basis` is "counted" for a fact, whose `confidence` people do not read, or "inferred"; empty in reports that were
     stored before it was known.
@@ -77,7 +77,7 @@ class FindingView:
 class RecommendationView:
     """One piece of advice; `diff` lines read `--gpus=8 -> --gpus=2`, `request` options `--gpus-per-node=2`.
 
-    `request` is the whole block to write where the user's own options are not known.
+    `request` is a complete request, for where the user's own options are not known.
     """
 
     kind: str
@@ -90,7 +90,7 @@ class RecommendationView:
 
 @dataclass(frozen=True)
 class SavingsView:
-    """Billed GPU-hours the advice would save, what that assumes, and the energy of modules that stood idle."""
+    """Billed GPU-hours the advice would save, what that assumes, and the energy that idle modules used."""
 
     gpu_hours: float
     assumption: str
@@ -107,10 +107,10 @@ class Observation:
 
 @dataclass(frozen=True)
 class JobReport:
-    """One job's report; `figures` names the drawn figures, `figure_texts` says in words what each one shows.
+    """One job's report; `figures` names the drawn figures, `figure_texts` describes each in words.
 
-    `no_causes` and `no_advice` stand where there are none of them; empty in reports that were stored without. `origin`
-    stands where not all of it comes from the site; `is_told_by_owner` where only the owner tells of the job at all.
+    `no_causes` and `no_advice` replace findings and advice where there are none; empty in reports stored without them.
+    `origin` is set where not all data comes from the site, `is_told_by_owner` where only the owner reported the job.
     """
 
     job: JobRecord
@@ -133,11 +133,11 @@ class JobReport:
 
 
 OVER_TIME = ("gpu_use", "gpu_heatmap")
-NOT_KEPT = "GPU use over time: no longer kept"
+NOT_KEPT = "GPU use over time: no longer stored"
 
 
 def without_use_over_time(report: JobReport) -> JobReport:
-    """The report once its timelines are removed: it says so, and shows the other figures."""
+    """The report once its timelines are removed: it states so, and shows the other figures."""
     texts = {name: text for name, text in report.figure_texts.items() if name not in OVER_TIME}
     figures = tuple(name for name in report.figures if name not in OVER_TIME)
     not_measured = (NOT_KEPT, *report.not_measured) if figures != report.figures else report.not_measured
@@ -216,7 +216,7 @@ def _finding(found: Finding, judged: Assessment, lessons: Lessons) -> FindingVie
 
 
 def _observed(facts: JobFacts, judged: Efficiency) -> tuple[Observation, ...]:
-    """The measured quantities, the most telling first; only energy is left out where it is not known."""
+    """The measured quantities, the most important first; only energy is left out where it is not known."""
     effective = f"{judged.effective_gpus:,} of {judged.measured_gpus:,}" if judged.effective_gpus is not None else None
     peak = gigabytes(judged.peak_gpu_mem_gb)
     if judged.peak_gpu_mem_fraction is not None:
@@ -243,7 +243,7 @@ def _over_time(facts: JobFacts) -> str:
     """The phases of the run in a few words."""
     seen = phases(facts)
     if seen is None:
-        return "no work seen" if np.any(~np.isnan(facts.series.util)) else percent(None)
+        return "no work measured" if np.any(~np.isnan(facts.series.util)) else percent(None)
     parts = [f"idle for the first {duration(seen.late_start_s)}"] if seen.late_start_s > 0 else []
     parts.append(COURSES[course(seen)])
     parts += [f"idle for the last {duration(seen.idle_tail_s)}"] if seen.idle_tail_s > 0 else []
@@ -263,7 +263,7 @@ def _busy_cores(facts: JobFacts) -> str:
 
 
 def _host_memory(facts: JobFacts) -> str:
-    """The peak of the fullest node, of what the job held there: the limit that was measured, else its request."""
+    """The peak of the fullest node, and what the job was allocated there: the measured limit, else its request."""
     peaks_gb, limits_gb = facts.hosts.peak_memory_gb, facts.hosts.memory_limit_gb
     if not np.any(~np.isnan(peaks_gb)):
         return percent(None)
@@ -279,7 +279,7 @@ def _host_memory(facts: JobFacts) -> str:
 
 
 def _figures(facts: JobFacts) -> dict[str, str]:
-    """The figures that the measurements are enough for, and in words what each one shows."""
+    """The figures that can be drawn from the measurements, each with its description."""
     texts = {}
     series, gpus = facts.series, facts.gpus
     is_timed = series.length > 1 and bool(np.any(~np.isnan(series.util)))
@@ -293,7 +293,9 @@ def _figures(facts: JobFacts) -> dict[str, str]:
     if is_timed and gpus.count >= HEATMAP_GPUS_MIN:
         many = gpus.count > HEATMAP_GPUS_MAX
         rows = f"{len(facts.nodes):,} nodes, the mean of its GPUs" if many else f"{gpus.count:,} GPUs"
-        texts["gpu_heatmap"] = f"Use of each of {rows} over the run, dark where idle, bright where busy, grey in gaps."
+        texts["gpu_heatmap"] = (
+            f"Use of each of {rows} over the run, dark where idle, bright where busy, grey where not measured."
+        )
     return texts
 
 

@@ -1,4 +1,4 @@
-"""Where the cores and the host memory of an advised request come from: what was used, or what comes with the GPUs."""
+"""How the cores and the host memory of a suggested request were derived: from use, or from the share of its GPUs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROUNDED_GB = 1.0
 
 
 def kept(advice: Recommendation, facts: JobFacts) -> Iterator[str]:
-    """Phrases for the cores and the host memory that the advice changes; none for what it leaves as it was."""
+    """Phrases for the cores and the host memory that the advice changes; none for what it does not change."""
     now, wanted = requested_shape(facts), advice.wanted
     used: list[str] = []
     shared: list[str] = []
@@ -38,7 +38,7 @@ def kept(advice: Recommendation, facts: JobFacts) -> Iterator[str]:
 
 
 def _cores(advice: Recommendation, facts: JobFacts) -> tuple[list[str], list[str]]:
-    """What is said of cores that follow from their use, or else from the GPUs; whole ones for each task."""
+    """The phrases for cores, derived from their use or from the GPUs; whole cores for each task."""
     wanted, now, busy = advice.wanted, requested_shape(facts), busy_cores(facts)
     partition = partition_of(facts.record.cluster, wanted.partition)
     share = wanted.gpus * (partition.node.cores_per_gpu if partition else (now.cores or 0) / now.gpus)
@@ -51,7 +51,7 @@ def _cores(advice: Recommendation, facts: JobFacts) -> tuple[list[str], list[str
 
 
 def _memory(advice: Recommendation, facts: JobFacts) -> tuple[list[str], list[str]]:
-    """What is said of host memory that follows from its use, or else from the GPUs."""
+    """The phrases for host memory, derived from its use or from the GPUs."""
     wanted, now, need = advice.wanted, requested_shape(facts), host_need(facts)
     partition = partition_of(facts.record.cluster, wanted.partition)
     gpu_gb = partition.node.host_memory_share_gb if partition else (now.memory_gb or 0.0) / now.gpus

@@ -1,4 +1,4 @@
-"""How lessons enter a report, and how a page shows a stored report with the lessons of today."""
+"""How lessons are added to a report, and how a page shows a stored report with the current lessons."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reports.vendor import is_shipped_site
 
 @dataclass(frozen=True)
 class LinkView:
-    """One page to read on."""
+    """One page for further reading."""
 
     title: str
     url: str
@@ -22,7 +22,7 @@ class LinkView:
 
 @dataclass(frozen=True)
 class LessonView:
-    """What to learn and where to read on; all empty where staff show no lesson. `links` are those after `url`."""
+    """A lesson and its links; all empty where staff show no lesson. `links` are those after `url`."""
 
     title: str = ""
     url: str = ""
@@ -36,9 +36,9 @@ CODES = {code.value: code for code in FindingCode}
 def lesson_view(code: FindingCode, lessons: Lessons, record: JobRecord, evidence: Evidence) -> LessonView:
     """What a report shows of a lesson: its micro-lesson and its links.
 
-    A lesson that came with Kaiku and that staff left as it was gives way to its neutral form on other hardware than
-    LUMI's AMD GPUs, and to one for the sign that the evidence points to: nobody whose ranks waited for each other reads
-    of file systems. The site's own link for the finding goes before the lesson's.
+    A lesson that came with Kaiku and that staff did not change is replaced by its neutral form on hardware other than
+    LUMI's AMD GPUs, and by the one for the sign that the evidence points to: a job whose ranks waited for each other
+    gets no lesson about file systems. The site's own link for the finding comes before the lesson's.
     """
     lesson = lessons.get(code)
     if lesson is None:

@@ -1,4 +1,4 @@
-"""The tables of reports, of the messages that tell of them, and of what people wish to be told."""
+"""The tables of reports, of the messages about them, and of people's mail choices."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class PackedJSONField(models.BinaryField):
 
 
 class DeliveryPreference(models.Model):
-    """What one person chose; without a row the defaults hold."""
+    """What one person chose; without a row the defaults apply."""
 
     user = models.OneToOneField(User, on_delete=models.CASCADE, related_name="delivery_preference")
     frequency = models.CharField(max_length=16, choices=FREQUENCIES, default=Frequency.DAILY.value)
@@ -46,7 +46,7 @@ class DeliveryPreference(models.Model):
 
 
 class ProjectPreference(models.Model):
-    """How often one person hears of the jobs of one project, where that differs."""
+    """How often one person gets mail about the jobs of one project, where that differs."""
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="project_preferences")
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="+")
@@ -62,9 +62,9 @@ class ProjectPreference(models.Model):
 class Delivery(models.Model):
     """One message of the outbox, or the reports of one person that are not mailed, with the reason.
 
-    `key` is the Message-ID, the same for every attempt. `frequency` is empty where no message was ever meant.
-    `handed_at` is set just before the mail server gets it; `interruptions` counts the times nobody knows what came of
-    that: the worker ended, or the server never answered.
+    `key` is the Message-ID, the same for every attempt. `frequency` is empty where no message was planned.
+    `handed_at` is set just before the mail server gets it; `interruptions` counts the times the outcome is unknown:
+    the worker ended, or the server never answered.
     """
 
     class State(models.TextChoices):
@@ -103,7 +103,7 @@ class Delivery(models.Model):
 class Report(models.Model):
     """`content` is `reports.job_report.JobReport` as JSON.
 
-    `delivery` is how its owner was told, or why not; null while it waits. Nobody is told of a run twice.
+    `delivery` is the message to its owner, or the reason for none; null while it waits. No run is mailed twice.
     """
 
     job = models.OneToOneField(Job, on_delete=models.CASCADE, related_name="report")
@@ -122,7 +122,7 @@ class Report(models.Model):
 
 
 class StoredPdf(models.Model):
-    """The PDF of a report, for some days after it was last asked for; it is made again when somebody does."""
+    """The PDF of a report, kept for some days after its last request; the next request after that makes it again."""
 
     report = models.OneToOneField(Report, on_delete=models.CASCADE, primary_key=True, related_name="pdf")
     content = models.BinaryField()

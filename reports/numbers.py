@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, tzinfo
 
 from analysis.thresholds import LIMITS
@@ -9,6 +10,8 @@ from analysis.thresholds import LIMITS
 NOT_MEASURED = "not measured"
 CLASS_BOUNDARIES_PERCENT = (LIMITS.inefficient_percent, LIMITS.acceptable_percent, LIMITS.efficient_percent)
 DIGITS_MAX = 12
+NO_BREAK = "\u00a0"
+BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|GB|kWh|GPU-hours|d|h|min|s)(?!\w))|(?<=[<>]) (?=\d)")
 JOULES_PER_KWH = 3_600_000
 
 
@@ -28,7 +31,7 @@ def percent(value: float | None) -> str:
 
 
 def share(fraction: float | None) -> str:
-    """A fraction as a whole percent; a little is not nothing, and nearly all is not all.
+    """A fraction as a whole percent; a small share is not shown as 0 %, a share just below 1 not as 100 %.
 
     >>> share(0.25), share(0.001), share(0.999), share(0.0)
     ('25 %', '< 1 %', '> 99 %', '0 %')
@@ -53,10 +56,10 @@ def hours(value: float | None) -> str:
     """Billed GPU-hours as a bare number: two decimals below ten, one above.
 
     >>> hours(6.24), hours(384.0), hours(None)
-    ('6.24', '384.0', 'no price known')
+    ('6.24', '384.0', 'price not known')
     """
     if value is None:
-        return "no price known"
+        return "price not known"
     return f"{value:.2f}" if value < 10 else f"{value:,.1f}"
 
 
@@ -88,7 +91,7 @@ def energy(joules: float | None) -> str:
 
 
 def counted(count: float, noun: str) -> str:
-    """A count with its noun; a part of one keeps its decimals.
+    """A count with its noun; a fraction keeps its decimals.
 
     >>> counted(1, "GPU"), counted(2, "GPU"), counted(1.5, "GPU")
     ('1 GPU', '2 GPUs', '1.5 GPUs')
@@ -104,3 +107,12 @@ def instant(at: datetime | None, zone: tzinfo = UTC) -> str:
     '2026-11-20 12:00 UTC'
     """
     return "unknown" if at is None else f"{at.astimezone(zone):%Y-%m-%d %H:%M %Z}"
+
+
+def unbroken(text: str) -> str:
+    """Text in which no line ends between a number and its unit, or between it and what compares it.
+
+    >>> unbroken("> 67 % of 2 h 05 min on 8 GPUs")
+    '>\\xa067\\xa0% of 2\\xa0h 05\\xa0min on 8 GPUs'
+    """
+    return BEFORE_UNIT.sub(NO_BREAK, text)

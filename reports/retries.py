@@ -1,4 +1,4 @@
-"""What becomes of a message that could not be handed over: try again later, or give up."""
+"""When a message that could not be handed over is tried again, and when it is given up."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from datetime import datetime, timedelta
 
 BACK_OFF = tuple(
     timedelta(minutes=minutes) for minutes in (1, 5, 15, 60, 180, 360, 720, 1440)
-)  # 46 hours in all: a mail server that is away over a weekend's first half loses nothing
+)  # 46 hours in all: no message is lost while a mail server is down for most of a weekend
 INTERRUPTIONS_MAX = 1
 LEASE = timedelta(minutes=15)
-"""A message that has been "sending" for so long belonged to a worker that is gone."""
+"""After this long in state "sending" the message's worker is gone."""
 REASON_LENGTH_MAX = 200
 
 
@@ -25,7 +25,7 @@ def next_attempt_at(attempts: int, now: datetime) -> datetime | None:
 
 
 def is_permanent(code: int) -> bool:
-    """Whether an SMTP reply says that trying again is no use (RFC 5321, section 4.2.1).
+    """Whether an SMTP reply means that trying again is useless (RFC 5321, section 4.2.1).
 
     >>> is_permanent(550), is_permanent(451), is_permanent(0)
     (True, False, False)

@@ -1,4 +1,4 @@
-"""What the sentences of a finding need to know of the run, beside the finding's own evidence."""
+"""What the sentences of a finding need to know about the run, in addition to the finding's own evidence."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from reports.numbers import counted, duration, share
 from reports.vendor import ANY, Tools, short_test, tools_of
 
 NEARLY_ALL = 0.95
-"""From this share of the GPU time on, what was measured is the run."""
+"""From this measured share of the GPU time on, a sentence speaks of the whole run."""
 
 
 @dataclass(frozen=True)
 class Room:
     """Whether GPU memory allows a step; None where it was not measured.
 
-    `fits_half`: the peaks of all GPUs together fit on half of them; `can_grow`: a larger batch is no risk.
+    `fits_half`: the peaks of all GPUs together fit on half of them; `can_grow`: a larger batch fits too.
     """
 
     fits_half: bool | None = None
@@ -32,8 +32,8 @@ class Room:
 class Run:
     """`has_idled`: no measured GPU ever had work; `advised_gpus`: the smaller count that the report suggests, if any.
 
-    `cores_per_gpu` come with each GPU, None where that is not known, and `cores` were held; `held_memory_gb` is the
-    highest GPU memory of one GPU, None where it was not measured or a mere context.
+    `cores_per_gpu` come with each GPU, None where that is not known, and `cores` were allocated; `held_memory_gb` is
+    the highest GPU memory of one GPU, None where it was not measured or was only that of a GPU context.
     """
 
     tools: Tools = ANY
@@ -53,19 +53,19 @@ class Run:
     advised_gpus: int | None = None
 
     def time(self, elapsed_s: float) -> str:
-        """What a share of the measured time is a share of: the run, or the part of it that was measured."""
+        """The time that a share refers to: the run, or the part of it that was measured."""
         if self.coverage_fraction >= NEARLY_ALL:
             return duration(elapsed_s)
         return f"the measured time ({share(self.coverage_fraction)} of {duration(elapsed_s)})"
 
     @property
     def or_fewer(self) -> str:
-        """The other way out, where the report suggests it."""
-        return f", or request {counted(self.advised_gpus, 'GPU')} as suggested below" if self.advised_gpus else ""
+        """The alternative of fewer GPUs, where the report suggests it."""
+        return f", or request {counted(self.advised_gpus, 'GPU')} as suggested" if self.advised_gpus else ""
 
 
 def run_view(facts: JobFacts, advised_gpus: int | None = None) -> Run:
-    """The run as the sentences see it."""
+    """The values of one run that the sentences use."""
     record, partition = facts.record, facts.partition
     limit_s, longest_s = record.walltime_requested_s, partition.walltime_max_s if partition else None
     peak_gb = float(np.nanmax(facts.gpus.peak_mem_gb)) if np.any(~np.isnan(facts.gpus.peak_mem_gb)) else 0.0

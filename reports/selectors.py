@@ -1,4 +1,4 @@
-"""Reading reports and the outbox: which judged runs wait for a report, and which reports wait to be told."""
+"""Reading reports and the outbox: which judged runs wait for a report, and which reports wait to be mailed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from reports.models import Delivery, DeliveryPreference, ProjectPreference, Repo
 from reports.retries import LEASE
 
 REPORT = "report"
-"""The kind of work that a failed report is noted as; its key is the judgement's row."""
+"""The kind of work under which a failed report is recorded; its key is the judgement's row."""
 
 REPORTED = "reports"
 """The name of the mark of the sweep that makes reports."""
@@ -35,14 +35,14 @@ OPEN_STATES = (Delivery.State.PENDING.value, Delivery.State.SENDING.value)
 
 
 def due_efficiencies(since: datetime | None = None) -> QuerySet[JobEfficiency]:
-    """Judgements newer than the report that was made of them; with `since` those made after it, by their index."""
+    """Judgements newer than the report made from them; with `since` those made after it, by their index."""
     is_current = Q(job__report__efficiency_revision=F("revision"))
     judged = JobEfficiency.objects.all() if since is None else JobEfficiency.objects.filter(analysed_at__gte=since)
     return judged.filter(Q(job__report__isnull=True) | ~is_current).order_by("analysed_at", "pk")
 
 
 def due_report_pages(since: datetime | None = None) -> Iterator[dict[int, datetime]]:
-    """The judgements that wait for a report and when they were made, some at a time, the longest waiting first; with
+    """The judgements that wait for a report and when they were made, page by page, the longest waiting first;
     `since` as above."""
     page = due = due_efficiencies(since)
     while rows := list(page.values_list("pk", "analysed_at")[:SCAN_SIZE]):
@@ -52,7 +52,7 @@ def due_report_pages(since: datetime | None = None) -> Iterator[dict[int, dateti
 
 
 def judged_since() -> datetime | None:
-    """From when on judgements have to be looked at: what is committed late carries an earlier time."""
+    """From when on judgements have to be checked, with time for rows that are committed late."""
     at = swept_until(REPORTED)
     return at and at - COMMITTED_LATE
 
@@ -64,15 +64,15 @@ def still_unreported(efficiency_pks: Collection[int]) -> list[int]:
 
 
 def reports_waiting_since(limit: int) -> tuple[int, datetime | None]:
-    """How many judgements, counted up to `limit`, wait for their report, and since when the first."""
+    """How many judgements, counted up to `limit`, wait for their report, and since when the first one waits."""
     waiting = due_efficiencies(judged_since()).exclude(pk__in=set_aside(REPORT))
     return waiting.values("pk")[:limit].count(), waiting.values_list("analysed_at", flat=True).first()
 
 
 def messages_waiting_since(now: datetime, limit: int) -> tuple[int, datetime | None]:
-    """How many messages, counted up to `limit`, are due or were tried in vain, and since when the first.
+    """How many messages, counted up to `limit`, are due or failed before, and since when the first one waits.
 
-    Each try that fails moves the next one on, so of those the time counts at which they were made.
+    Each failed try postpones the next one, so for those the time counts at which they were created.
     """
     was_tried = Q(state=Delivery.State.PENDING, attempts__gt=0)
     waiting = due_deliveries(now) | Delivery.objects.filter(was_tried)
@@ -81,7 +81,7 @@ def messages_waiting_since(now: datetime, limit: int) -> tuple[int, datetime | N
 
 
 def judged_name(efficiency_pk: int) -> str:
-    """What people call the run of a judgement, for the log."""
+    """The name of the run of a judgement, for the log."""
     return str(Job.objects.only("cluster", "job_id", "attempt").get(efficiency=efficiency_pk))
 
 
@@ -91,14 +91,14 @@ def report_row(job: Job) -> Report | None:
 
 
 def made_report(row: Report) -> JobReport:
-    """The report as it was made; nothing in its texts acts on what shows it, nor hides in it."""
+    """The report as it was made, without control or invisible characters in its texts."""
     return msgspec.convert(all_printable(row.content), JobReport)
 
 
 def report_value(row: Report, measured: RunMetrics | None = None) -> JobReport:
-    """The value that every rendering is made from: as it was made, less the figures of what is no longer kept.
+    """The value that every rendering is made from: as it was made, without figures of data that is no longer stored.
 
-    `measured` is what `analysis.selectors.measurements_of` its run says, where the caller has read that.
+    `measured` is `analysis.selectors.measurements_of` its run, where the caller has already read it.
     """
     report = made_report(row)
     thinned = without_use_over_time(report)
@@ -109,7 +109,7 @@ def report_value(row: Report, measured: RunMetrics | None = None) -> JobReport:
 
 
 def waiting_reports(user_pks: Collection[int] | None = None, without: Collection[int] = ()) -> dict[int, list[Waiting]]:
-    """The reports nobody was told of, by owner: of these people if some are named, and never of those `without`."""
+    """The reports that were not mailed yet, by owner: only of `user_pks` if given, and never of those in `without`."""
     rows = Report.objects.filter(delivery__isnull=True).exclude(job__user__in=without)
     if user_pks is not None:
         rows = rows.filter(job__user__in=user_pks)
@@ -151,14 +151,14 @@ def waiting_reports(user_pks: Collection[int] | None = None, without: Collection
 
 
 def people_waiting() -> list[int]:
-    """Who has reports that nobody was told of."""
+    """Who has reports that were not mailed yet."""
     return list(Report.objects.filter(delivery__isnull=True).values_list("job__user", flat=True).distinct())
 
 
 def earlier_run(column: str) -> Subquery:
-    """A column of the judgement of the last comparable run before a report's own: the same work, run to its end.
+    """A column of the judgement of the last comparable run before a report's own: the same work, completed.
 
-    Runs that were not measured or do not count are passed over, and so are the other tasks of the same array.
+    Runs that were not measured or are not counted are skipped, and so are the other tasks of the same array.
     """
     return Subquery(
         JobEfficiency.objects.filter(
@@ -178,7 +178,7 @@ def earlier_run(column: str) -> Subquery:
 
 
 def delivery_choices(user_pks: Iterable[int]) -> dict[int, Choices]:
-    """What these people chose; the defaults for whoever chose nothing."""
+    """What these people chose; the defaults for those who chose nothing."""
     wanted = list(user_pks)
     projects: dict[int, dict[int, Frequency]] = defaultdict(dict)
     for row in ProjectPreference.objects.filter(user__in=wanted):
@@ -192,7 +192,7 @@ def _choices(row: DeliveryPreference, projects: dict[int, Frequency]) -> Choices
 
 
 def delivery_past(user_pks: Iterable[int]) -> dict[int, Past]:
-    """What these people were told before."""
+    """What mail these people got before."""
     wanted = list(user_pks)
     messages = Delivery.objects.filter(user__in=wanted, frequency__in=PACED)
     last = dict(messages.values("user").annotate(at=Max(Coalesce("sent_at", "created_at"))).values_list("user", "at"))
@@ -213,14 +213,14 @@ def delivery_past(user_pks: Iterable[int]) -> dict[int, Past]:
 
 
 def due_deliveries(now: datetime) -> QuerySet[Delivery]:
-    """Messages whose time has come, and those whose worker has been gone for longer than it may take."""
+    """Messages that are due, and those whose worker held them for longer than a lease."""
     is_due = Q(state=Delivery.State.PENDING, due_at__lte=now)
     is_left = Q(state=Delivery.State.SENDING, claimed_at__lte=now - LEASE)
     return Delivery.objects.filter(is_due | is_left).order_by("due_at", "pk")
 
 
 def told_reports(rows: QuerySet[Report]) -> QuerySet[Report, Any]:
-    """Reports with all that a message says of them, in the order their jobs ended."""
+    """Reports with everything that a message shows of them, in the order their jobs ended."""
     return (
         rows.select_related("job__user", "job__project")
         .annotate(earlier_class=earlier_run("efficiency_class"), earlier_util=earlier_run("avg_gpu_util"))
@@ -229,6 +229,6 @@ def told_reports(rows: QuerySet[Report]) -> QuerySet[Report, Any]:
 
 
 def outbox(state: str = "") -> QuerySet[Delivery]:
-    """The outbox, newest first, with the number of jobs of each message and nothing about them."""
+    """The outbox, newest first, with the number of jobs of each message and no data of the jobs."""
     rows = Delivery.objects.select_related("user").annotate(jobs=Count("reports")).order_by("-created_at", "-pk")
     return rows.filter(state=state) if state else rows

@@ -1,4 +1,4 @@
-"""The sentences of findings on how the work was spread over the GPUs; each ends with what to do."""
+"""The sentences of findings about how the work was spread over the GPUs; each ends with what to do."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ def no_gpu_use(seen: Evidence, run: Run) -> str:
 
 def _where_it_ran(busy_cores: float | None) -> str:
     if busy_cores is None:
-        return "The program probably ran on the CPU cores alone, or ended before it reached the GPUs."
-    cores = f"{busy_cores:.1f} CPU cores were busy meanwhile"
+        return "The program probably ran only on the CPU cores, or ended before it used the GPUs."
+    cores = f"{busy_cores:.1f} CPU cores were busy at the same time"
     if busy_cores > LIMITS.pinned_cores_per_rank_max:
         return f"{cores}: the work ran on the CPU cores."
     if busy_cores >= LIMITS.pinned_cores_per_rank_min:
-        return "About one CPU core was busy meanwhile: the program ran there, or waited."
-    return f"{cores}: the program waited for something, or ended early while the job went on."
+        return "About one CPU core was busy at the same time: the program ran there, or waited."
+    return f"{cores}: the program waited for something, or ended early while the job continued."
 
 
 def _held_memory(busy_cores: float | None, held_gb: float, run: Run) -> str:
-    """A program that holds GPU memory has reached the GPUs."""
+    """A program that allocated GPU memory has reached the GPUs."""
     where = "" if run.gpus == 1 else " on the fullest GPU"
-    held = f"GPU memory was held ({gigabytes(held_gb)}{where}), but no work was seen"
+    held = f"GPU memory was allocated ({gigabytes(held_gb)}{where}), but no GPU work was measured"
     look = f"Look at a running job with {run.tools.look}."
     if busy_cores is None:
         return f"{held}: the program reached the GPUs and then waited, or ran on the CPU cores. {look}"
@@ -63,7 +63,7 @@ def parallelism_mismatch(seen: Evidence, run: Run) -> str:
         return f"{worked} {_shared(seen, run)}"
     start = f"Start one process for each GPU{run.or_fewer}."
     if pattern == "one_gpu_of_each_module" and active == 1:
-        return f"{worked} The two share a module: each GPU of a module needs a process of its own. {start}"
+        return f"{worked} The two share a module: each GPU of a module needs its own process. {start}"
     if pattern == "memory_without_work":
         return f"{worked} {MEMORY_WITHOUT_WORK}{run.or_fewer}."
     return f"{worked} {MISMATCHES.get(pattern or '', MISMATCHES[''])} {start}"
@@ -73,25 +73,24 @@ MISMATCHES = {
     "": "The job probably started fewer processes that use a GPU than it had GPUs, or several on the same one.",
     "fewer_processes": "The job probably started fewer processes that use a GPU than it had GPUs.",
     "one_gpu_of_each_module": (
-        "The working ones are one GPU of each module: a module holds two GPUs, and each of them needs a process of its"
-        " own."
+        "The working GPUs are one of each module: a module has two GPUs, and each of them needs its own process."
     ),
 }
 MEMORY_WITHOUT_WORK = (
-    "Processes hold memory on the others but give them no work: look at how the work is divided, or whether the program"
+    "Processes hold memory on the others but give them no work: check how the work is divided, and whether the program"
     " opens every GPU that it sees"
 )
 
 
 def _shared(seen: Evidence, run: Run) -> str:
-    """Ranks that share GPUs: either each gets its own and the GPUs stay, or there are fewer GPUs."""
+    """Ranks that share GPUs: bind each rank to its own GPU, or request fewer GPUs."""
     ranks, ranks_per_node, gpus_per_node = seen["ranks"], seen.get("ranks_per_node"), seen.get("gpus_per_node")
     shared = f"The {ranks:,} ranks on their nodes shared the working GPUs."
     if ranks_per_node and gpus_per_node and ranks_per_node > gpus_per_node:
         way = f"Divide the ranks evenly over the {counted(seen['gpus'], 'GPU')}"
     else:
         is_known = ranks_per_node and gpus_per_node
-        own = f"Bind each rank to a GPU of its own{f', {run.tools.select_gpu},' if is_known else ''} and"
+        own = f"Bind each rank to its own GPU{f', {run.tools.select_gpu},' if is_known else ''} and"
         fewer = ranks < seen["gpus"]
         way = f"{own} {'request' if fewer else 'keep the'} {counted(min(ranks, seen['gpus']), 'GPU')}"
     return f"{shared} {f'Either {way[0].lower()}{way[1:]}' if run.or_fewer else way}{run.or_fewer}."
@@ -113,11 +112,11 @@ def exclusive_node_underused(seen: Evidence, run: Run) -> str:
     )
     if not run.gives_whole_nodes:
         return (
-            f"The job requested --exclusive, which gives and bills {nodes} Leave --exclusive out: {seen['partition']}"
-            " then bills only the GPUs that you request."
+            f"The job requested --exclusive, which allocates and bills {nodes} Leave out --exclusive:"
+            f" {seen['partition']} then bills only the GPUs that you request."
         )
     return (
-        f"{seen['partition']} gives and bills {nodes} A partition that bills by GPU, or fewer nodes, can cost less"
+        f"{seen['partition']} allocates and bills {nodes} A partition that bills by GPU, or fewer nodes, can cost less"
         " for the same work."
     )
 
@@ -126,12 +125,12 @@ def load_imbalance(seen: Evidence, _: Run) -> str:
     if seen.get("pattern") == "stopped_early":
         return (
             f"{seen['early_gpus']:,} of {seen['active_gpus']:,} working GPUs stopped up to {duration(seen['early_s'])}"
-            f" before the last one and had no work since ({seen['gpu_list']}). Let them take their work from a common"
-            " list, or run each part as a job of its own."
+            f" before the last one and had no work after that ({seen['gpu_list']}). Use a shared work queue, or run"
+            " each part as a separate job."
         )
     return (
         f"Of {seen['active_gpus']:,} working GPUs the least busy was at {percent(seen['lowest_util_percent'])}, the"
-        f" busiest at {percent(seen['highest_util_percent'])}. The ones that did less probably waited for the others"
+        f" busiest at {percent(seen['highest_util_percent'])}. The less busy ones probably waited for the others"
         f" (below the mean: {seen['gpu_list']}). Check that the work is divided evenly and that no rank has extra work,"
         " such as output."
     )

@@ -1,4 +1,4 @@
-"""matplotlib's SVG made fit for a page: no style that a strict policy refuses, no id that another figure has."""
+"""matplotlib's SVG for use in a page: no style that a strict policy refuses, no id that another figure has."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ STYLE = re.compile(rb'style="([^"]*)"')
 ID = re.compile(rb'(\bid="|url\(#|href="#)')
 PATH = re.compile(rb' d="[^"]*"')
 LONG_NUMBER = re.compile(rb"\d+\.\d{3,}")
-# What matplotlib's own style element says of every shape, and its font with one of the same widths for whoever has not
-# got it, as attributes that are inherited.
+# What matplotlib's own style element sets for every shape, and its font with a fallback of the same widths, as
+# attributes that are inherited.
 ROOT = b'<svg stroke-linejoin="round" stroke-linecap="butt" font-family="DejaVu Sans, Verdana, sans-serif" '
 FONT = b"font-family"
 
@@ -23,8 +23,9 @@ ON_DARK = {
     b"#5b6b78": b"#a2b2be",
     b"#c9d3da": b"#42535f",
     b"#0f6b8f": b"#6cc3e2",
-    b"#9ecbdd": b"#27586b",
+    b"#9ecbdd": b"#5fb0cc",
     b"#e7edf1": b"#26343d",
+    b"#b3005e": b"#ff7ab8",
 }
 
 

@@ -1,4 +1,4 @@
-"""Mail as background work: a sweep that takes what is due, row by row."""
+"""Mail as background work: a sweep that sends what is due, row by row."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ MAIL_BATCH_SIZE = 50
 
 @shared_task(acks_late=True, ignore_result=True, soft_time_limit=600)
 def deliver() -> None:
-    """Tell people of new reports; a full batch calls for another at once."""
+    """Send mail about new reports; after a full batch the next starts at once."""
     if deliver_due(MAIL_BATCH_SIZE) == MAIL_BATCH_SIZE:
         deliver.delay()

@@ -1,4 +1,4 @@
-"""What a report says where it found no cause: what was ruled out, and what to try next."""
+"""The texts of a report without a cause: what was ruled out, and what to try next."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def without_cause(seen: Evidence, run: Run) -> str:
         )
     gpus = seen.get("gpus", 1)
     subject = "The GPU was" if gpus == 1 else f"The {counted(gpus, 'GPU')} were"
-    sentences = [f"{subject} busy {percent(seen.get('avg_util_percent'))} of the time, and no known pattern fits."]
+    sentences = [f"{subject} busy {percent(seen.get('avg_util_percent'))} of the time, and no known pattern matches."]
     if seen.get("state") == "FAILED":
         sentences.append(f"The program {_failed(seen)}: read the last lines of its output first.")
     sentences += [
@@ -37,7 +37,7 @@ def without_cause(seen: Evidence, run: Run) -> str:
 
 
 def waits(seen: Evidence) -> str:
-    """How long a host waited for files, as far as that was measured."""
+    """How long a host waited for files, where that was measured."""
     parts = []
     if "io_pressure_fraction" in seen:
         parts.append(f"I/O pressure {share(seen['io_pressure_fraction'])} of the time")
@@ -72,8 +72,8 @@ def _ruled_out(seen: Evidence) -> str:
 def _one_core(seen: Evidence, tools: Tools) -> Iterator[str]:
     if "busy_cores_per_rank" in seen:
         yield (
-            f"Each rank kept about one CPU core busy ({seen['busy_cores_per_rank']:.2f}): this is also how MPI and"
-            f" {tools.runtime} wait; or one serial part sets the pace."
+            f"Each rank kept about one CPU core busy ({seen['busy_cores_per_rank']:.2f}): waiting in MPI and"
+            f" {tools.runtime} looks like this, and so does a serial part that is the bottleneck."
         )
 
 
@@ -81,7 +81,7 @@ def _one_gpu(seen: Evidence, gpus: int) -> Iterator[str]:
     if "summed_util_percent" in seen:
         yield (
             f"Together the {counted(gpus, 'GPU')} were as busy as one GPU at {percent(seen['summed_util_percent'])}:"
-            " this is how GPUs look that work one after another, such as the layers of one model."
+            " GPUs that work one after another, such as those of a model split by layers, look like this."
         )
 
 
@@ -94,7 +94,7 @@ def _steps(seen: Evidence, gpus: int, run: Run) -> Iterator[str]:
             yield f"run once on {counted(gpus // 2, 'GPU')}{fits} and compare the run times"
         yield "check that each rank is bound to the CPU cores next to its GPU"
     if float(seen.get("peak_memory_fraction", 1.0)) * 2 <= LIMITS.memory_fill_fraction:
-        yield "let two of these programs share a GPU: they fit its memory together"
+        yield "let two of these programs share a GPU: together they fit its memory"
     yield LARGER_STEPS[run.room.can_grow]
     yield f"profile a few minutes with {run.tools.profiler}"
 

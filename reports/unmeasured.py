@@ -1,10 +1,10 @@
-"""What could not be measured, in words; the collectors say it as `name: reason`."""
+"""What could not be measured, in words; the collectors report it as `name: reason`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-# The names that collectors give to what they miss: `collector.summary` and the payload's own fields.
+# The names that collectors use for what they could not measure: `collector.summary` and the payload's own fields.
 QUANTITIES: Mapping[str, str] = {
     "avg_util": "GPU use",
     "clocks": "GPU clocks",
@@ -23,7 +23,7 @@ REASONS: Mapping[str, str] = {"unsupported": "the hardware or its driver does no
 
 
 def in_words(said: str) -> str:
-    """One line of what was not measured; what is not known here stays as it was said.
+    """One line of what was not measured; an unknown name or reason stays as it was sent.
 
     >>> in_words("pcie_bandwidth: unsupported"), in_words("power: not reported for this GPU")
     ('PCIe bandwidth: the hardware or its driver does not report it', 'GPU power: not reported for this GPU')

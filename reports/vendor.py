@@ -1,4 +1,4 @@
-"""Names of tools by the maker of a run's GPUs: nobody on NVIDIA hardware is sent to ROCm's, nor the other way round.
+"""Names of tools by the vendor of a run's GPUs: reports on NVIDIA hardware name no ROCm tool, and vice versa.
 
 Sources: ROCm documentation (rocm-smi, rocprofv3, RCCL), NVIDIA documentation (nvidia-smi, Nsight Systems, NCCL),
 srun(1) for `--overlap`.
@@ -17,7 +17,7 @@ SHORT_TEST_PARTITION = "dev-g"
 
 @dataclass(frozen=True)
 class Tools:
-    """Phrases that stand within a sentence; `look` is a command for a running job, with JOBID for its number."""
+    """Phrases for use within a sentence; `look` is a command for a running job, with JOBID for its number."""
 
     look: str
     profiler: str
@@ -41,7 +41,7 @@ NVIDIA = Tools(
     select_gpu="with CUDA_VISIBLE_DEVICES=$SLURM_LOCALID for example",
 )
 ANY = Tools(
-    look="srun --overlap --jobid=JOBID --pty bash and the monitor of its GPUs",
+    look="srun --overlap --jobid=JOBID --pty bash and the GPU monitor of your system",
     profiler="a GPU profiler or the PyTorch profiler",
     collectives="the collective library",
     runtime="the GPU runtime",
@@ -51,7 +51,7 @@ BY_VENDOR = {"amd": AMD, "nvidia": NVIDIA}
 
 
 def tools_of(cluster: str, partition: str) -> Tools:
-    """The tools for the GPUs of a partition; neutral words where their maker is not known.
+    """The tools for the GPUs of a partition; neutral words where the vendor is not known.
 
     >>> tools_of("lumi", "small-g").collectives, tools_of("lumi", "lumid").collectives
     ('RCCL', 'the collective library')
@@ -60,7 +60,7 @@ def tools_of(cluster: str, partition: str) -> Tools:
 
 
 def is_shipped_site(cluster: str, partition: str) -> bool:
-    """Whether the lessons that come with Kaiku, their commands and links, hold for this partition.
+    """Whether the lessons that come with Kaiku, their commands and links, apply to this partition.
 
     >>> is_shipped_site("lumi", "standard-g"), is_shipped_site("lumi", "lumid")
     (True, False)

@@ -1,4 +1,4 @@
-"""The headline, the verdict and the titles of a report: what someone reads who reads three lines."""
+"""The headline, the verdict and the titles of a report."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from reports.numbers import counted, duration, percent, share
 
 TITLES = {
     FindingCode.NO_GPU_USE: "The GPUs were not used",
-    FindingCode.PARALLELISM_MISMATCH: "Only part of the GPUs did the work",
+    FindingCode.PARALLELISM_MISMATCH: "Only some of the GPUs were used",
     FindingCode.IDLE_GPUS: "Some GPUs stayed idle",
     FindingCode.EXCLUSIVE_NODE_UNDERUSED: "Whole node billed, few GPUs used",
-    FindingCode.LOAD_IMBALANCE: "The GPUs shared the work unevenly",
+    FindingCode.LOAD_IMBALANCE: "Work was spread unevenly over the GPUs",
     FindingCode.OVERSCALING: "More GPUs than needed",
     FindingCode.CPU_BOTTLENECK: "The GPUs waited for the CPU",
     FindingCode.HOST_OVERSUBSCRIPTION: "More threads than CPU cores",
     FindingCode.IO_OR_SYNC_STALL: "The GPUs waited for files or for each other",
-    FindingCode.LATE_START: "The GPUs began late",
-    FindingCode.IDLE_TAIL: "The GPUs were done before the job ended",
-    FindingCode.BUSY_BUT_WAITING: "Busy GPUs that drew little power",
+    FindingCode.LATE_START: "The GPUs started late",
+    FindingCode.IDLE_TAIL: "The GPUs were idle at the end of the job",
+    FindingCode.BUSY_BUT_WAITING: "GPUs showed as busy but drew little power",
     FindingCode.KERNEL_TUNING: "GPU kernels could run faster",
     FindingCode.THROTTLED: "The hardware slowed the GPUs down",
     FindingCode.GPU_MEMORY_PRESSURE: "GPU memory was nearly full",
@@ -39,20 +39,20 @@ TITLES_OF_PATTERNS = {
     (FindingCode.PARALLELISM_MISMATCH, "in_turns"): "The GPUs took turns",
     (FindingCode.LOAD_IMBALANCE, "stopped_early"): "Some GPUs stopped early",
     (FindingCode.IO_OR_SYNC_STALL, "fallen"): "GPU use fell after the start",
-    (FindingCode.IO_OR_SYNC_STALL, "again_and_again"): "The GPUs stopped again and again",
+    (FindingCode.IO_OR_SYNC_STALL, "again_and_again"): "The GPUs stopped repeatedly",
     (FindingCode.IO_OR_SYNC_STALL, "steady"): "The GPUs waited for files",
     (FindingCode.LOW_USE_UNEXPLAINED, "low_use"): "We found no clear cause of the low GPU use",
     (FindingCode.LOW_USE_UNEXPLAINED, "failed"): "The program failed, and we found no clear cause",
 }
 
 VERDICTS = {
-    EfficiencyClass.EFFICIENT: "The GPUs were kept busy.",
-    EfficiencyClass.ACCEPTABLE: "The GPUs were busy for a fair part of the time; there is room for more.",
-    EfficiencyClass.INEFFICIENT: "The GPUs waited most of the time.",
-    EfficiencyClass.WASTED: "The GPUs had very little to do.",
-    EfficiencyClass.UNKNOWN: "No GPU measurement of this job arrived, so its GPU use cannot be judged.",
+    EfficiencyClass.EFFICIENT: "The GPUs were busy most of the time.",
+    EfficiencyClass.ACCEPTABLE: "The GPUs were busy for much of the time but could be used more.",
+    EfficiencyClass.INEFFICIENT: "The GPUs had no work most of the time.",
+    EfficiencyClass.WASTED: "The GPUs were hardly used.",
+    EfficiencyClass.UNKNOWN: "No GPU measurements of this job were received, so its GPU use cannot be judged.",
 }
-SPUN = "The GPUs showed as busy, but probably waited for much of the time."
+SPUN = "The GPUs showed as busy but probably waited for much of the time."
 
 OWNER_ALONE = "The details of the job were reported by its owner alone and have not been confirmed by the site."
 
@@ -63,11 +63,11 @@ COURSES = {
     Course.BURSTS: "in bursts",
     Course.FALLING: "falling after the start",
     Course.UNEVEN: "uneven",
-    Course.UNKNOWN: "too few points to show its course",
+    Course.UNKNOWN: "too few measurements to describe",
 }
 
 ALL_WELL = "No change needed."
-BUT = "Even so, there is something to look at below."
+BUT = "See the points listed below."
 NEXT = "Start with the causes below."
 STEPS = "We found no clear cause; steps to try are below."
 RELEASE = "Most of them could be released."
@@ -75,38 +75,38 @@ READ_OUTPUT = "They do not explain why it failed: read the last lines of its out
 TOO_EARLY = "It ended too early for a judgement of its GPU use."
 
 UNCOUNTED = {
-    "short": (f"The job ran for less than {SHORT_JOB}: it is summarised here and not counted in any statistic."),
-    "system_failure": "The system ended this job, not you: it is summarised here and not counted in any statistic.",
+    "short": (f"The job ran for less than {SHORT_JOB}: it is shown here but not counted in any statistic."),
+    "system_failure": "The system ended this job, not you: it is shown here but not counted in any statistic.",
 }
 
 NO_CAUSES = {
-    "unmeasured": "Without a measurement of the GPUs no cause can be named.",
-    "system": "The system ended this job; how it used its GPUs says nothing about your program.",
+    "unmeasured": "Without GPU measurements, no cause can be named.",
+    "system": "The system ended this job, so its GPU use does not show how your program performs.",
     "early": "The job was too short, or ended too early, to look for causes.",
     "well": "No problem was found.",
     "partial": "No problem was found in the part that was measured.",
     "ended": "No problem was found in what ran until then.",
     "below": "We found no clear cause.",
 }
-FITS = "The request fits what the job did; no change needed."
+FITS = "The request fits the job; no change needed."
 NO_ADVICE = {
-    "unmeasured": "Without a measurement of the GPUs there is nothing to advise.",
-    "system": "There is nothing to change: the system ended this job.",
+    "unmeasured": "Without GPU measurements, no request can be suggested.",
+    "system": "No change needed: the system ended this job.",
     "early": "The job was too short, or ended too early, to derive another request.",
     "well": FITS,
-    "causes": "No better request can be derived; start with the causes above.",
-    "steps": "No better request can be derived; steps to try are above.",
+    "causes": "No better request can be derived; start with the findings.",
+    "steps": "No better request can be derived; the findings list steps to try.",
     "": "No better request can be derived.",
 }
 
 
 def title(finding: Finding) -> str:
-    """The title of one finding, closer to its pattern than that of its code where there is one."""
+    """The title of one finding: that of its pattern where there is one, else that of its code."""
     return TITLES_OF_PATTERNS.get((finding.code, str(finding.evidence.get("pattern", ""))), TITLES[finding.code])
 
 
 def headline(judged: Assessment) -> str:
-    """The one sentence that someone reads who reads one sentence: how it ended first, then what it used."""
+    """The first sentence of a report: how the job ended, then how much of its GPUs it used."""
     seen, end = judged.efficiency, predicate(judged.facts.record)
     gpus = "its GPU" if seen.allocated_gpus == 1 else f"its {counted(seen.allocated_gpus, 'GPU')}"
     use = percent(seen.avg_gpu_util)
@@ -127,7 +127,7 @@ def headline(judged: Assessment) -> str:
 
 
 def _while_measured(judged: Assessment) -> str:
-    """What a statement of a run that was measured in part holds for."""
+    """The restriction to the measured time, for a run that was measured in part."""
     seen = judged.efficiency
     if not seen.is_partial:
         return ""
@@ -135,7 +135,7 @@ def _while_measured(judged: Assessment) -> str:
 
 
 def verdict(judged: Assessment) -> str:
-    """The class in words, what was missing first, and why a run does not count where it does not."""
+    """The class in words: first what was not measured, last why a run is not counted."""
     return " ".join(_verdict(judged))
 
 
@@ -169,7 +169,7 @@ def _of_use(judged: Assessment) -> Iterator[str]:
 
 
 def _next(judged: Assessment) -> Iterator[str]:
-    """Where to go on from the verdict."""
+    """Where to read next after the verdict."""
     codes = {finding.code for finding in judged.findings}
     if judged.facts.is_use_judged and _is_well(judged) and not _spun(judged):
         if codes or judged.recommendations:
@@ -190,7 +190,7 @@ def _is_well(judged: Assessment) -> bool:
 
 
 def origin(own_nodes: int, nodes: int, *, is_told_by_owner: bool) -> str:
-    """Where the numbers and the job's record come from, where that is not the site; empty where it is.
+    """The source of the numbers and of the job's record where it is not the site; empty where it is.
 
     >>> origin(1, 2, is_told_by_owner=False)
     "The numbers of 1 of 2 nodes were measured by the owner's own run of the collector, not by the site."
@@ -201,7 +201,7 @@ def origin(own_nodes: int, nodes: int, *, is_told_by_owner: bool) -> str:
 
 
 def no_causes(judged: Assessment) -> str:
-    """What stands where there is no finding; empty where there is one."""
+    """The text shown in place of findings; empty where there are any."""
     if judged.findings:
         return ""
     situation = _situation(judged)
@@ -215,9 +215,9 @@ def no_causes(judged: Assessment) -> str:
 
 
 def no_advice(judged: Assessment) -> str:
-    """What stands where there is no recommendation, empty where there is one.
+    """The text shown in place of recommendations; empty where there are any.
 
-    Only a completed, Efficient run without findings fits.
+    Only a completed, Efficient run without findings is reported to fit its request.
     """
     if judged.recommendations:
         return ""
@@ -236,7 +236,7 @@ def no_advice(judged: Assessment) -> str:
 
 
 def _situation(judged: Assessment) -> str:
-    """Why nothing can be said of the use of a run: "system", "unmeasured", "early", or "" where it can."""
+    """Why the GPU use of a run cannot be judged: "system", "unmeasured", "early", or "" where it can."""
     if judged.facts.record.is_system_failure:
         return "system"
     if judged.efficiency.avg_gpu_util is None:
@@ -249,7 +249,7 @@ def _spun(judged: Assessment) -> bool:
 
 
 def _frees_most(judged: Assessment) -> bool:
-    """Whether the advice gives back more than half of the GPUs."""
+    """Whether the advice releases more than half of the GPUs."""
     return any(
         advice.recommended_gpus is not None and advice.recommended_gpus * 2 < judged.facts.allocated_gpus
         for advice in judged.recommendations

@@ -28,7 +28,7 @@ def test_every_claim_of_every_sample_run_is_true_in_every_state_of_knowledge() -
             untrue += [] if one.is_true else [(name, one)]
     assert untrue == []
     assert all(claimed[state] >= CLAIMS_MIN for state in STATES)
-    assert (diffs["fully spelled"] >= CLAIMS_MIN, diffs["as accounting has it"], diffs["nothing known"]) == (True, 0, 0)
+    assert (diffs["complete"] >= CLAIMS_MIN, diffs["from accounting"], diffs["unknown"]) == (True, 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_every_claim_of_every_sample_run_is_true_in_every_state_of_knowledge() -
 def test_a_claim_is_true_where_the_printed_request_gives_it(
     claimed: float | None, given_hours: float | None, refusal: str, is_true: bool
 ) -> None:
-    assert Claim("fully spelled", claimed, given_hours, refusal, True).is_true == is_true
+    assert Claim("complete", claimed, given_hours, refusal, True).is_true == is_true
 
 
 Run = tuple[JobRecord, list[dict[str, Any]], dict[str, Any]]

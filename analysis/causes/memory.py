@@ -13,7 +13,7 @@ from analysis.thresholds import LIMITS, Limits
 
 
 def gpu_memory_pressure(facts: JobFacts, limits: Limits = LIMITS) -> Finding | None:
-    """Some GPU's memory was nearly full, and the job did not fail of it."""
+    """Some GPU's memory was nearly full, and the job did not fail because of it."""
     if gpu_out_of_memory(facts, limits) is not None:
         return None
     full = _full_gpus(facts, limits)
@@ -21,9 +21,9 @@ def gpu_memory_pressure(facts: JobFacts, limits: Limits = LIMITS) -> Finding | N
 
 
 def gpu_out_of_memory(facts: JobFacts, limits: Limits = LIMITS) -> Finding | None:
-    """The program failed of its own while some GPU's memory was nearly full.
+    """The program itself failed while some GPU's memory was nearly full.
 
-    Slurm has no state for it: OUT_OF_MEMORY and the kernel's kills speak of host memory only (slurm.conf(5)).
+    Slurm has no state for it: OUT_OF_MEMORY and the kernel's kills are about host memory only (slurm.conf(5)).
     """
     if not _failed_by_itself(facts):
         return None
@@ -35,7 +35,7 @@ def gpu_out_of_memory(facts: JobFacts, limits: Limits = LIMITS) -> Finding | Non
 
 
 def host_out_of_memory(facts: JobFacts, limits: Limits = LIMITS) -> Finding | None:
-    """Slurm or the kernel ended processes because the job passed its host memory."""
+    """Slurm or the kernel ended processes because the job exceeded its host memory."""
     kills = facts.hosts.oom_kills
     killed = int(np.nansum(kills))
     if facts.record.state != "OUT_OF_MEMORY" and killed == 0:
@@ -74,14 +74,14 @@ def _is_full_at_the_end(facts: JobFacts, limits: Limits) -> bool:
     mem_gb = facts.series.mem_gb[:, facts.memory_fractions >= limits.memory_pressure_fraction]
     enough_gb = limits.memory_fill_fraction * float(np.nanmax(facts.gpus.peak_mem_gb))
     is_full = mem_gb >= enough_gb
-    # A peak shorter than a bucket is nowhere in the timeline: it may have been the last thing that happened.
+    # A peak shorter than a bucket is nowhere in the timeline: it may have been the last event.
     if not np.any(is_full):
         return True
     return bool(np.any(is_full[-math.ceil(is_full.shape[0] / 4) :]))
 
 
 def _failed_by_itself(facts: JobFacts) -> bool:
-    """Whether the program ended with an error that is not Slurm's, a signal's or the kernel's doing."""
+    """Whether the program ended with an error that is not caused by Slurm, a signal or the kernel."""
     code, _, signal = facts.record.exit_code.partition(":")
     was_killed = bool(np.any(facts.hosts.oom_kills > 0))
     return facts.record.state == "FAILED" and code not in ("", "0") and signal in ("", "0") and not was_killed

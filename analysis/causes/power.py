@@ -1,6 +1,6 @@
-"""What power and clocks say beside busy percent: kernels that spin, kernels with room, hardware that slows down.
+"""What power and clocks show beside busy percent: kernels that spin, kernels that could run faster, slow hardware.
 
-A rule on power needs modules that the job held whole.
+A rule on power needs modules whose GPUs were all allocated to the job.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def busy_but_waiting(facts: JobFacts, limits: Limits = LIMITS) -> Finding | None
 
 
 def kernel_tuning(facts: JobFacts, limits: Limits = LIMITS) -> Finding | None:
-    """Steadily half busy at half power, with host and memory to spare: the kernels themselves have room."""
+    """Steadily half busy at half power, with free host and memory: the kernels themselves could run faster."""
     if not _has_room(facts, limits) or is_uneven(facts.gpus.avg_util, limits) or not _is_steady(facts, limits):
         return None
     modules = whole_modules(facts)
@@ -72,7 +72,7 @@ def kernel_tuning(facts: JobFacts, limits: Limits = LIMITS) -> Finding | None:
 
 
 def throttled(facts: JobFacts, limits: Limits = LIMITS) -> Finding | None:
-    """The hardware held its clocks down for heat or power: the system's doing, not the user's."""
+    """The hardware lowered its clocks for heat or power: caused by the system, not by the user."""
     throttled_s, measured_s = facts.gpus.throttled_s, facts.measured_s
     is_known = ~np.isnan(throttled_s)
     known_s = float(np.sum(measured_s[is_known]))

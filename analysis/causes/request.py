@@ -1,4 +1,4 @@
-"""What Slurm's record says of the request and of the end of the job."""
+"""What Slurm's record shows about the request and the end of the job."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from analysis.host_share import fitting_host
 from analysis.phases import final_util_percent
 from analysis.thresholds import LIMITS, Limits
 
-# Names that Slurm and Open OnDemand give to sessions a person sits at (salloc(1), srun(1); LUMI web interface guide):
+# Names that Slurm and Open OnDemand give to interactive sessions (salloc(1), srun(1); LUMI web interface guide):
 # salloc's own, the shell that srun starts, and the path of a dashboard's app.
 INTERACTIVE_NAMES = frozenset("interactive salloc bash sh zsh csh tcsh fish jupyter jupyter-lab vscode".split())
 DASHBOARD_PREFIX = "sys/dashboard/"
@@ -34,7 +34,7 @@ def timeout(facts: JobFacts, limits: Limits = LIMITS) -> Finding | None:
 
 
 def walltime_overrequest(facts: JobFacts, limits: Limits = LIMITS) -> Finding | None:
-    """A completed batch job used far less time than it asked for."""
+    """A completed batch job used far less time than it requested."""
     record, used_s = facts.record, run_seconds(facts.record)
     requested_s = record.walltime_requested_s
     if record.state != "COMPLETED" or not requested_s or used_s <= limits.walltime_run_s or is_interactive(facts):
@@ -71,6 +71,6 @@ def cores_or_memory_beyond_share(facts: JobFacts, limits: Limits = LIMITS) -> Fi
 
 
 def is_interactive(facts: JobFacts) -> bool:
-    """Whether a person sat at the job, so that unused walltime is no fault."""
+    """Whether the job was interactive, so that unused walltime is no finding."""
     name = facts.record.job_name.lower()
     return name in INTERACTIVE_NAMES or name.startswith(DASHBOARD_PREFIX)

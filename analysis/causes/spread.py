@@ -1,4 +1,4 @@
-"""Use that is spread unevenly, or too thin, over the GPUs that were requested."""
+"""Use that is spread unevenly, or over too many of the requested GPUs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HELD_MEMORY_GB = 1.0
 
 
 def no_gpu_use(facts: JobFacts, limits: Limits = LIMITS) -> Finding | None:
-    """Every GPU idle for nearly the whole job, and none of them ever worked for some minutes."""
+    """Every GPU idle for nearly the whole job, and none of them worked for more than some minutes."""
     if not facts.gpus.count or not np.all(facts.is_idle) or np.any(facts.did_work):
         return None
     evidence: dict[str, float | int | str] = {
@@ -111,7 +111,7 @@ def _in_turns(facts: JobFacts, limits: Limits) -> Finding | None:
 
 
 def idle_gpus(facts: JobFacts, limits: Limits = LIMITS) -> Finding | None:
-    """Some but not all GPUs idle for nearly the whole job, however good the mean."""
+    """Some but not all GPUs idle for nearly the whole job, whatever the mean."""
     idle = facts.is_idle
     if np.sum(idle) <= facts.unasked_gpus or np.all(idle):
         return None
@@ -205,7 +205,7 @@ def _stopped_early(facts: JobFacts, turns: GpuTurns, limits: Limits) -> Finding 
 def overscaling(facts: JobFacts, limits: Limits = LIMITS) -> Finding | None:
     """Several GPUs evenly at low use with little memory: the work would fit on fewer.
 
-    Use is that of the part of the run in which the GPUs had work: a late start is another matter.
+    Use is that of the part of the run in which the GPUs had work: a late start is a separate finding.
     """
     level, fractions = span_percent(facts, limits), facts.memory_fractions
     if facts.gpus.count < 2 or level is None or np.any(np.isnan(fractions)):
@@ -233,7 +233,7 @@ def overscaling(facts: JobFacts, limits: Limits = LIMITS) -> Finding | None:
 
 
 def _overscaling_bounds(facts: JobFacts, level: float, limits: Limits) -> tuple[float, float]:
-    """The use and the memory below which fewer GPUs would do: with next to no memory and a quiet host, higher use."""
+    """The use and memory below which fewer GPUs suffice: with very little memory and a mostly idle host, higher use."""
     if level < limits.low_use_percent:
         return limits.low_use_percent, limits.low_memory_fraction
     busy_fraction = facts.busy_host_fraction
@@ -244,7 +244,7 @@ def _overscaling_bounds(facts: JobFacts, level: float, limits: Limits) -> tuple[
 
 
 def is_uneven(util_percent: Floats, limits: Limits) -> bool:
-    """Whether loads differ by many points and either all over or by one that stands far below or above the middle."""
+    """Whether loads differ by many points and either overall or by one that is far below or above the median."""
     spread_points = float(np.ptp(util_percent))
     if spread_points < limits.uneven_points:
         return False

@@ -1,4 +1,4 @@
-"""GPUs that stop for files or for each other: once and for good, again and again, or all the time."""
+"""GPUs that stop for files or for each other: once and permanently, repeatedly, or all the time."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from analysis.thresholds import LIMITS, Limits
 from metrics.series import Floats
 
 TOGETHER_FRACTION = 0.9
-"""All GPUs but a few stragglers."""
+"""All GPUs but a few."""
 
 
 @dataclass(frozen=True)
 class Waits:
-    """What the hosts say of waiting, each a share 0..1 or None: I/O wait of the cores, I/O pressure of the time."""
+    """How the hosts waited, each a share 0..1 or None: I/O wait of the cores, I/O pressure of the time."""
 
     iowait_fraction: float | None
     io_pressure_fraction: float | None
@@ -43,7 +43,7 @@ def waits_of(facts: JobFacts) -> Waits:
 
 
 def io_or_sync_stall(facts: JobFacts, limits: Limits = LIMITS) -> Finding | None:
-    """Use that falls or stops again and again while something waits: for files, or for each other."""
+    """Use that falls or stops repeatedly while something waits: for files, or for each other."""
     seen, waits = phases(facts, limits), waits_of(facts)
     if seen is None:
         return None
@@ -86,7 +86,7 @@ def _fallen(facts: JobFacts, seen: Phases, waits: Waits, limits: Limits) -> Find
 def _again_and_again(facts: JobFacts, seen: Phases, waits: Waits, limits: Limits) -> Finding | None:
     """Stalls between stretches of work, each of them on all GPUs."""
     is_io = waits.io_fraction >= limits.io_wait_fraction
-    # Without I/O to point at, only GPUs that stop altogether stall: others do work of another kind.
+    # Without waiting for I/O, only GPUs that stop completely count as stalled: others do work of another kind.
     count, stalled_fraction = stalls(seen, limits) if is_io else stops(seen, limits)
     if count < limits.bursts_min or stalled_fraction < limits.stalled_fraction:
         return None
@@ -106,7 +106,7 @@ def _again_and_again(facts: JobFacts, seen: Phases, waits: Waits, limits: Limits
 
 
 def _waiting_for_files(facts: JobFacts, waits: Waits, limits: Limits) -> Finding | None:
-    """Files are waited for so long that the GPUs cannot be fed, though no single stall is long enough to be seen."""
+    """Waiting for files takes so long that the GPUs lack data, though no single stall is long enough to be visible."""
     level = span_percent(facts, limits)
     if level is None or level >= limits.efficient_percent or waits.io_fraction < limits.io_bound_fraction:
         return None
@@ -124,7 +124,7 @@ def _waiting_for_files(facts: JobFacts, waits: Waits, limits: Limits) -> Finding
 
 
 def _points_to(facts: JobFacts, seen: Phases, waits: Waits, limits: Limits) -> str:
-    """What a fall is a sign of: "io", "synchronisation", or "" where nothing waits and it may be another phase."""
+    """The cause of a fall: "io", "synchronisation", or "" where nothing waits and it may be another phase."""
     if waits.io_fraction >= limits.io_wait_fraction:
         return "io"
     is_stall = _is_quiet_together(facts, waits, limits) and not _is_other_phase(facts, seen, limits)
@@ -138,7 +138,7 @@ def _is_quiet_together(facts: JobFacts, waits: Waits, limits: Limits) -> bool:
 
 
 def _is_other_phase(facts: JobFacts, seen: Phases, limits: Limits) -> bool:
-    """Whether the later part is work of another kind: other memory, or a steady use well above a stall's."""
+    """Whether the later part is work of another kind: other memory, or a steady use well above that of a stall."""
     later = seen.span[seen.span.size // 3 :]
     low, high = (float(value) for value in np.percentile(later, (5, 95)))
     if low > limits.burst_rest_percent and high - low <= limits.steady_range_points:

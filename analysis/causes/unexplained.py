@@ -1,4 +1,4 @@
-"""What is said where no cause is visible: what was looked at and ruled out, so that nobody is left without a step."""
+"""The finding where no cause is visible: what was checked and ruled out, so that there is always a next step."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from analysis.thresholds import LIMITS, Limits
 from metrics.series import Floats
 
 LOW_CONFIDENCE = 0.4
-"""It names no cause, only where to look next."""
+"""It names no cause, only what to check next."""
 
 
 def low_use_unexplained(facts: JobFacts, limits: Limits = LIMITS) -> Finding | None:
-    """A run that failed, or that used its GPUs below Efficient: to be asked where no other finding explains it."""
+    """A run that failed, or that used its GPUs below Efficient: only where no other finding explains it."""
     failed = facts.record.state == "FAILED"
     average = facts.avg_gpu_util
     is_low = facts.is_use_judged and average is not None and average < limits.efficient_percent

@@ -40,7 +40,7 @@ def cpu_bottleneck(facts: JobFacts, limits: Limits = LIMITS) -> Finding | None:
 def pinned_cores_per_rank(facts: JobFacts, limits: Limits = LIMITS) -> float | None:
     """Busy cores of each rank where every node shows about one, else None.
 
-    A serial part looks like this, and so does every rank that waits in MPI or HIP: a hint, not a cause.
+    A serial part looks like this, and so does every rank that waits in MPI or HIP: an indication, not a cause.
     """
     hosts = facts.hosts
     per_rank = divide(hosts.busy_cores_avg, hosts.ranks)
@@ -53,7 +53,7 @@ def pinned_cores_per_rank(facts: JobFacts, limits: Limits = LIMITS) -> float | N
 
 
 def host_oversubscription(facts: JobFacts, limits: Limits = LIMITS) -> Finding | None:
-    """More threads than cores on some node, tasks that queue for a core, and GPUs that suffer from it."""
+    """More threads than cores on some node, tasks that queue for a core, and GPUs that are slowed down by it."""
     util_percent = span_percent(facts, limits)
     if util_percent is None or util_percent >= limits.efficient_percent:
         return None

@@ -1,4 +1,4 @@
-"""Emptying what was measured over time: how far this has come is a mark, so that nothing is looked at twice."""
+"""Removing timelines after their retention; a mark stores the progress, so that nothing is checked twice."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ SERIES = "series"
 
 
 def thin_measurements(before: datetime) -> Iterator[int]:
-    """Empty the timelines and histograms of summaries that last changed before then; their figures stay.
+    """Remove the timelines and histograms of summaries that last changed before then; their figures stay.
 
-    Yields how many summaries after each batch. The judgements of their runs stay as they are from then on
+    Yields how many summaries after each batch. The judgements of their runs do not change from then on
     (`analysis.selectors.fresh_assessment`).
     """
     mark, _ = SweepMark.objects.get_or_create(name=SERIES)

@@ -1,4 +1,4 @@
-"""Judged runs column by column, so that very many of them can be added up at once."""
+"""Judged runs column by column, so that very many of them can be added up together."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Places = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Kind:
-    """What many runs have in common: class, why they do not count ("" for those that do), and finding codes."""
+    """What many runs have in common: class, why they are not counted ("" for those that are), and finding codes."""
 
     efficiency_class: str
     uncounted_reason: str
@@ -24,7 +24,7 @@ class Kind:
 
 @dataclass(frozen=True)
 class RunColumns:
-    """The columns of `(N runs,)` in one order, times in seconds since 1970, NaN where nothing is known.
+    """The columns of `(N runs,)` in one order, times in seconds since 1970, NaN where not known.
 
     `kind` is the place of each run's kind in `kinds`.
     """
@@ -64,7 +64,7 @@ ARRAYS = tuple(field.name for field in fields(RunColumns) if field.name != "kind
 
 
 def kind_of(label: str) -> Kind:
-    """A kind as the database writes it.
+    """A kind as read from the database.
 
     >>> kind_of("WASTED/short/ idle_gpus timeout ")
     Kind(efficiency_class='WASTED', uncounted_reason='short', codes=('idle_gpus', 'timeout'))

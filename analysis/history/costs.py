@@ -5,34 +5,51 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 
 from analysis.findings import Finding, FindingCode
 from analysis.ranking import expected_gain
 
 
 @dataclass(frozen=True)
+class FirstCause:
+    """The first cause of one run and the work that the run belongs to."""
+
+    cause: Finding
+    work: str
+    gpu_hours: float
+    pk: int
+    ended_at: datetime
+
+
+@dataclass(frozen=True)
 class CostlyCause:
-    """One cause: the runs it came first in, the GPU-hours that mending it would win back, and its latest run."""
+    """One cause in one work: the runs it came first in, the GPU-hours that fixing it would win back, the latest run."""
 
     code: FindingCode
+    work: str
     jobs: int
     lost_gpu_hours: float
     latest_pk: int
+    latest_at: datetime
 
 
-def costly_causes(first_causes: Iterable[tuple[Finding, float, int]], limit: int) -> list[CostlyCause]:
-    """The most costly of (first cause, billed GPU-hours, run), the latest run first; those that cost nothing are none.
+def costly_causes(first_causes: Iterable[FirstCause]) -> list[CostlyCause]:
+    """The most costly first, of first causes that come latest run first; those that cost nothing are left out.
 
-    >>> tail = Finding(FindingCode.IDLE_TAIL, 0.5, {"idle_fraction": 0.25})
-    >>> costly_causes([(tail, 80.0, 7), (tail, 8.0, 5)], 3)
-    [CostlyCause(code=<FindingCode.IDLE_TAIL: 'idle_tail'>, jobs=2, lost_gpu_hours=11.0, latest_pk=7)]
+    >>> from datetime import UTC
+    >>> tail, at = Finding(FindingCode.IDLE_TAIL, 0.5, {"idle_fraction": 0.25}), datetime(2026, 11, 20, tzinfo=UTC)
+    >>> (found,) = costly_causes([FirstCause(tail, "key", 80.0, 7, at), FirstCause(tail, "key", 8.0, 5, at)])
+    >>> found.code.value, found.jobs, found.lost_gpu_hours, found.latest_pk
+    ('idle_tail', 2, 11.0, 7)
     """
-    by_code: dict[FindingCode, list[tuple[float, int]]] = defaultdict(list)
-    for cause, gpu_hours, pk in first_causes:
-        lost_gpu_hours = gpu_hours * expected_gain(cause)
+    together: dict[tuple[str, FindingCode], list[tuple[float, FirstCause]]] = defaultdict(list)
+    for first in first_causes:
+        lost_gpu_hours = first.gpu_hours * expected_gain(first.cause)
         if lost_gpu_hours > 0:
-            by_code[cause.code].append((lost_gpu_hours, pk))
+            together[first.work, first.cause.code].append((lost_gpu_hours, first))
     found = [
-        CostlyCause(code, len(runs), sum(hours for hours, _ in runs), runs[0][1]) for code, runs in by_code.items()
+        CostlyCause(code, work, len(runs), sum(lost for lost, _ in runs), runs[0][1].pk, runs[0][1].ended_at)
+        for (work, code), runs in together.items()
     ]
-    return sorted(found, key=lambda cause: (-cause.lost_gpu_hours, cause.code))[:limit]
+    return sorted(found, key=lambda cause: (-cause.lost_gpu_hours, cause.code, cause.work))

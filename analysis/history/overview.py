@@ -1,4 +1,4 @@
-"""What a set of runs adds up to: classes, hours, waste, and what advice saved or could have saved."""
+"""Sums over a set of runs: classes, hours, unused hours, and what advice saved or could have saved."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ClassShare:
 
 @dataclass(frozen=True)
 class Sums:
-    """One class of runs added up."""
+    """The sums of one class."""
 
     name: str
     jobs: int
@@ -32,7 +32,7 @@ class Sums:
 
 @dataclass(frozen=True)
 class Overview:
-    """Counted runs of a period; `uncounted` ran too short or failed by the system's fault.
+    """Counted runs of a period; `uncounted` were too short or ended by the system.
 
     `potential_gpu_hours` is what the advice on each run would have saved, `median_util` None where nothing was
     measured.
@@ -48,12 +48,12 @@ class Overview:
 
     @property
     def wasted_fraction(self) -> float | None:
-        """The wasted part of the GPU-hours, 0..1."""
+        """The unused part of the GPU-hours, 0..1."""
         return self.wasted_gpu_hours / self.gpu_hours if self.gpu_hours else None
 
 
 def overview(sums: Iterable[Sums], uncounted: int, median_util: float | None) -> Overview:
-    """The classes in their order, each with its share, and what they add up to."""
+    """The classes in their order, each with its share, and their sums."""
     by_name = {row.name: row for row in sums}
     jobs = sum(row.jobs for row in by_name.values())
     gpu_hours = sum(row.gpu_hours for row in by_name.values())
@@ -78,36 +78,57 @@ Work = tuple[int, int, str, str]
 
 @dataclass(frozen=True)
 class WorkRun:
-    """One run of some work; `recommended_gpus` is the advice its report gave, None for none on GPUs."""
+    """One run of some work; `recommended_gpus` is the advice its report gave, None for none on GPUs.
+
+    `pk` says which run it is, for whoever names it.
+    """
 
     work: Work
     ended_at: datetime
     gpus: int
     gpu_hours: float
     recommended_gpus: int | None
+    pk: int = 0
 
 
 @dataclass(frozen=True)
 class Followed:
-    """Runs that asked for no more GPUs than the last advice on the same work, and the GPU-hours that this saved."""
+    """Runs that requested no more GPUs than the last advice on the same work, and the GPU-hours that this saved."""
 
     runs: int = 0
     saved_gpu_hours: float = 0.0
 
 
-def followed(runs: Sequence[WorkRun], since: datetime) -> Followed:
-    """What following advice saved in the runs that ended at or after `since`; earlier ones only bring the advice.
+@dataclass(frozen=True)
+class FollowedRun:
+    """One run that followed advice, and the run that got it; a more expensive run saves nothing."""
 
-    A run is compared with the last run of the same work that was advised fewer GPUs, as long as its successors keep
-    to the advice; a dearer run saves nothing.
+    advised: WorkRun
+    run: WorkRun
+
+    @property
+    def saved_gpu_hours(self) -> float:
+        return max(self.advised.gpu_hours - self.run.gpu_hours, 0.0)
+
+
+def followed(runs: Sequence[WorkRun], since: datetime) -> Followed:
+    """What following advice saved in the runs that ended at or after `since`; earlier ones only supply the advice."""
+    kept = followed_runs(runs, since)
+    return Followed(len(kept), sum(each.saved_gpu_hours for each in kept))
+
+
+def followed_runs(runs: Sequence[WorkRun], since: datetime) -> list[FollowedRun]:
+    """Those runs one by one, in the order in which they ended.
+
+    A run is compared with the last run of the same work that got advice for fewer GPUs, as long as later runs follow
+    the advice.
     """
     advised: dict[Work, WorkRun] = {}
-    kept, saved = 0, 0.0
+    kept = []
     for run in sorted(runs, key=lambda run: run.ended_at):
         before = advised.get(run.work)
         if before and run.gpus <= (before.recommended_gpus or 0) and run.ended_at >= since:
-            kept += 1
-            saved += max(before.gpu_hours - run.gpu_hours, 0.0)
+            kept.append(FollowedRun(before, run))
         if run.recommended_gpus is not None and run.recommended_gpus < run.gpus:
             advised[run.work] = run
-    return Followed(kept, saved)
+    return kept

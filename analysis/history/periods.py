@@ -1,4 +1,4 @@
-"""The stretches of time that people look back on: months, and the last so many days in days or weeks."""
+"""The periods of the history: months, and the last days, in steps of days or weeks."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ def last_days(now: datetime, days: int) -> Period:
 
 
 def month(now: datetime) -> Period:
-    """The present month so far."""
+    """The current month so far."""
     return Period(midnight(now).replace(day=1), now, "day")
 
 
 def month_before(now: datetime) -> Period:
-    """The whole month before the present one.
+    """The whole month before the current one.
 
     >>> from datetime import UTC
     >>> f"{month_before(datetime(2026, 1, 31, tzinfo=UTC)).start:%Y-%m-%d}"

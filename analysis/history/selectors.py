@@ -15,6 +15,7 @@ import numpy as np
 from django.db.models import (
     Aggregate,
     BinaryField,
+    Case,
     CharField,
     Count,
     F,
@@ -27,12 +28,14 @@ from django.db.models import (
     Subquery,
     Sum,
     Value,
+    When,
 )
-from django.db.models.functions import Concat
+from django.db.models.functions import Cast, Concat
 
-from analysis.findings import Finding
+from analysis.efficiency import EfficiencyClass
+from analysis.findings import Finding, FindingCode
 from analysis.history.columns import Floats, RunColumns, run_columns
-from analysis.history.costs import CostlyCause, costly_causes
+from analysis.history.costs import CostlyCause, FirstCause, costly_causes
 from analysis.history.overview import Followed, WorkRun, followed
 from analysis.history.periods import Period
 from analysis.history.sums import UserSums, sums_by_user, trend_period
@@ -42,10 +45,11 @@ from jobs.models import Job, Project, User
 
 FOLLOW_DAYS = 180
 FOLLOW_RUNS_MAX = 2000
-"""The latest runs of advised work that are compared; enough for a month of anyone's, and bounded for a robot's."""
+"""The latest runs of advised work that are compared: enough for a month of a person, with a limit for automation."""
 
 CAUSES_LOOKED_AT_MAX = 2000
-"""The latest runs that found causes are added up from; enough for a month of anyone's, and bounded for a robot's."""
+"""The latest runs whose causes are added up: enough for a month of a person, with a limit for automation."""
+LOW = (EfficiencyClass.INEFFICIENT.value, EfficiencyClass.WASTED.value)
 LEFT = "no longer a member"
 SEPARATOR = "|"
 
@@ -102,14 +106,31 @@ NUMBERS = {
 }
 
 
-@dataclass(frozen=True)
-class BestAdvice:
-    """The advice of one kind and basis: how often it was given, what it would have saved, and where last."""
+# Runs that nothing names are each a work of its own.
+WORK = Case(
+    When(job__work_key="", then=Cast("job_id", CharField())), default=F("job__work_key"), output_field=CharField()
+)
 
-    kind: str
-    basis: str
+
+@dataclass(frozen=True)
+class WorkSaving:
+    """What the advice on the runs of one work would have saved, and when the latest of them ended."""
+
+    work: str
     jobs: int
-    potential_gpu_hours: float
+    gpu_hours: float
+    latest_at: datetime
+
+
+@dataclass(frozen=True)
+class WorkSums:
+    """The counted runs of one work, by its key; hours are None where no price is known."""
+
+    key: str
+    jobs: int
+    gpu_hours: float | None
+    wasted_gpu_hours: float | None
+    saved_gpu_hours: float | None
     latest_pk: int
 
 
@@ -140,7 +161,7 @@ def runs_of(whose: Sequence[Q], since: datetime, until: datetime) -> RunColumns:
 
 
 def runs_and_trend(whose: Sequence[Q], since: datetime, now: datetime) -> RunColumns:
-    """The runs that ended since then, and those that a trend looks at beside them."""
+    """The runs that ended since then, and those that a trend needs in addition."""
     return runs_of(whose, min(since, trend_period(now).start), now)
 
 
@@ -150,7 +171,7 @@ def judged(part: Q, since: datetime, until: datetime) -> QuerySet[JobEfficiency]
 
 
 def told_by_owners(whose: Sequence[Q], period: Period) -> int:
-    """How many judged runs of a period only their owners told of: those that sums over several people leave out."""
+    """How many judged runs of a period only their owners reported: sums over several people leave them out."""
     return sum(judged(part, period.start, period.end).filter(is_told_by_owner=True).count() for part in whose)
 
 
@@ -163,32 +184,70 @@ def _unpacked(packed: bytes | memoryview | str | None) -> Floats:
     return np.frombuffer(packed, dtype=">f8").astype(np.float64)
 
 
-def best_advice(part: Q, period: Period, limit: int) -> list[BestAdvice]:
-    """The advice that would have saved most in the period: one query. Savings belong to the first advice of a run."""
-    runs = judged(part, period.start, period.end).filter(uncounted_reason="", saved_gpu_hours__isnull=False)
-    rows = RecommendationRow.objects.filter(efficiency__in=runs).exclude(kind="walltime").order_by()
-    summed = rows.values_list("kind", "basis").annotate(
-        Count("pk"), total=Sum("efficiency__saved_gpu_hours"), latest=Max("efficiency__job_id")
+def savings_of_works(part: Q, period: Period, limit: int) -> list[WorkSaving]:
+    """The works whose advice would have saved most in the period, each run once: one query.
+
+    A work whose latest counted run has nothing left to save was changed already, and is left out.
+    """
+    saving = Max("ended_at", filter=Q(saved_gpu_hours__isnull=False))
+    summed = judged(part, period.start, period.end).filter(uncounted_reason="").annotate(work=WORK).values("work")
+    totals = summed.annotate(
+        jobs=Count("saved_gpu_hours"), total=Sum("saved_gpu_hours"), latest=Max("ended_at"), latest_saving=saving
     )
-    return [BestAdvice(*row) for row in summed.filter(total__gt=0).order_by("-total", "kind", "basis")[:limit]]
+    left = totals.filter(total__gt=0, latest_saving=F("latest")).order_by("-total", "work")
+    return [WorkSaving(*row) for row in left.values_list("work", "jobs", "total", "latest")[:limit]]
+
+
+def latest_savings(part: Q, savings: Sequence[WorkSaving]) -> dict[str, JobEfficiency]:
+    """By work its latest run with advice, with the run and its recommendations: two queries."""
+    ends = {saving.latest_at for saving in savings}
+    rows = JobEfficiency.objects.filter(part, ended_at__in=ends, saved_gpu_hours__isnull=False, uncounted_reason="")
+    named = rows.annotate(work=WORK).filter(work__in=[saving.work for saving in savings]).order_by("ended_at", "pk")
+    at = {saving.work: saving.latest_at for saving in savings}
+    found = named.select_related("job").prefetch_related("recommendations")
+    return {row.work: row for row in found if at[row.work] == row.ended_at}
 
 
 def costly_causes_in(part: Q, period: Period, limit: int) -> list[CostlyCause]:
-    """What cost most in the counted runs of a period whose request fits: one query. The others have advice.
+    """What cost most in the counted runs of a period whose request fits: two queries. The others have advice.
 
-    Only what the present rules found is ranked: the evidence of earlier ones may hold other numbers.
+    Only what the present rules found is ranked: the evidence of earlier ones may hold other numbers. What the latest
+    counted run of a work no longer has was fixed already, and low use without a clear cause names nothing to fix: both
+    are left out.
     """
-    runs = judged(part, period.start, period.end).filter(rules_version=RULES_VERSION)
-    fitting = runs.filter(uncounted_reason="", saved_gpu_hours__isnull=True, gpu_hours__isnull=False)
-    rows = FindingRow.objects.filter(position=0, efficiency__in=fitting).order_by("-efficiency__ended_at", "-pk")
-    latest = rows.values("code", "confidence", "evidence", "efficiency__gpu_hours", "efficiency__job_id")
-    return costly_causes(
-        (
-            (msgspec.convert(row, Finding), row["efficiency__gpu_hours"] or 0.0, row["efficiency__job_id"])
-            for row in latest[:CAUSES_LOOKED_AT_MAX]
-        ),
-        limit,
+    counted = judged(part, period.start, period.end).filter(uncounted_reason="")
+    fitting = counted.filter(rules_version=RULES_VERSION, saved_gpu_hours__isnull=True, gpu_hours__isnull=False)
+    named = FindingRow.objects.filter(position=0, efficiency__in=fitting).exclude(code=FindingCode.LOW_USE_UNEXPLAINED)
+    rows = named.order_by("-efficiency__ended_at", "-pk")
+    run = {"hours": F("efficiency__gpu_hours"), "run": F("efficiency__job_id"), "at": F("efficiency__ended_at")}
+    latest: Any = rows.values("code", "confidence", "evidence", key=F("efficiency__job__work_key"), **run)
+    found = costly_causes(
+        FirstCause(msgspec.convert(row, Finding), row["key"] or str(row["run"]), row["hours"], row["run"], row["at"])
+        for row in latest[:CAUSES_LOOKED_AT_MAX]
     )
+    of_works = counted.annotate(work=WORK).filter(work__in={cause.work for cause in found})
+    ends = dict(of_works.values_list("work").annotate(Max("ended_at")))
+    return [cause for cause in found if ends.get(cause.work) == cause.latest_at][:limit]
+
+
+def works_of(part: Q, period: Period, limit: int) -> list[WorkSums]:
+    """The works with the most unused GPU-hours among the counted runs of a period: one query.
+
+    Runs that nothing names are added up as one, with an empty key.
+    """
+    runs = judged(part, period.start, period.end).filter(uncounted_reason="").values("job__work_key")
+    sums = runs.annotate(
+        jobs=Count("pk"), hours=Sum("gpu_hours"), wasted=Sum("wasted_gpu_hours"), saved=Sum("saved_gpu_hours")
+    )
+    rows = sums.annotate(latest=Max("job_id")).order_by(F("wasted").desc(nulls_last=True), "job__work_key")
+    columns = ("job__work_key", "jobs", "hours", "wasted", "saved", "latest")
+    return [WorkSums(*row) for row in rows.values_list(*columns)[:limit]]
+
+
+def worst_run(part: Q, since: datetime, until: datetime) -> JobEfficiency | None:
+    """The counted run of a low class with the most unused GPU-hours of those that ended in this time: one query."""
+    runs = judged(part, since, until).filter(uncounted_reason="", wasted_gpu_hours__gt=0, efficiency_class__in=LOW)
+    return runs.select_related("job").order_by("-wasted_gpu_hours", "-ended_at").first()
 
 
 def followed_in(part: Q, periods: Sequence[Period]) -> list[Followed]:
@@ -203,16 +262,20 @@ def followed_in(part: Q, periods: Sequence[Period]) -> list[Followed]:
         efficiency__uncounted_reason="",
         efficiency__gpu_hours__isnull=False,
     ).exclude(work_key="")
-    gpus_advice = RecommendationRow.objects.filter(efficiency__job=OuterRef("pk"), kind="gpus")
-    advised = Subquery(gpus_advice.values("recommended_gpus")[:1])
     columns = ("user_id", "project_id", "cluster", "work_key", "ended_at", "gpus_allocated")
-    rows = keyed.annotate(hours=F("efficiency__gpu_hours"), advised=advised).order_by("-ended_at", "-pk")
+    rows = keyed.annotate(hours=F("efficiency__gpu_hours"), advised=advised_gpus()).order_by("-ended_at", "-pk")
     latest = [WorkRun(row[:4], *row[4:]) for row in rows.values_list(*columns, "hours", "advised")[:FOLLOW_RUNS_MAX]]
     return [followed([run for run in latest if run.ended_at < period.end], period.start) for period in periods]
 
 
+def advised_gpus() -> Subquery:
+    """The number of GPUs that the report of each run advises; None for no such advice."""
+    gpus_advice = RecommendationRow.objects.filter(efficiency__job=OuterRef("pk"), kind="gpus")
+    return Subquery(gpus_advice.values("recommended_gpus")[:1])
+
+
 def members_of(project: Project, runs: RunColumns, period: Period) -> list[Member]:
-    """Every member, most GPU-hours first: two queries. Whoever left the project is listed while runs are."""
+    """Every member, most GPU-hours first: two queries. Former members are listed while their runs are."""
     roles = {
         row.user_id: (row.user.username, row.get_role_display()) for row in project.memberships.select_related("user")
     }

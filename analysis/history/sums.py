@@ -1,4 +1,4 @@
-"""What columns of runs add up to; uncounted runs are left out of everything but their own number."""
+"""Sums over columns of runs; uncounted runs are left out of everything but their own number."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HALF_HOUR_S, HOUR_S, DAY_S = 1800, 3600, 86_400
 
 @dataclass(frozen=True)
 class Step:
-    """One day or week: GPU-hours by class, those wasted, and the median use."""
+    """One day or week: GPU-hours by class, unused GPU-hours, and the median use."""
 
     start: datetime
     jobs: int
@@ -32,10 +32,14 @@ class Step:
 
 @dataclass(frozen=True)
 class FrequentFinding:
-    """How many counted runs a finding held for, the wasted hours of those, and its runs in each step of a period."""
+    """How many counted runs a finding held for, those it came first in, and its runs in each step of a period.
+
+    `wasted_gpu_hours` are of the runs it came first in, so that the hours of a run are counted once over all findings.
+    """
 
     code: str
     jobs: int
+    first_jobs: int
     wasted_gpu_hours: float
     by_step: Mapping[datetime, int]
 
@@ -100,12 +104,12 @@ def trend_of(runs: RunColumns, now: datetime) -> Trend:
 
 
 def trend_period(now: datetime) -> Period:
-    """The weeks that a trend looks at."""
+    """The weeks of a trend."""
     return Period(now - timedelta(weeks=TREND_WEEKS), now)
 
 
 def frequent_findings(runs: RunColumns, period: Period) -> list[FrequentFinding]:
-    """The findings of a period, most wasted hours first."""
+    """The findings of a period, most unused GPU-hours first; a run's hours count under the first of its findings."""
     counted = runs.between(period.start, period.end).counted()
     starts = period.steps()
     place = _step_places(counted, starts)
@@ -115,7 +119,9 @@ def frequent_findings(runs: RunColumns, period: Period) -> list[FrequentFinding]
         by_step = np.bincount(place[own], minlength=len(starts))
         if jobs := int(by_step.sum()):
             steps = {starts[at]: int(by_step[at]) for at in np.flatnonzero(by_step)}
-            found.append(FrequentFinding(code, jobs, _total(counted.wasted_gpu_hours[own]), steps))
+            first = counted.of_kinds([kind.codes[:1] == (code,) for kind in counted.kinds])
+            wasted = _total(counted.wasted_gpu_hours[first])
+            found.append(FrequentFinding(code, jobs, int(first.sum()), wasted, steps))
     return sorted(found, key=lambda row: (-row.wasted_gpu_hours, -row.jobs, row.code))
 
 

@@ -1,4 +1,4 @@
-"""Whether GPU use gets better: the Theil-Sen slope of weekly medians, believed only past a sign test."""
+"""Whether GPU use gets better: the Theil-Sen slope of weekly medians, accepted only if a sign test is significant."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from itertools import combinations
 from statistics import median
 
 JOBS_MIN = 5
-"""Fewer counted jobs tell no trend (domain definitions, section 7, 2026-11)."""
+"""Fewer counted jobs show no trend (domain definitions, section 7, 2026-11)."""
 
 CHANCE_MAX = 0.05
-"""A direction that chance alone would give more often than this is called steady."""
+"""A direction that chance alone would produce more often than this counts as steady."""
 
 
 class Direction(StrEnum):
@@ -53,7 +53,7 @@ def trend(weekly_medians: Sequence[float | None], jobs: int) -> Trend:
 def _chance(values: Sequence[float]) -> float:
     """Cox and Stuart's sign test: how often chance alone would give this many rises or falls, 0..1, two-sided.
 
-    Each value of the first half is compared with its partner in the second half; equal pairs say nothing.
+    Each value of the first half is compared with its partner in the second half; equal pairs are ignored.
 
     >>> _chance([1.0, 2.0, 3.0, 4.0])
     0.5

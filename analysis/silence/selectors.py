@@ -1,4 +1,4 @@
-"""Reading what is missing: jobs without all of their summaries, and nodes that have gone silent."""
+"""Reading what is missing: jobs without all of their summaries, and silent nodes."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from django.db.models import Count, Q, QuerySet
 from analysis.models import JobEfficiency, SilentNode
 
 AGES = {"1h": timedelta(hours=1), "6h": timedelta(hours=6), "1d": timedelta(days=1), "7d": timedelta(days=7)}
-"""How long ago a job ended, at most; each age holds what the one before does not."""
+"""How long ago a job ended, at most; the ages do not overlap."""
 
 FORGOTTEN_AFTER = timedelta(days=30)
-"""A node that ran nothing for so long has left the cluster, or its name has."""
+"""A node that ran nothing for this long has left the cluster or was renamed."""
 
 
 def jobs_missing_summaries(now: datetime) -> Counter[tuple[str, str]]:
     """How many jobs of the last week were judged without a summary of `all` or `some` of their nodes, by (nodes, age).
 
-    Every pair is there, also with 0. What only its owner measures is left out: no hook of the site was there.
+    Every pair is present, also with 0. Runs that only their owner measured are left out: the site's hooks did not run.
     """
     limits = [now, *(now - age for age in AGES.values())]
     sums = {
@@ -33,5 +33,5 @@ def jobs_missing_summaries(now: datetime) -> Counter[tuple[str, str]]:
 
 
 def silent_nodes(now: datetime) -> QuerySet[SilentNode]:
-    """The nodes whose latest runs came without a summary of them, the longest silent first."""
+    """The nodes that sent no summary of their latest runs, the longest silent first."""
     return SilentNode.objects.filter(last_at__gt=now - FORGOTTEN_AFTER).order_by("since", "cluster", "node")

@@ -1,6 +1,6 @@
-"""Nodes that have gone silent: those whose latest runs came without a summary of them.
+"""Silent nodes: those that sent no summary of their latest runs.
 
-Only the nodes of runs that are judged are looked at, so a node that runs no jobs is never called silent.
+Only the nodes of judged runs are checked, so a node that runs no jobs is never silent.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from jobs.models import Job
 from metrics.selectors import nodes_heard_since
 
 FRESH = timedelta(days=1)
-"""What ended before says nothing of whether a node is silent now: it may be history that somebody brought in."""
+"""Runs that ended earlier do not show whether a node is silent now: they may be imported history."""
 
 
 def note_nodes(job: Job, missing: Sequence[str], now: datetime, *, is_first: bool) -> None:
-    """Keep which nodes of a run that was just judged, for the first time or again, sent a summary, and which, as Slurm
+    """Store which nodes of a run that was just judged, for the first time or again, sent a summary, and which, as Slurm
     names them, did not."""
     if job.ended_at is None:
         return

@@ -16,7 +16,7 @@ BYTES_PER_MB = 2**20
 
 
 def readings(text: str) -> dict[int, Reading]:
-    """A reading by GPU number; raises ValueError for no JSON."""
+    """A reading by GPU number; raises ValueError if it is not JSON."""
     document = json.loads(json_in(text))
     listed = document["gpu_data"] if isinstance(document, dict) else document
     return {int(gpu["gpu"]): _reading(gpu) for gpu in listed}
@@ -40,7 +40,7 @@ def _bytes(gpu: dict[str, Any], name: str) -> float | None:
 
 
 def _value(block: Any, *path: str) -> float | None:
-    """The number at a path of blocks, bare or as {"value", "unit"}; None where any step is missing or "N/A"."""
+    """The number at a path of blocks, bare or as {"value", "unit"}; None if any step is missing or "N/A"."""
     for name in (*path, "value"):
         if isinstance(block, dict) and name in block:
             block = block[name]

@@ -1,4 +1,4 @@
-"""One GPU of amdgpu: its open files, what was put off since the last reading, and its counters' growth."""
+"""One GPU of amdgpu: its open files, what was postponed since the last reading, and the growth of its counters."""
 
 from __future__ import annotations
 
@@ -29,19 +29,20 @@ if TYPE_CHECKING:
     from collector.sources.base import Gpu
 
 POWER_W_MAX = 2000.0
-"""No package draws more (MI355X: 1400 W): energy that would need more is no energy but a counter that was reset."""
+"""No package uses more (MI355X: 1400 W): a larger value is not energy but a counter that was reset."""
 
 COUNTS_A_SECOND_MAX = 1.1e6
-"""Of the activity accumulator, while its scale is not known: a tenth above the largest that is considered."""
+"""For the activity accumulator while its scale is not known: a tenth above the largest that is considered."""
 
 COUNTS_SLACK_FRACTION = 0.05
 STALE_S_MIN = 1.0
 REST_S = 60.0
-"""How long a GPU is left alone whose files did not answer."""
+"""How long a GPU is not read after its files did not answer."""
 
 ANY = float("inf")
 NO_POWER_W = 1 << 29
-"""Above every reading: the peak of a GPU whose power is not told, or not its own. Whole, so that comparing is cheap."""
+"""Above every reading: the peak of a GPU whose power is not reported, or not its own. An integer, so comparing is
+fast."""
 
 
 class Die:
@@ -57,7 +58,7 @@ class Die:
         self.power_peak_w = 0
         self.rests_until = 0.0
         self.lost_ticks = 0
-        # Memory: the text as it was last read, its value in bytes, since when of the source's `covered_s` it stands.
+        # Memory: the text as it was last read, its value in bytes, and the source's `covered_s` since when it is valid.
         self.used_written: bytes | None = None
         self.used: float | None = None
         self.used_since_s = 0.0
@@ -65,7 +66,7 @@ class Die:
         self._open_memory()
 
     def _open_table(self, is_two_die: bool) -> None:
-        """The binary table where its layout is known, else the driver's text file of the busy percent."""
+        """The binary table if its layout is known, otherwise the driver's text file of the busy percent."""
         self.layout: Layout | None = None
         reader: Callable[[bytes], Sequence[Any]] | None
         blob = b""
@@ -87,7 +88,7 @@ class Die:
         if self.is_partition:
             reader = partition_reader(self.layout, self.part) if self.layout else None
         if reader is None:
-            raise SourceError("the driver does not tell the partitions of a device apart")
+            raise SourceError("the driver does not report the partitions of a device separately")
         self.fast = reader
         if self.layout is None:
             return
@@ -99,7 +100,7 @@ class Die:
     def _open_memory(self) -> None:
         self.used_fd: int | None = None
         if self.is_partition:
-            reason = "the driver tells the memory of the whole device, not of its partitions"
+            reason = "the driver reports the memory of the whole device, not of its partitions"
             self.gpu.totals.miss("peak_mem_gb", reason)
             return
         self.used_fd = opened(self.path, "mem_info_vram_used")
@@ -110,7 +111,8 @@ class Die:
         return self.rests_until > time.monotonic()
 
     def take_power(self) -> None:
-        """Whether the power is this GPU's is settled: where it is not, no reading is above what is kept."""
+        """Whether it is decided if the power belongs to this GPU; if it does not, no reading is above the stored
+        peak."""
         self.has_power = bool(self.gpu.power_from)
         self.power_peak_w = 0 if self.has_power else NO_POWER_W
 
@@ -118,7 +120,7 @@ class Die:
         self.power_peak_w = power_w if power_w != U16_NONE else NO_POWER_W
 
     def take_memory(self, written: bytes, covered_s: float) -> None:
-        """The memory in use has changed. Raises ValueError for what is no number."""
+        """The memory in use has changed. Raises ValueError if it is not a number."""
         used = float(written)
         self._settle_memory(covered_s)
         self.used_written, self.used = written, used
@@ -140,13 +142,13 @@ class Die:
             totals.power_peak_w = max(totals.power_peak_w, self.power_peak_w)
 
     def lose_memory(self, error: Exception, covered_s: float) -> None:
-        """The memory in use is not known until it is read again."""
+        """The memory in use is unknown until it is read again."""
         self._settle_memory(covered_s)
         self.used = self.used_written = None
         self.gpu.totals.miss("peak_mem_gb", f"for some of the time: {_reason(error)}")
 
     def failed(self, error: Exception) -> None:
-        """The GPU gave nothing at this tick: in reset, gone, hanging, or a file that came back empty."""
+        """The GPU gave nothing at this tick: in reset, removed, hanging, or a file that was empty."""
         self.lost_ticks += 1
         if isinstance(error, IndexError):
             self.gpu.totals.miss("invalid", "some readings of the busy percent were above 100")
@@ -185,7 +187,7 @@ class Die:
         self._add_busy(before, dt_s, calibration)
 
     def _counted(self, energy: int, busy_acc: int | None, busy_ticks: int | None, stamp: int | None) -> dict[str, Any]:
-        """The counters as they are now, with the sums and the instant that they belong to; None: not told."""
+        """The counters as they are now, with the sums and the instant that they belong to; None: not reported."""
         totals = self.gpu.totals
         return {
             "energy": None if energy in (U32_NONE, U64_NONE) else energy,
@@ -198,7 +200,7 @@ class Die:
         }
 
     def _was_stale(self, before: dict[str, Any], activity: int, dt_s: float) -> bool:
-        """Whether the table stood still since the last slow tick: what ticks took from it is taken back."""
+        """Whether the table did not change since the last slow tick: the values that ticks took from it are removed."""
         stamp, now = self.counters["stamp"], self.counters
         if stamp is None or stamp != before["stamp"] or dt_s < STALE_S_MIN or "is_first" in before:
             return False
@@ -256,11 +258,11 @@ class Die:
         self.gpu.totals.busy_s += measured_s
 
     def forget_use(self) -> None:
-        """The next growth of the activity accumulator is not of time that is measured."""
+        """The next growth of the activity accumulator does not belong to measured time."""
         self.counters["busy_acc"] = None
 
     def restore(self, counters: dict[str, Any], covered_s: float, ticks: int) -> None:
-        """Go on from a checkpoint, whose totals are in place already."""
+        """Continue from a checkpoint, whose totals are restored already."""
         self.counters = dict(counters)
         self.used_since_s, self.used_written = covered_s, None
         self.lost_ticks = ticks - int(self.gpu.totals.samples)
@@ -269,7 +271,7 @@ class Die:
 
 
 def _reason(error: Exception) -> str:
-    """Why a file gave nothing, in the system's words where it was the system."""
+    """Why a file gave nothing, in the system's words if the error came from the system."""
     if isinstance(error, OSError):
         return error.strerror or str(error)
     return "an empty or cut reading"

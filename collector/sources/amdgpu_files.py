@@ -13,14 +13,14 @@ TABLE_SIZE_MAX = 4096
 # PCI device ids whose two dies share one package and its power sensor: MI250X and MI250 (amdgpu_drv.c).
 TWO_DIE_MODELS = (0x7408, 0x740C)
 
-# What `current_compute_partition` says of a device of several compute dies (MI300); CPX is one GPU for each of them,
-# as many as the device's table says.
+# Values of `current_compute_partition` for a device of several compute dies (MI300); CPX is one GPU for each of them,
+# as many as the device's table states.
 MODES = {"SPX": 1, "DPX": 2, "TPX": 3, "QPX": 4}
 CPX, CPX_PARTITIONS = "CPX", 8
 
 
 class Device:
-    """One device of the driver: `partitions` GPUs for whoever asks the driver, in the package `module_id` or one of its
+    """One device of the driver: `partitions` GPUs as the driver counts them, in the package `module_id` or one of its
     own."""
 
     __slots__ = ("bus", "is_two_die", "module_id", "partitions", "path")
@@ -35,7 +35,7 @@ class Device:
 
 
 def devices(root: str) -> list[Device]:
-    """The node's devices by PCI address; SourceError where the driver is not there."""
+    """The node's devices by PCI address; SourceError if there is no driver."""
     try:
         found = [name for name in os.listdir(os.path.join(root, DRIVER)) if name.count(":") == 2]
     except OSError as error:
@@ -53,7 +53,7 @@ def opened(path: str, name: str) -> int:
 
 
 def content(path: str, name: str, size: int = 64) -> bytes | None:
-    """The first bytes of a file, None where it cannot be read."""
+    """The first bytes of a file, None if it cannot be read."""
     try:
         fd = os.open(os.path.join(path, name), os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -67,7 +67,7 @@ def content(path: str, name: str, size: int = 64) -> bytes | None:
 
 
 def power_cap_w(path: str) -> float | None:
-    """The power cap of the package; hwmon's number is not stable, so its folder is looked up."""
+    """The power cap of the package; hwmon's number is not stable, so its folder is searched."""
     try:
         folders = os.listdir(os.path.join(path, "hwmon"))
     except OSError:

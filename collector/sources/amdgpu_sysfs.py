@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def gpus_on_node(root: str) -> int:
-    """How many GPUs Slurm and HIP count on this node; none where there is no driver."""
+    """How many GPUs Slurm and HIP count on this node; zero if there is no driver."""
     try:
         return sum(device.partitions for device in devices(root))
     except SourceError:
@@ -37,7 +37,7 @@ class AmdgpuSysfs(Source):
         on_node = [(device, part) for device in devices(root) for part in range(device.partitions)]
         wanted = indices if indices is not None else list(range(len(on_node)))
         if any(index >= len(on_node) for index in wanted):
-            raise SourceError(f"the job holds GPU {max(wanted)}, the driver knows {len(on_node)} GPUs")
+            raise SourceError(f"the job has GPU {max(wanted)}, the driver knows {len(on_node)} GPUs")
         self.calibration = calibration
         self.covered_s = 0.0
         self.ticks = 0
@@ -51,23 +51,23 @@ class AmdgpuSysfs(Source):
         self._arrange()
 
     def _arrange(self) -> None:
-        """What a tick needs of each GPU, in one piece; a GPU whose reads hung is left alone for a while."""
+        """The reads of each GPU at a tick, in one piece; a GPU whose reads hung is not read for a while."""
         self.resting = [die for die in self.dies if die.is_resting]
         awake = [die for die in self.dies if not die.is_resting]
         self.rows = [(die, die.fast, die.table_fd, die.size, die.gpu.totals.hist) for die in awake]
-        # Memory in use moves slowly, if at all: each tick reads it of every other GPU, the first one of all.
+        # Memory in use changes slowly, if at all: each tick reads it of every other GPU, the first tick of all.
         used = [(die, die.used_fd) for die in awake if die.used_fd is not None]
         self.used_rows = used[::2], used[1::2]
 
     def tick(self, dt_s: float) -> None:
-        # Everything in place: a call for each GPU would cost as much as a read.
+        # Everything inline: a call for each GPU would cost as much as a read.
         pread = os.pread
         if self.resting:
             self._leave_alone()
         for die, fast, table_fd, size, hist in self.rows:
             try:
                 activity, power_w = fast(pread(table_fd, size, 0))
-                # An IndexError is a percent above 100, which is what a table holds that was not written.
+                # An IndexError is a percent above 100, which is the value in a table that was not written.
                 hist[activity] += dt_s
                 if power_w > die.power_peak_w:
                     die.take_power_peak(power_w)
@@ -92,7 +92,7 @@ class AmdgpuSysfs(Source):
             self._arrange()
 
     def _leave_alone(self) -> None:
-        """Some reads hung: those GPUs are not asked again until they have rested, and have no samples meanwhile."""
+        """Some reads hung: those GPUs are not read for a while, and have no samples meanwhile."""
         self._arrange()
         for die in self.resting:
             die.lost_ticks += 1

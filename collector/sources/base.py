@@ -14,7 +14,7 @@ TWO_DIE_MODELS = (0x7408, 0x740C)
 
 
 class SourceError(Exception):
-    """A source that cannot be used on this node; the message says why."""
+    """A source that cannot be used on this node; the message states why."""
 
 
 class Gpu:
@@ -28,8 +28,8 @@ class Gpu:
         self.module_id = module_id
         self.mem_total_bytes: float | None = None
         self.power_cap_w: float | None = None
-        # "gpu": a number of its own; "module": of it and its neighbour; "": none, since the primary die tells it or for
-        # a reason in the totals.
+        # "gpu": a number of its own; "module": of it and its neighbour; "": none, because the primary die reports it or
+        # for a reason in the totals.
         self.power_from = "gpu"
         self.totals = GpuTotals()
 
@@ -39,11 +39,12 @@ class Gpu:
 
 
 class Source:
-    """One way to read the job's GPUs: `tick` adds a sample to each GPU's totals, `slow_tick` what may be rarer.
+    """One way to read the job's GPUs: `tick` adds a sample to each GPU's totals, `slow_tick` what may be read less
+    often.
 
-    Neither raises for a GPU that cannot be read: it says so in the totals and the time stays unmeasured. A read that
-    does not answer within `hang_s` is cut off by a TimeoutError; where it happens in foreign code (`is_foreign`), the
-    process ends instead. `needs_root`: it opens more than files that anybody may read, at every tick.
+    Neither raises for a GPU that cannot be read: it records this in the totals and the time stays unmeasured. A read
+    that does not answer within `hang_s` is interrupted by a TimeoutError; if it happens in foreign code (`is_foreign`),
+    the process ends instead. `needs_root`: it opens files at every tick that not everybody may read.
     """
 
     name = ""
@@ -56,29 +57,30 @@ class Source:
         self.gpus = gpus
 
     def tick(self, dt_s: float) -> None:
-        """One sample of every GPU, which stands for `dt_s`; each source has its own way to it."""
+        """One sample of every GPU, which counts for `dt_s`; each source implements it."""
 
     def slow_tick(self, dt_s: float) -> None:
-        """What need not be read at every tick; most sources have nothing."""
+        """Values that need not be read at every tick; most sources have none."""
 
     def settle(self) -> None:
-        """Bring the totals up to the last tick, where a source puts some of its work off."""
+        """Bring the totals up to the last tick, if a source postpones some of its work."""
 
     def pause(self, dt_s: float) -> None:
-        """The job was suspended for `dt_s`: nothing of that time is use."""
+        """The job was suspended for `dt_s`: nothing in that time is use."""
 
     def state(self) -> dict[str, Any]:
         """What a restarted collector needs beside the totals."""
         return {}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Take up what `state` gave."""
+        """Restore what `state` returned."""
 
 
 def share_power(gpus: list[Gpu], reporting: list[bool], parts: int = 2) -> None:
-    """Settle whose power is whose: a package's goes to the job only where it holds all parts, on the one that reports.
+    """Decide whose power is whose: a package's power counts for the job only if it has all parts, on the GPU that
+    reports it.
 
-    `reporting` says which of `gpus` give a power at all; a GPU without `module_id` has a sensor of its own.
+    `reporting` states which of `gpus` report power at all; a GPU without `module_id` has a sensor of its own.
     """
     held = [gpu.module_id for gpu in gpus]
     told = {gpu.module_id for gpu, has_power in zip(gpus, reporting) if has_power}
@@ -94,7 +96,7 @@ def share_power(gpus: list[Gpu], reporting: list[bool], parts: int = 2) -> None:
 
 
 def number(text: bytes | str | None) -> float | None:
-    """A number that may be wrapped in words or not be there: `(1700Mhz)`, `N/A`, empty.
+    """A number that may be surrounded by text or missing: `(1700Mhz)`, `N/A`, empty.
 
     >>> number("(1700Mhz)"), number("45.0"), number("N/A (Secondary die)"), number("None"), number(b"12 ")
     (1700.0, 45.0, None, None, 12.0)

@@ -1,5 +1,5 @@
-"""The source that this node offers: the driver's files or library, else a vendor's command; or the one the settings
-name."""
+"""The source that this node offers: the driver's files or library, otherwise a vendor's command; or the one in the
+settings."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from collector.calibration import Calibration
     from collector.config import Config
 
-# All others load what a sampling process with open files never needs, so their modules are loaded by name.
+# All others import what a sampling process with open files never needs, so their modules are imported by name.
 COMMANDS = ("rocm_smi", "amd_smi", "nvidia_smi")
 NAMES = ("amdgpu_sysfs", "nvml", *COMMANDS)
 
 
 def source(config: Config, indices: list[int] | None, calibration: Calibration) -> Source:
-    """The first source that can read the job's GPUs; SourceError says why each could not."""
+    """The first source that can read the job's GPUs; SourceError states why each could not."""
     wanted = NAMES if config.source == "auto" else (config.source,)
     reasons = []
     for name in wanted:
@@ -28,7 +28,7 @@ def source(config: Config, indices: list[int] | None, calibration: Calibration) 
                 return _by_library(indices)
             if name in COMMANDS:
                 return _by_command(name, indices)
-            reasons.append(f"there is no source called {name}")
+            reasons.append(f"unknown source {name}")
         except SourceError as error:
             reasons.append(str(error))
     raise SourceError("; ".join(reasons))

@@ -18,7 +18,8 @@ ROOT = "/sys/cray/pm_counters"
 
 
 class CrayCounters:
-    """Joules since this was made, of the packages that the job holds whole and of the node if it holds all."""
+    """Joules since this object was created, of the packages that belong to the job completely and of the node if all
+    do."""
 
     def __init__(self, root: str, gpus: list[Gpu], is_whole_node: bool) -> None:
         self.root = root
@@ -35,7 +36,7 @@ class CrayCounters:
             joules = _joules(os.path.join(self.root, name))
             if joules is None:
                 continue
-            # A counter that fell was reset: that interval is left out by moving the start along.
+            # A counter that fell was reset: that interval is excluded by moving the start along.
             if joules < self.last_j.get(name, joules):
                 self.first_j[name] += joules - self.last_j[name]
             self.first_j.setdefault(name, joules)

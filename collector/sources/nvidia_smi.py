@@ -14,7 +14,7 @@ BYTES_PER_MB = 2**20
 
 
 def readings(text: str) -> dict[int, Reading]:
-    """A reading by GPU index; raises ValueError for a line that is not of the query's shape."""
+    """A reading by GPU index; raises ValueError for a line that does not have the form of the query."""
     return dict(_line(line) for line in text.splitlines() if line.strip())
 
 

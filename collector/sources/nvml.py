@@ -1,8 +1,8 @@
 """NVIDIA GPUs and their MIG slices through the driver's own library, at the full rate.
 
-Source of the functions, structures and units: nvml.h. Slurm's indices count GPUs in NVML's order, and of a GPU that is
-divided its slices (gres.conf, AutoDetect=nvml). A slice has memory of its own; its use is told by `nvmlGpm…` alone, on
-Hopper and later, and its power is never told.
+Source of the functions, structures and units: nvml.h. Slurm's indices count GPUs in NVML's order, and for a divided GPU
+its slices (gres.conf, AutoDetect=nvml). A slice has its own memory; its use is only reported by `nvmlGpm…`, on Hopper
+and later, and its power is never reported.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ SLOWED = 0x4 | 0x8 | 0x20 | 0x40 | 0x80
 """Reasons that slow the clocks down: power cap, hardware slowdown, thermal (software, hardware), power brake."""
 
 ENERGY_J, POWER_W = 1e-3, 1e-3
-WHOLE_DEVICE = "the driver tells the power of the whole device, not of its slices"
-NO_USE = "the driver does not tell the use of single MIG slices of this model"
+WHOLE_DEVICE = "the driver reports the power of the whole device, not of its slices"
+NO_USE = "the driver does not report the use of single MIG slices of this model"
 
 
 class Utilization(ctypes.Structure):
@@ -50,7 +50,7 @@ class GpmMetric(ctypes.Structure):
 
 
 class GpmMetrics(ctypes.Structure):
-    # The library reads `count` metrics; its own structure has room for more.
+    # The library reads `count` metrics; its own structure has space for more.
     _fields_ = (
         ("version", ctypes.c_uint),
         ("count", ctypes.c_uint),
@@ -60,7 +60,7 @@ class GpmMetrics(ctypes.Structure):
 
 
 class Library:
-    """The driver's library; `value` asks for one thing and is None where it is not told."""
+    """The driver's library; `value` queries one quantity and is None if it is not reported."""
 
     def __init__(self, path: str) -> None:
         try:
@@ -93,7 +93,7 @@ class Library:
         ]
 
     def slices(self, device: ctypes.c_void_p) -> list[ctypes.c_void_p] | None:
-        """The MIG slices of a device, None where it is not divided."""
+        """The MIG slices of a device, None if it is not divided."""
         pending = ctypes.c_uint()
         mode = ctypes.c_uint()
         call = getattr(self.calls, "nvmlDeviceGetMigMode", None)
@@ -108,7 +108,7 @@ class Library:
 
 
 class Unit:
-    """A GPU, or a slice of one, as a job may hold it."""
+    """A GPU, or a slice of one, as a job may have it."""
 
     def __init__(self, library: Library, parent: ctypes.c_void_p, part: ctypes.c_void_p | None) -> None:
         self.library, self.parent, self.part = library, parent, part
@@ -143,7 +143,7 @@ class Unit:
         return int(found.used) if found else None
 
     def energy_j(self) -> float:
-        """Joules since the last call; none for an interval in which the counter went back or was not told."""
+        """Joules since the last call; none for an interval in which the counter went back or was not reported."""
         before, self.energy = self.energy, self._energy()
         if before is None or self.energy is None or self.energy < before:
             return 0.0
@@ -154,7 +154,7 @@ class Unit:
         return None if found is None else int(found)
 
     def _slice_percent(self) -> float | None:
-        """Between this sample of the slice and the last one, which may be no less than 100 ms ago."""
+        """Between this sample of the slice and the last one, which must be at least 100 ms older."""
         calls = self.library.calls
         if self.instance is None or not hasattr(calls, "nvmlGpmMigSampleGet"):
             return None
@@ -176,7 +176,7 @@ class Unit:
         return float(asked.metrics[0].value)
 
     def _take(self, sample: ctypes.c_void_p) -> bool:
-        """Take a sample of the slice; a model that cannot is not asked again."""
+        """Take a sample of the slice; a model that does not support it is not queried again."""
         taken = self.library.calls.nvmlGpmMigSampleGet(self.parent, ctypes.c_uint(self.instance or 0), sample)
         is_taken = int(taken) == 0
         self.instance = self.instance if is_taken else None
@@ -197,10 +197,10 @@ class Nvml(Source):
             slices = library.slices(device)
             on_node += [Unit(library, device, part) for part in ([None] if slices is None else slices)]
         wanted = indices if indices is not None else list(range(len(on_node)))
-        # From inside a job the driver may show that job's GPUs alone, counted from zero (cgroups, ConstrainDevices).
+        # Inside a job the driver may show only that job's GPUs, counted from zero (cgroups, ConstrainDevices).
         is_all = len(wanted) == len(on_node)
         if not on_node or (any(index >= len(on_node) for index in wanted) and not is_all):
-            raise SourceError(f"NVML lists {len(on_node)} GPUs, the job holds {wanted}")
+            raise SourceError(f"NVML lists {len(on_node)} GPUs, the job has {wanted}")
         self.units = on_node if is_all else [on_node[index] for index in wanted]
         super().__init__([unit.describe(Gpu(index)) for index, unit in zip(wanted, self.units)])
 

@@ -15,7 +15,7 @@ TEMPERATURE_KEYS = ("Temperature (Sensor junction) (C)", "Temperature (Sensor ed
 
 
 def readings(text: str) -> dict[int, Reading]:
-    """A reading by the number of each `cardN`, which is the order of PCI addresses; raises ValueError for no JSON."""
+    """A reading by the number of each `cardN`, in the order of PCI addresses; raises ValueError if it is not JSON."""
     document = json.loads(json_in(text))
     cards = {name: values for name, values in document.items() if name.startswith("card") and name[4:].isdigit()}
     return {int(name[4:]): _reading(values) for name, values in cards.items()}

@@ -1,4 +1,5 @@
-"""GPUs through a vendor's command, for nodes whose driver files are closed: slower, dearer, and never piled up."""
+"""GPUs through a vendor's command, for nodes whose driver files are not readable: slower, more expensive, never in
+parallel."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ INTERVAL_S_MIN = 10.0
 
 
 class Reading:
-    """What a command said of one GPU; None is not said. Memory in bytes."""
+    """What a command reported about one GPU; None is not reported. Memory in bytes."""
 
     __slots__ = (
         "bus",
@@ -98,7 +99,7 @@ class SmiSource(Source):
         except OSError as error:
             raise SourceError(f"{self.name}: {error.strerror}") from error
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise SourceError(f"{self.name} printed something unknown") from error
+            raise SourceError(f"{self.name} printed an unknown format") from error
         if not found:
             raise SourceError(f"{self.name} listed no GPU")
         return found

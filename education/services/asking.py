@@ -1,8 +1,8 @@
-"""Asking one address of the web whether it answers: within one deadline, and only where it is allowed to connect.
+"""Requesting one web address to see whether it answers: within one deadline, and only where it is allowed to connect.
 
 A name is looked up once for each request, every address it leads to is checked, and the connection goes to one of
-exactly those: what a name says a moment later changes nothing. Nothing of an answer but its head is read. Proxies of
-the environment are not used, since a proxy looks the name up again.
+exactly those: a name that changes a moment later has no effect. Only the head of an answer is read. Proxies of
+the environment are not used, because a proxy would look up the name again.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MayReach = Callable[[str, int], bool]
 
 
 class NotFollowed(Exception):
-    """An address that is not asked; the message says why and nothing about what is there."""
+    """An address that is not requested; the message gives the reason and nothing about its content."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Target:
 
 
 class Asking:
-    """All that is asked for one link; `until_s` on the monotonic clock is when it ends, whatever it is at."""
+    """All requests for one link; they end at `until_s` on the monotonic clock, however far they are."""
 
     def __init__(self, timeout_s: float, may_reach: MayReach) -> None:
         self._until_s = time.monotonic() + timeout_s
@@ -61,7 +61,7 @@ class Asking:
     def status(self, method: str, url: str) -> int:
         """The status of the last answer, redirects followed with the same method.
 
-        Raises NotFollowed, TimeoutError, and what sockets, TLS, http.client and addresses that are none raise.
+        Raises NotFollowed, TimeoutError, and what sockets, TLS, http.client and invalid addresses raise.
         """
         for _ in range(REDIRECTS_MAX + 1):
             status, location = self._answer(method, target_of(url))
@@ -85,7 +85,7 @@ class Asking:
                 return answer.status, answer.headers.get("Location", "")
 
     def _connected(self, target: Target) -> socket.socket:
-        """A connection to one of the addresses that were checked; to none of them where one is not allowed."""
+        """A connection to one of the addresses that were checked; to none where one of them is not allowed."""
         found = self._looked_up(target)
         if not all(self._may_reach(address[0], target.port) for _, address in found):
             raise NotFollowed("leads to an address that is not public, or to a port other than 80 and 443")
@@ -108,7 +108,7 @@ class Asking:
         return ssl.create_default_context().wrap_socket(connection, server_hostname=target.host.rstrip("."))
 
     def _looked_up(self, target: Target) -> list[tuple[int, tuple[Any, ...]]]:
-        """The addresses of a host, each once; a resolver that is slow is left behind in its own thread."""
+        """The addresses of a host, each once; a slow resolver keeps running in its own thread."""
         found: list[list[tuple[int, tuple[Any, ...]]] | Exception] = []
 
         def look() -> None:
@@ -135,13 +135,13 @@ class Asking:
 
 
 class _Arriving(io.RawIOBase):
-    """What a connection brings, each read within what is left of the time: for http.client, as a socket's file."""
+    """The data of a connection, each read within the remaining time, as the file that http.client expects."""
 
     def __init__(self, connection: socket.socket, left_s: Callable[[], float]) -> None:
         self._connection, self._left_s = connection, left_s
 
     def makefile(self, mode: str) -> io.BufferedReader:
-        """What http.client asks a socket for."""
+        """The method that http.client calls on a socket."""
         return io.BufferedReader(self)
 
     def readable(self) -> bool:
@@ -153,9 +153,9 @@ class _Arriving(io.RawIOBase):
 
 
 def target_of(url: str) -> Target:
-    """Where an address leads: letters beyond ASCII in percent, names of hosts in IDNA.
+    """The target of an address: non-ASCII characters percent-encoded, host names in IDNA.
 
-    Raises NotFollowed, and ValueError for what is no address.
+    Raises NotFollowed, and ValueError for an invalid address.
     """
     if len(url) > URL_CHARACTERS_MAX:
         raise NotFollowed("the address is too long")
@@ -168,7 +168,7 @@ def target_of(url: str) -> Target:
     path, query = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~-._"), quote(parts.query, safe="/%:@!$&'()*+,;=~-._?")
     port = DEFAULT_PORTS[parts.scheme] if parts.port is None else parts.port
     if not all(letter.isalnum() or letter in "-._:%" for letter in host):
-        raise ValueError("a host has no such letters")
+        raise ValueError("the host name has invalid characters")
     return Target(parts.scheme, host, port, urlunsplit(("", "", path, query, "")))
 
 

@@ -1,4 +1,4 @@
-"""Writing lessons: each change is a new version, none is lost, and two editors never overwrite each other unseen."""
+"""Writing lessons: each change is a new version, none is lost, and two editors never overwrite each other unnoticed."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from education.models import Lesson, LessonLink, LessonVersion
 from education.selectors import lesson_content, newest_version, version_content
 
 CHECKED = ("checked_at", "problem", "broken_since")
-"""What a check says of a link."""
+"""The result of a link check."""
 
 
 class EditConflict(Exception):
     """Someone saved the lesson since the editor opened it; nothing was stored. `newest` is what they saved."""
 
     def __init__(self, newest: LessonVersion) -> None:
-        super().__init__(f"version {newest.number} was saved meanwhile")
+        super().__init__(f"version {newest.number} was saved in the meantime")
         self.newest = newest
 
 
 def save_lesson(lesson_pk: int, based_on: int, content: LessonContent, editor: AbstractBaseUser) -> bool:
-    """Store what an editor wrote over version `based_on`; False when it says the same. Raises EditConflict."""
+    """Store what an editor wrote over version `based_on`; False when nothing changed. Raises EditConflict."""
     with transaction.atomic():
         lesson = _claimed(lesson_pk, based_on)
         if lesson_content(lesson) == content:
@@ -37,7 +37,7 @@ def save_lesson(lesson_pk: int, based_on: int, content: LessonContent, editor: A
 
 
 def restore_version(lesson_pk: int, based_on: int, number: int, editor: AbstractBaseUser) -> bool:
-    """Say again what version `number` said, as a new version; False when it is said now. Raises EditConflict."""
+    """Restore version `number` as a new version; False when its content is the current one. Raises EditConflict."""
     with transaction.atomic():
         lesson = _claimed(lesson_pk, based_on)
         content = version_content(lesson.versions.get(number=number))
@@ -74,7 +74,7 @@ def write_version(
     editor: AbstractBaseUser | None = None,
     restored_from: int | None = None,
 ) -> None:
-    """The next version of a lesson whose row is held; without an editor it is one that came with Kaiku."""
+    """The next version of a lesson whose row is locked; without an editor it is one that came with Kaiku."""
     for name in ("title", "micro", "explanation", "hint", "is_active"):
         setattr(lesson, name, getattr(content, name))
     lesson.version += 1
@@ -92,7 +92,7 @@ def write_version(
 
 
 def _claimed(lesson_pk: int, based_on: int) -> Lesson:
-    """The row, held until the end of the transaction; EditConflict when it is not the version that was opened."""
+    """The row, locked until the end of the transaction; EditConflict when it is not the version that was opened."""
     lesson = Lesson.objects.select_for_update().get(pk=lesson_pk)
     if lesson.version != based_on:
         raise EditConflict(newest_version(lesson))
@@ -100,7 +100,7 @@ def _claimed(lesson_pk: int, based_on: int) -> Lesson:
 
 
 def _write_links(lesson: Lesson, content: LessonContent) -> None:
-    """The links in order; an address that stays keeps what the last check said of it."""
+    """The links in order; an address that stays keeps the result of its last check."""
     known = {link.url: {name: getattr(link, name) for name in CHECKED} for link in lesson.links.all()}
     lesson.links.all().delete()
     LessonLink.objects.bulk_create(

@@ -1,4 +1,4 @@
-"""Asking every documentation link whether it still answers, and marking those that do not."""
+"""Checking whether every documentation link still answers, and marking those that do not."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ TIMEOUT_S = 10.0
 AT_ONCE = 8
 PROBLEM_CHARACTERS_MAX = 200
 LEASE = timedelta(minutes=15)
-"""After so long a check that has not ended lost its worker, and another takes it."""
+"""A check that has not ended after this time has lost its worker, and another worker takes it."""
 LINK = "link check"
-"""The kind of work that a failure is noted as where a link cannot be checked; its key is the link's row."""
+"""The kind of work under which a failed check is recorded; its key is the link's row."""
 
 
 @dataclass(frozen=True)
 class Checked:
-    """One address and what was wrong there; empty when it answered."""
+    """One address and its problem; empty when it answered."""
 
     url: str
     problem: str
@@ -42,10 +42,10 @@ def check_links(
     only: Collection[int] | None = None,
     may_reach: MayReach = is_public_site,
 ) -> list[Checked]:
-    """Ask each address once, mark every link that has it, and answer all of them in alphabetic order.
+    """Request each address once, mark every link that has it, and return all of them in alphabetic order.
 
-    With `only` the addresses of those links; nothing is connected to where `may_reach` does not let it. One whose check
-    fails by a fault of ours stops no other.
+    With `only` the addresses of those links; no connection is made where `may_reach` does not allow it. An address
+    whose check fails by an error of ours does not stop the others.
     """
     now = now or timezone.now()
     links = LessonLink.objects.all() if only is None else LessonLink.objects.filter(pk__in=only)
@@ -63,7 +63,7 @@ def check_links(
 
 
 def _marked(url: str, answer: str | Exception, now: datetime) -> Checked:
-    """Note with every link of an address what was found there; what kept us from asking is raised here."""
+    """Store with every link of an address what was found there; an error of our own is raised here."""
     if isinstance(answer, Exception):
         raise answer
     since = Coalesce("broken_since", Value(now), output_field=DateTimeField()) if answer else None
@@ -72,13 +72,13 @@ def _marked(url: str, answer: str | Exception, now: datetime) -> Checked:
 
 
 def ask_for_check(now: datetime) -> None:
-    """Have a worker check all links; while one waits or goes on, asking again changes nothing."""
+    """Have a worker check all links; while a check waits or runs, another request changes nothing."""
     if not LinkCheck.objects.filter(ended_at=None).exists():
         LinkCheck.objects.create(asked_at=now)
 
 
 def check_asked_links(now: datetime, may_reach: MayReach = is_public_site) -> bool:
-    """Do the check that somebody asked for, or again what failed of the last one; False when there was neither."""
+    """Do the check that was requested, or repeat what failed in the last one; False when there was neither."""
     waiting = LinkCheck.objects.filter(ended_at=None)
     if not waiting.filter(Q(begun_at=None) | Q(begun_at__lt=now - LEASE)).update(begun_at=now):
         again = due_again(LINK, now)
@@ -89,7 +89,7 @@ def check_asked_links(now: datetime, may_reach: MayReach = is_public_site) -> bo
 
 
 def ask_all(addresses: Iterable[str], ask: Callable[[str], str]) -> dict[str, str | Exception]:
-    """Several addresses at a time; no database connection is used in the threads. A fault of ours is an answer too."""
+    """Several addresses at a time; no database connection is used in the threads. An error of ours is returned too."""
 
     def answer(url: str) -> str | Exception:
         try:
@@ -105,8 +105,8 @@ def ask_all(addresses: Iterable[str], ask: Callable[[str], str]) -> dict[str, st
 def link_problem(url: str, timeout_s: float = TIMEOUT_S, may_reach: MayReach = is_public_site) -> str:
     """Why this address is not reached, in a few words; empty when it is. HEAD first, GET where HEAD is refused.
 
-    `timeout_s` bounds all of it: looking names up, connecting, redirects and both methods. Nothing is
-    connected to where `may_reach` does not let it.
+    `timeout_s` bounds all of it: looking names up, connecting, redirects and both methods. No
+    connection is made where `may_reach` does not allow it.
     """
     asking = Asking(timeout_s, may_reach)
     try:
@@ -118,7 +118,7 @@ def link_problem(url: str, timeout_s: float = TIMEOUT_S, may_reach: MayReach = i
 
 
 def _asked(asking: Asking, method: str, url: str) -> str:
-    """What is wrong with the answer; raises NotFollowed and TimeoutError, after which another method is no use."""
+    """What is wrong with the answer; raises NotFollowed and TimeoutError, after which another method is useless."""
     try:
         status = asking.status(method, url)
     except TimeoutError:
@@ -129,5 +129,5 @@ def _asked(asking: Asking, method: str, url: str) -> str:
 
 
 def _not_reached(said: object) -> str:
-    """Why, without what no page shows and no database keeps: a server may have said it."""
+    """The reason, without unprintable characters: a server may have sent it."""
     return "".join(filter(str.isprintable, f"not reached: {said}"))[:PROBLEM_CHARACTERS_MAX]

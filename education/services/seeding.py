@@ -1,4 +1,4 @@
-"""Storing the lessons Kaiku comes with; what staff wrote is never touched."""
+"""Storing the lessons that come with Kaiku; lessons that staff changed stay as they are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writing what a person has in the portal: looks, tokens, and what an administrator may change of an account."""
+"""Writing the portal data of a person: appearance, tokens, and what an administrator may change of an account."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from jobs.selectors import own_api_tokens
 from jobs.services import replace_grants
 
 ADMINISTRATION = "administration"
-"""The source of grants and identities that an administrator gave; no directory takes them back."""
+"""The source of grants and identities that an administrator gave; no directory removes them."""
 
 TOKEN_USE_RESOLUTION = timedelta(hours=1)
-"""How exactly the last use of a token is known: reading must not cost a write each time."""
+"""The precision of the last use of a token: not every read should cause a write."""
 
 
 def save_appearance(user: User, *, theme: str, time_zone: str) -> None:
-    """What a person's pages look like on every device; empty leaves it to the device."""
+    """The appearance of a person's pages on every device; empty leaves it to the device."""
     User.objects.filter(pk=user.pk).update(theme=theme, time_zone=time_zone)
 
 
 def store_api_token(user: User, *, name: str, kind: str, digest: str, expires_at: datetime, now: datetime) -> ApiToken:
-    """Keep a person's new token. Raises IntegrityError when one of that name holds already."""
+    """Store a person's new token. Raises IntegrityError when a valid one has that name already."""
     with transaction.atomic():
         columns = {"name": name, "kind": kind, "digest": digest, "created_at": now, "expires_at": expires_at}
         token = ApiToken.objects.create(user=user, **columns)
@@ -35,30 +35,30 @@ def store_api_token(user: User, *, name: str, kind: str, digest: str, expires_at
 
 
 def revoke_api_token(token: ApiToken, now: datetime, by: Actor | None = None) -> None:
-    """From now on nobody is let in with it; `by` is who revokes it where that is not its owner."""
+    """Revoke a token; `by` is who revokes it where that is not its owner."""
     with transaction.atomic():
         if own_api_tokens(token.user).filter(pk=token.pk).update(revoked_at=now):
             record_change(by or by_person(token.user), Action.TOKEN_REVOKED, Kind.API_TOKEN, token)
 
 
 def record_token_use(token: ApiToken, now: datetime) -> None:
-    """Remember that a token was used, to the hour."""
+    """Store when a token was last used, to the hour."""
     if token.last_used_at is None or token.last_used_at <= now - TOKEN_USE_RESOLUTION:
         ApiToken.objects.filter(pk=token.pk).update(last_used_at=now)
 
 
 def give_role(user: User, role: str, *, by: Actor) -> Grant:
-    """A role that an administrator gives, beside those that directories say."""
+    """Give a role as an administrator, in addition to those from directories."""
     return _replace_given(user, _given(user) | {role}, by).get(role=role)
 
 
 def take_role(grant: Grant, *, by: Actor) -> None:
-    """Take back a role that an administrator gave; one that a directory says stays."""
+    """Remove a role that an administrator gave; one from a directory stays."""
     _replace_given(grant.user, _given(grant.user) - {grant.role}, by)
 
 
 def save_membership(membership: Membership, *, by: Actor) -> None:
-    """Store what an administrator says of a membership, a new one or another than it was."""
+    """Store a membership that an administrator added or changed."""
     with transaction.atomic():
         before = _roles(membership)
         membership.save()
@@ -66,7 +66,7 @@ def save_membership(membership: Membership, *, by: Actor) -> None:
 
 
 def end_membership(membership: Membership, *, by: Actor) -> None:
-    """Delete a membership at an administrator's word."""
+    """Delete a membership as an administrator."""
     with transaction.atomic():
         before = _roles(membership)
         Membership.objects.filter(pk=membership.pk).delete()

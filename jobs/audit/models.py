@@ -1,4 +1,4 @@
-"""The table of who changed what: entries are added, read and, after their days, removed; nothing changes them."""
+"""The table of who changed what: entries are added, read and removed after their retention; nothing changes them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from django.db import models
 
 
 class AppendOnly(models.QuerySet["AuditEntry"]):
-    """Rows that are added and read: what could change or remove them raises TypeError.
+    """Rows that can only be added and read: changing or deleting them raises TypeError.
 
-    PostgreSQL refuses the same by a trigger. `jobs.audit.services` removes what was kept for its days.
+    In PostgreSQL a trigger refuses the same. `jobs.audit.services` removes entries after their retention.
     """
 
     def update(self, **columns: object) -> int:
@@ -23,8 +23,8 @@ class AppendOnly(models.QuerySet["AuditEntry"]):
 class AuditEntry(models.Model):
     """Who changed a role, a token, an account, a lesson or a share, or ended sessions: one row a change, never changed.
 
-    `actor` is a name as text, so that it stays when the account goes; `actor_kind` says whose name. Neither secrets nor
-    anything of a person but the account's name stand here.
+    `actor` is a name as text, so that it stays when the account is deleted; `actor_kind` is the kind of actor. No
+    secrets are stored, and no personal data but account names.
     """
 
     class ActorKind(models.TextChoices):
@@ -81,7 +81,7 @@ class AuditEntry(models.Model):
         return f"{self.actor}: {self.get_action_display().lower()}: {self.name}"
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        """Add the row; TypeError where it is there already."""
+        """Add the row; TypeError where it exists already."""
         if not self._state.adding:
             raise TypeError("entries of the audit log are not changed")
         super().save(*args, **kwargs)

@@ -8,5 +8,5 @@ from jobs.audit.models import AuditEntry
 
 
 def audit_entries() -> QuerySet[AuditEntry]:
-    """Every entry that is kept, the latest first."""
+    """Every stored entry, the latest first."""
     return AuditEntry.objects.order_by("-at", "-pk")

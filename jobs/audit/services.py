@@ -1,4 +1,4 @@
-"""Writing the audit log, in the transaction of the change itself: neither stands without the other."""
+"""Writing the audit log, in the transaction of the change itself: both are stored, or neither is."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from jobs.audit.models import AuditEntry
 from jobs.models import Membership, Project, User
 
 BATCH_ROWS = 500
-"""As many entries as one statement removes; what is written meanwhile waits for none of it."""
+"""The number of entries that one statement removes; new entries do not wait for it."""
 
 RECORDED_TOGETHER = 1000
 
 REMOVES_BEFORE = "kaiku.audit_removes_before"
-"""PostgreSQL's trigger lets a transaction that sets this delete entries from before that instant, and no other."""
+"""PostgreSQL's trigger allows only a transaction that sets this to delete entries, those from before that instant."""
 
 Action, Kind = AuditEntry.Action, AuditEntry.Kind
 Roles = Mapping[tuple[int, int], str]
@@ -28,7 +28,7 @@ Roles = Mapping[tuple[int, int], str]
 
 @dataclass(frozen=True)
 class Actor:
-    """Who or what changes something, by the name that stays in the log."""
+    """Who or what changes something, by the name that is stored in the log."""
 
     kind: str
     name: str
@@ -36,7 +36,7 @@ class Actor:
 
 @dataclass(frozen=True)
 class Change:
-    """What was done to what; neither `name` nor `details` may hold secrets, or of people more than account names."""
+    """What was done to what; `name` and `details` must not hold secrets, or personal data other than account names."""
 
     action: str
     kind: str
@@ -53,12 +53,12 @@ def by_person(user: User) -> Actor:
 
 
 def by_command(name: str) -> Actor:
-    """Whoever may run `manage.py NAME` on a host of the portal."""
+    """Someone who can run `manage.py NAME` on a host of the portal."""
     return Actor(AuditEntry.ActorKind.COMMAND, f"manage.py {name}")
 
 
 def by_directory(source: str) -> Actor:
-    """What an import of this source says."""
+    """An import from this source."""
     return Actor(AuditEntry.ActorKind.DIRECTORY, source)
 
 
@@ -77,7 +77,7 @@ def record_change(by: Actor, action: str, kind: str, name: object, details: str 
 
 
 def record_memberships(by: Actor, before: Roles, after: Roles) -> None:
-    """Who has which role in which project from now on, as far as it is another than before."""
+    """The project roles that changed, one entry for each."""
     keys = sorted(key for key in before.keys() | after.keys() if before.get(key) != after.get(key))
     if not keys:
         return
@@ -92,7 +92,7 @@ def record_memberships(by: Actor, before: Roles, after: Roles) -> None:
 
 
 def remove_entries(before: datetime) -> Iterator[int]:
-    """Remove the entries from before an instant, some at a time; yields how many after each batch."""
+    """Remove the entries from before an instant, in batches; yields the number after each batch."""
     old = AuditEntry.objects.filter(at__lt=before).order_by("at", "pk").values_list("pk", flat=True)
     while keys := list(old[:BATCH_ROWS]):
         with transaction.atomic():

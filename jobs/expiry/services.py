@@ -1,6 +1,6 @@
-"""Removing runs and logs that were kept for their time, some rows at a time.
+"""Removing runs and logs whose retention is over, in batches.
 
-Each batch is a transaction of its own and is chosen anew: whoever is stopped half-way leaves nothing to clean up.
+Each batch is a separate transaction and is selected again: a run that is stopped half-way needs no clean-up.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from django.db.models import Model, QuerySet
 from jobs.models import DirectoryImport, Job, JobOpening, JobShare, UnknownIdentity, WorkFailure
 
 BATCH_ROWS = 500
-"""As many rows as one statement removes: it ends soon, and nothing that arrives meanwhile waits for it."""
+"""The number of rows that one statement removes: it ends soon, so that new data does not wait for it."""
 
 RUNS_TOGETHER = 50
-"""With each run go its findings, advice and reports."""
+"""Fewer, because the findings, advice and reports of each run are deleted with it."""
 
 
 def remove_rows(rows: QuerySet[Model]) -> Iterator[int]:
-    """Delete these rows, which nothing else belongs to, by their keys; yields how many after each batch."""
+    """Delete these rows, which nothing else belongs to, by their keys; yields the number after each batch."""
     left = rows
     while keys := list(left.order_by("pk").values_list("pk", flat=True)[:BATCH_ROWS]):
         yield rows.filter(pk__in=keys).delete()[0]
@@ -40,7 +40,7 @@ def remove_logs(before: datetime) -> Iterator[int]:
 def locked_old_runs(user_pk: int, before: datetime) -> list[Job]:
     """Some runs of one person that ended before then, or never ended and did not change since; locked for the caller.
 
-    The index of a person's runs finds either, as it would not both at once. A run that somebody else holds is left out.
+    Two queries, because the index of a person's runs finds either but not both at once. A locked run is left out.
     """
     own = Job.objects.filter(user=user_pk).order_by("ended_at", "pk").select_for_update(skip_locked=True)
     ended = list(own.filter(ended_at__lt=before)[:RUNS_TOGETHER])
@@ -48,10 +48,10 @@ def locked_old_runs(user_pk: int, before: datetime) -> list[Job]:
 
 
 def forget_runs(runs: Collection[Job]) -> None:
-    """Delete these runs with everything that hangs on them: judgement, report, feedback, shares, openings."""
+    """Delete these runs with everything that belongs to them: judgement, report, feedback, notes, shares."""
     Job.objects.filter(pk__in=[run.pk for run in runs]).delete()
 
 
 def forget_work(kind: str, keys: Collection[int]) -> None:
-    """Forget that this work failed: there is nothing left to do it on."""
+    """Delete the failures of this work: its data no longer exists."""
     WorkFailure.objects.filter(kind=kind, key__in=keys).delete()

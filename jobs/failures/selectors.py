@@ -13,15 +13,15 @@ from jobs.models import WorkFailure
 
 
 def failures(kind: str = "") -> QuerySet[WorkFailure]:
-    """What failed at least once, the latest first; of one kind if one is named."""
+    """What failed at least once, the latest first; of one kind if given."""
     rows = WorkFailure.objects.filter(tries__gt=0).order_by("-last_at", "-pk")
     return rows.filter(kind=kind) if kind else rows
 
 
 def held_back(kind: str, keys: Collection[int], now: datetime) -> dict[int, bool]:
-    """Whether work that failed or is being tried has to be left alone: set aside, waiting, or another worker's.
+    """Whether failed or running work must not be tried now: set aside, waiting, or claimed by another worker.
 
-    False for what may be tried again; what is not there never failed and is nobody's.
+    False for what may be tried again; work without a row never failed and is not claimed.
     """
     rows = WorkFailure.objects.filter(kind=kind, key__in=keys)
     found = rows.values_list("key", "claimed_until", "next_at", "set_aside_at")
@@ -29,7 +29,7 @@ def held_back(kind: str, keys: Collection[int], now: datetime) -> dict[int, bool
 
 
 def set_aside(kind: str) -> QuerySet[WorkFailure, Any]:
-    """The keys of what was set aside, for a query over what they are keys of."""
+    """The keys of what was set aside, for use in a query."""
     return failures(kind).filter(set_aside_at__isnull=False).order_by().values("key")
 
 

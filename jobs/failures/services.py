@@ -1,8 +1,8 @@
-"""Background work, piece by piece: what fails is noted, tried again later and set aside after some tries; the rest goes
-on.
+"""Background work, piece by piece: failures are recorded, tried again later and set aside after some tries; the others
+continue.
 
-A piece is claimed before it is tried, by one worker alone, so that also the end of a process counts as a failure of
-what it was at. Pieces that never failed are claimed some at a time; those of a process that ended are tried one by one.
+A piece is claimed before it is tried, by exactly one worker, so that the end of a process counts as a failure of its
+pieces too. Pieces that never failed are claimed in batches; those of a process that ended are tried one by one.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ from jobs.models import WorkFailure
 from jobs.processes.names import is_known_to_be_gone, this_process
 
 TOGETHER, SHARE = 20, 4
-"""A worker takes so many pieces at a time, and of few that wait a quarter: the rest is for the others."""
+"""A worker takes this many pieces at a time, and a quarter where few wait, so that other workers get the rest."""
 
 ROUND_S = 180
-"""After so long a round takes nothing more: a task ends before its soft time limit, which would count as a failure."""
+"""After this time a round starts no more pieces: reaching the soft time limit of the task would count as a failure."""
 
 LEASE = timedelta(minutes=10)
-"""Longer than a round and its last pieces take: after it a claim is nobody's."""
+"""Longer than a round with its last pieces takes: after it a claim is void."""
 
 TRIES_MAX = 5
 BACK_OFF = 5
-"""Each pause is so many times the one before: with the default 1, 5, 25 and 125 minutes."""
+"""The ratio of each pause to the one before: with the default 1, 5, 25 and 125 minutes."""
 
 BY_HAND = by_command("analyse_job")
-"""Who tries one piece at somebody's word, in the audit log."""
+"""The actor in the audit log where a person requested a try."""
 
 ENDED = "the process ended"
 NAMELESS = ("error", "exception")
-"""Names of types that say nothing without their module."""
+"""Names of types that need their module to be understood."""
 
 STORES_NOTHING = ("25006", "53100")
 """Read-only and a full disk (PostgreSQL 15, appendix A)."""
@@ -56,8 +56,8 @@ STORES_NOTHING = ("25006", "53100")
 STORES_NOTHING_SQLITE = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_FULL)
 HERE = str(Path(__file__).resolve().parents[2])
 
-# Only what is free is taken: no row yet, or one that failed and may be tried again. Both databases decide that and
-# take it in this one statement, so no two workers get the same piece.
+# Only free pieces are claimed: no row yet, or one that failed and may be tried again. Both databases check and claim
+# in this one statement, so no two workers get the same piece.
 CLAIM = (
     "INSERT INTO jobs_workfailure (kind, key, owner, claimed_until, tries, error) VALUES {rows}"
     " ON CONFLICT (kind, key) DO UPDATE SET owner = excluded.owner, claimed_until = excluded.claimed_until"
@@ -68,16 +68,16 @@ CLAIM = (
 log = logging.getLogger(__name__)
 claims = count()
 living: set[str] = set()
-"""The claims that the threads of this process are at."""
+"""The claims that the threads of this process work on."""
 
 
 @dataclass(frozen=True)
 class Work:
-    """A kind of work: `step` does one piece by its key and answers how much it did, False where nothing was to do.
+    """A kind of work: `step` does one piece by its key and returns how much it did, False where nothing was to do.
 
-    `still_due` says which of some keys nobody did meanwhile. A worker that is silent for longer than `lease` lost its
-    pieces. Work that comes back by itself (`is_recurring`) is never set aside. `name` says for the log, as people do
-    and without a person's name, what a key stands for.
+    `still_due` returns those of some keys that are still to be done. A worker without a sign of life for longer than
+    `lease` loses its pieces. Work that recurs by itself (`is_recurring`) is never set aside. `name` is a readable name
+    of a key for the log, without a person's name.
     """
 
     kind: str
@@ -89,12 +89,12 @@ class Work:
 
 
 class WorkFailed(Exception):
-    """What a piece that was done by hand failed with, as the log has it."""
+    """The error of a piece that was done by hand, as it is logged."""
 
 
 @dataclass(frozen=True)
 class Round:
-    """What came of a round: how much was done, and whether nothing was left that no other worker has."""
+    """The result of a round: how much was done, and whether nothing unclaimed was left."""
 
     done: int
     is_all: bool
@@ -103,9 +103,9 @@ class Round:
 def attempt_each(work: Work, due: Iterable[Sequence[int]], now: datetime, limit: int = sys.maxsize) -> Round:
     """Do the pieces of the lists in `due`, and what failed before and may be tried again, until `limit` was done.
 
-    Other workers may have the same lists: each piece is one worker's. What fails is noted and stops nothing. Raises
-    DatabaseError and InterfaceError where the database itself is away, full or read-only: that is no failure of the
-    work.
+    Other workers may have the same lists: each piece is done by one worker. Failures are recorded and stop nothing.
+    Raises DatabaseError and InterfaceError where the database itself is unreachable, full or read-only: that is no
+    failure of the work.
     """
     note_ended_processes(work, now)
     began_s, done = time.monotonic(), 0
@@ -117,20 +117,20 @@ def attempt_each(work: Work, due: Iterable[Sequence[int]], now: datetime, limit:
             batch, left = _share(work.kind, left, limit - done, now)
             taken = _attempt(work, batch, now)
             done += taken.done
-            # Others are at the same list: whatever they did meanwhile is left out.
+            # Others work on the same list: what they have done since is left out.
             left = left if taken.is_all else work.still_due(left)
     return Round(done, is_all=True)
 
 
 def attempt(work: Work, key: int, now: datetime) -> int:
-    """Do one piece of work now, unless another worker is at it or it waits for its next try."""
+    """Do one piece of work now, unless another worker has it or it waits for its next try."""
     return _attempt(work, [key], now).done
 
 
 def attempt_by_hand(work: Work, key: int, now: datetime) -> int:
-    """Do one piece of work now, however often it failed, unless another worker is at it.
+    """Do one piece of work now, however often it failed, unless another worker has it.
 
-    Raises WorkFailed where it fails, once that is noted.
+    Raises WorkFailed where it fails, after recording that.
     """
     raised: list[Exception] = []
 
@@ -153,13 +153,13 @@ def attempt_by_hand(work: Work, key: int, now: datetime) -> int:
 
 
 def note_ended_processes(work: Work, now: datetime) -> int:
-    """Count a failure for whatever was claimed by a process that is no more; how many pieces that were."""
+    """Count a failure for all pieces claimed by a process that has ended; how many pieces that were."""
     claimed = WorkFailure.objects.filter(kind=work.kind, claimed_until__isnull=False)
     lost = [(row, row.claimed_until) for row in claimed if _is_lost(row, now)]
     for row, claimed_until in lost:
-        # The first time it may have been another piece of the same batch: then nobody waits.
+        # The first time it may have been another piece of the same batch: then there is no pause.
         pause_s = _pause_s(row.tries) if row.tries else 0
-        # Whatever came since the claim was never tried, so the failure is of that moment.
+        # Data that arrived since the claim was never tried, so the failure has the time of the claim.
         at = min(now, claimed_until - work.lease) if claimed_until else now
         next_at = now + timedelta(seconds=pause_s)
         _note(work, WorkFailure.objects.filter(pk=row.pk, owner=row.owner), row.tries, ENDED, at, next_at)
@@ -167,12 +167,12 @@ def note_ended_processes(work: Work, now: datetime) -> int:
 
 
 def try_again(rows: QuerySet[WorkFailure]) -> int:
-    """Forget how often this work was tried: it is due at once."""
+    """Reset the tries of this work: it is due at once."""
     return rows.update(tries=1, next_at=None, set_aside_at=None)
 
 
 def try_named_again(rows: QuerySet[WorkFailure], names: Sequence[str], by: Actor) -> int:
-    """The same at somebody's word, who finds each in the audit log under its name; how many pieces that were."""
+    """The same as requested by a person, with an audit log entry for each; how many pieces that were."""
     with transaction.atomic():
         for name in names:
             record_change(by, Action.TRIED_AGAIN, Kind.WORK, name)
@@ -182,7 +182,7 @@ def try_named_again(rows: QuerySet[WorkFailure], names: Sequence[str], by: Actor
 def open_changed(kind: str, changed_at: Mapping[int, datetime], now: datetime) -> int:
     """Have what failed tried at once where its data changed after the last try; how many pieces that were.
 
-    `changed_at` says of some pieces when their data changed last.
+    `changed_at` is when the data of some pieces last changed.
     """
     waiting = failures(kind).filter(key__in=changed_at, claimed_until=None).exclude(next_at=None, set_aside_at=None)
     rows = waiting.values_list("pk", "key", "last_at", "set_aside_at")
@@ -193,24 +193,24 @@ def open_changed(kind: str, changed_at: Mapping[int, datetime], now: datetime) -
 
 
 def _is_newer(changed_at: datetime, last_at: datetime, set_aside_at: datetime | None, now: datetime) -> bool:
-    """Whether data that is there now changed after the last try.
+    """Whether the current data changed after the last try.
 
-    A change may carry an earlier time: clocks differ a little, and it is committed after that. What waits is tried
-    again anyway; what was set aside had its first try longer before its last than this allows for.
+    A change may have an earlier time: clocks differ a little, and it is committed after that time. Waiting work is
+    tried again anyway; work that was set aside had its first try longer before its last than this tolerance.
     """
     late_s = settings.RETRY_SECONDS if set_aside_at else 0
     return last_at - timedelta(seconds=late_s) < changed_at <= now
 
 
 def is_of_the_database(error: Exception) -> bool:
-    """Whether an error says that the database is away, full or read-only: that is no failure of the work."""
+    """Whether an error means that the database is unreachable, full or read-only: that is no failure of the work."""
     if not isinstance(error, DatabaseError | InterfaceError):
         return False
     return stores_nothing(error) or (isinstance(error, OperationalError | InterfaceError) and not _is_database_there())
 
 
 def stores_nothing(error: Exception) -> bool:
-    """Whether an error says that the database is full or read-only: what it holds can still be read."""
+    """Whether an error means that the database is full or read-only: it can still be read."""
     if not isinstance(error, DatabaseError):
         return False
     state = getattr(error.__cause__, "sqlstate", None)
@@ -228,7 +228,7 @@ def _is_database_there() -> bool:
 
 
 def _and_what_failed(work: Work, due: Iterable[Sequence[int]], now: datetime) -> Iterator[Sequence[int]]:
-    """`due`, then what failed and whose pause is over; what is no longer to be done is forgotten."""
+    """`due`, then failed work whose pause is over; what is no longer to be done is removed."""
     yield from due
     again = due_again(work.kind, now)
     if again:
@@ -239,7 +239,7 @@ def _and_what_failed(work: Work, due: Iterable[Sequence[int]], now: datetime) ->
 
 
 def _share(kind: str, keys: list[int], limit: int, now: datetime) -> tuple[list[int], list[int]]:
-    """What of these keys to claim now, and what remains; what others have or what has to wait is neither."""
+    """Which of these keys to claim now, and which remain; neither includes claimed or waiting ones."""
     is_held = held_back(kind, keys, now)
     fresh = [key for key in keys if key not in is_held]
     troubled = [key for key in keys if is_held.get(key) is False]
@@ -250,21 +250,21 @@ def _share(kind: str, keys: list[int], limit: int, now: datetime) -> tuple[list[
 
 
 def _attempt(work: Work, keys: list[int], now: datetime) -> Round:
-    """Do what of these nobody else has or has done; whether that were all."""
+    """Do those of these that no other worker has or has done; whether that was all of them."""
     owner = f"{this_process()} {next(claims)}"
     living.add(owner)
     try:
         mine = _claimed(work, keys, owner, now)
-        # Only now is it certain that nobody does them meanwhile.
+        # Only now is it certain that nobody else does them.
         wanted = work.still_due(mine) if mine else []
         return Round(_do(work, mine, wanted, owner, now), is_all=len(wanted) == len(keys))
     finally:
-        # What was not done because the database went away is nobody's from now on.
+        # What was not done because the database became unreachable is free again from now on.
         living.discard(owner)
 
 
 def _claimed(work: Work, keys: list[int], owner: str, now: datetime) -> list[int]:
-    """Which of these are this worker's own from now on."""
+    """Claim these; returns those that this worker got."""
     if not keys:
         return []
     moment, until = (connection.ops.adapt_datetimefield_value(at) for at in (now, now + work.lease))
@@ -277,7 +277,7 @@ def _claimed(work: Work, keys: list[int], owner: str, now: datetime) -> list[int
 
 
 def _do(work: Work, mine: list[int], wanted: list[int], owner: str, now: datetime) -> int:
-    """Do what is wanted of these claims, and give them back; how much was done."""
+    """Do the wanted ones of these claims, and release them; how much was done."""
     claimed = WorkFailure.objects.filter(kind=work.kind, owner=owner)
     done, total = set(mine) - set(wanted), 0
     for key in wanted:
@@ -295,7 +295,7 @@ def _do(work: Work, mine: list[int], wanted: list[int], owner: str, now: datetim
 
 
 def _give_back(claimed: QuerySet[WorkFailure]) -> None:
-    """Let go of what could not be done now; where not even that can be stored, it is noted as lost later."""
+    """Release what could not be done now; where that cannot be stored either, it is recorded as lost later."""
     with suppress(DatabaseError, InterfaceError):
         claimed.filter(tries=0).delete()
         claimed.update(owner="", claimed_until=None)
@@ -309,7 +309,7 @@ def _fail(work: Work, row: QuerySet[WorkFailure], key: int, error: Exception, no
 
 
 def _failed(work: Work, key: int, error: Exception) -> str:
-    """One line: what failed, of what type the error is and where it came from; nothing of what it said."""
+    """One line: what failed, the type of the error and where it came from, without its message."""
     return f"{work.kind} {_name(work, key)} failed: {_where(error)}"
 
 
@@ -326,7 +326,7 @@ def _where(error: Exception) -> str:
 
 
 def _type(error: Exception) -> str:
-    """The name of its type, with its module where the name alone says nothing, as in `struct.error`."""
+    """The name of its type, with its module where the name alone is not clear, as in `struct.error`."""
     module, name = type(error).__module__, type(error).__qualname__
     return f"{module}.{name}" if name.lower() in NAMELESS else name
 
@@ -346,19 +346,19 @@ def _note(work: Work, row: QuerySet[WorkFailure], tries: int, error: str, at: da
 
 
 def _pause_s(tries: int) -> float:
-    """How long what failed so often before waits now."""
+    """How long work waits after this many failures."""
     return float(settings.RETRY_SECONDS * BACK_OFF ** min(tries, TRIES_MAX - 2))
 
 
 def _is_lost(row: WorkFailure, now: datetime) -> bool:
-    """Whether nobody is at it any more: its time is over, or its process was on this machine and is gone."""
+    """Whether a claim is void: its time is over, or its process was on this machine and has ended."""
     is_gone = is_known_to_be_gone(row.owner.rpartition(" ")[0])
     is_dropped = row.owner.startswith(f"{this_process()} ") and row.owner not in living
     return is_gone or is_dropped or (row.claimed_until is not None and row.claimed_until < now)
 
 
 def _place(error: BaseException) -> str:
-    """The last line of our own that the error came through."""
+    """The last line of our own code that the error passed through."""
     through = traceback.extract_tb(error.__traceback__)
     frames = [frame for frame in through if frame.filename.startswith(HERE) and ".venv" not in frame.filename]
     last = frames[-1] if frames else None

@@ -1,4 +1,4 @@
-"""Reading what directories said: by source, import by import, and what none of them covers."""
+"""Reading imported directory data: by source, by import, and what no directory covers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from jobs.selectors import BY_SITE
 
 @dataclass(frozen=True)
 class SourceState:
-    """What one source says at this moment, in numbers of rows."""
+    """The current data of one source, in numbers of rows."""
 
     name: str
     memberships: int = 0
@@ -24,7 +24,7 @@ class SourceState:
 
 
 def directory_sources() -> list[SourceState]:
-    """Every source that says anything of memberships, identities or roles, by name."""
+    """Every source of memberships, identities or roles, by name."""
     counts: dict[str, dict[str, int]] = {}
     listed = ListedMembership.objects.values("source").annotate(
         memberships=Count("pk"), projects=Count("project", distinct=True)
@@ -38,12 +38,12 @@ def directory_sources() -> list[SourceState]:
 
 
 def directory_imports() -> QuerySet[DirectoryImport]:
-    """What came of asking directories, the latest first."""
+    """The results of imports from directories, the latest first."""
     return DirectoryImport.objects.order_by("-began_at", "-pk")
 
 
 def last_imports(since: datetime) -> dict[str, datetime]:
-    """When what each directory says was stored last, of those that were asked since then."""
+    """When each directory was last stored, of those that were read since then."""
     stored = DirectoryImport.objects.filter(began_at__gte=since, error="").exclude(source="")
     return dict(stored.values_list("source").annotate(at=Max("began_at")).order_by("source"))
 

@@ -1,4 +1,4 @@
-"""Asking a directory and storing what it says, with a record of what came of it for those who look after that."""
+"""Reading a directory and storing its data, with a record of the result for administrators."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SKIPPED_SHOWN_MAX = 50
 def import_from(
     source: str, *, cluster: str, now: datetime, is_forced: bool = False
 ) -> tuple[Directory, DirectoryChange]:
-    """Store what this source says now. Raises DirectoryError, DirectoryShrunk or a fault of ours, once written down."""
+    """Store the current data of this source. Raises DirectoryError, DirectoryShrunk or our own error, once recorded."""
     record = DirectoryImport(asked=without_secrets(source, source)[:255], began_at=now)
     access = {"token": settings.WALDUR_TOKEN, "offering": settings.WALDUR_OFFERING}
     try:
@@ -29,7 +29,7 @@ def import_from(
     except Exception as error:
         is_theirs = isinstance(error, DirectoryError | DirectoryShrunk)
         record.error = (
-            without_secrets(str(error), source)[:500] if is_theirs else f"a fault here: {type(error).__name__}"
+            without_secrets(str(error), source)[:500] if is_theirs else f"internal error: {type(error).__name__}"
         )
         record.save()
         raise
@@ -43,7 +43,7 @@ def import_from(
 
 
 def without_secrets(text: str, source: str) -> str:
-    """What may be shown of a text that names a source: of an address neither name nor password, and no query.
+    """A text that names a source, fit to be shown: addresses without user name, password and query.
 
     >>> address = "https://kaiku:hidden@puhuri.example/api?token=1"
     >>> without_secrets(address, address), without_secrets("slurm", "slurm")

@@ -1,4 +1,4 @@
-"""What a run is that only its owner tells of: its state, where it belongs, and how its nodes add up to one run."""
+"""Runs that only their owner reports: their state, their project, and how their nodes make up one run."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ SUCCESS = ("", "0", "0:0")
 PERSONAL = "own-"
 
 RUN_LONGEST = timedelta(days=366)
-"""No queue of a cluster lets a job run as long; a clock that was set wrong does."""
+"""No cluster lets a job run longer; a longer time comes from a wrong clock."""
 
 Problem = tuple[str, str]
 
 
 def personal_project(username: str) -> str:
-    """The project of the runs that a person tells of outside any project.
+    """The project of the runs that a person reports without a project.
 
     >>> personal_project("alice")
     'own-alice'
@@ -29,9 +29,9 @@ def personal_project(username: str) -> str:
 
 
 def state_of(state: str, exit_code: str, *, is_final: bool) -> str:
-    """How a run ended: as told, where that is a state of an end; else as the exit code of its command says.
+    """How a run ended: the reported state, where that is final; else by the exit code of its command.
 
-    The command has ended when the last summary comes, while Slurm still has the job running around it.
+    The command has ended when the last summary arrives, while Slurm still shows the job as running.
 
     >>> state_of("TIMEOUT", "0:0", is_final=True), state_of("RUNNING", "1:0", is_final=True)
     ('TIMEOUT', 'FAILED')
@@ -49,16 +49,16 @@ def time_problems(began_at: datetime | None, ended_at: datetime | None) -> list[
     """What keeps these times from being those of a run: one is missing, or no clock was ever so."""
     if began_at is None or ended_at is None:
         missing = (("started_at", began_at), ("ended_at", ended_at))
-        return [(name, "required for a run that is not known here yet") for name, at in missing if at is None]
+        return [(name, "required for a run that is not stored yet") for name, at in missing if at is None]
     if ended_at - began_at > RUN_LONGEST:
-        return [("started_at", f"lies more than {RUN_LONGEST.days} days before ended_at")]
+        return [("started_at", f"is more than {RUN_LONGEST.days} days before ended_at")]
     return []
 
 
 def merged(stored: JobRecord, told: JobRecord) -> JobRecord:
-    """One run as two of its nodes tell it: what the first does not know the other fills in, and a failure of any holds.
+    """One run as two of its nodes report it: the second adds what the first does not know, and any failure counts.
 
-    The run reaches from the first start to the last end. Owner and project stay as they were.
+    The run lasts from the first start to the last end. Owner and project do not change.
     """
     filled = {
         name: getattr(told, name) for name in told.__struct_fields__ if getattr(stored, name) in (None, "", (), {})
@@ -81,17 +81,17 @@ def merged(stored: JobRecord, told: JobRecord) -> JobRecord:
 
 
 def checked(record: JobRecord) -> JobRecord:
-    """The record, once each of its values is one that a record may have. Raises msgspec.ValidationError."""
+    """The record, with every value checked. Raises msgspec.ValidationError."""
     return msgspec.convert(msgspec.to_builtins(record), JobRecord)
 
 
 def seconds_between(began_at: datetime | None, ended_at: datetime | None) -> float | None:
-    """The run time, None while an end of it is open."""
+    """The run time, None while start or end is unknown."""
     return None if began_at is None or ended_at is None else (ended_at - began_at).total_seconds()
 
 
 def _severity(record: JobRecord) -> int:
-    """The order in which ends hold for a whole run: a failure, then a success, then what still runs."""
+    """The order of states for a whole run: a failure, then a success, then what still runs."""
     return (not record.has_ended) * 2 + (record.state == COMPLETED)
 
 

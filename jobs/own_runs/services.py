@@ -1,4 +1,4 @@
-"""Storing runs that only their owner tells of, with a token that sends; the site's record is never touched by it."""
+"""Storing runs that only their owner reports, with a sending token; the site's record never changes by it."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from jobs.records import JobRecord
 from jobs.runs.services import SAYS_NOTHING, RecordConflict, change_run, locked_run, run_columns
 from jobs.selectors import own_projects, record_of
 
-NOT_YOURS = "this job is not yours"
+NOT_YOURS = "this job belongs to another user"
 NOT_A_MEMBER = (
-    "you are not a member of this project here; an import of your projects or a job record of the site makes you one,"
-    " and without project_id the run is kept in a project of your own"
+    "you are not a member of this project in Kaiku; an import of your projects or a job record of the site adds you,"
+    " and without project_id the run is stored in your personal project"
 )
 NAME_LENGTH_MAX = 64
-"""As long as the name of a project may be (`jobs.records.Slug`)."""
+"""The longest name of a project (`jobs.records.Slug`)."""
 
 
 def own_run(sender: User, cluster: str, job_id: int, attempt: int) -> Job | None:
     """The stored run of this key, None while there is none.
 
-    Raises RecordConflict when it is another person's, or another attempt of the job is: whose, nobody learns.
+    Raises RecordConflict when it is another person's, or another attempt of the job is, without naming them.
     """
     runs = Job.objects.filter(cluster=cluster, job_id=job_id)
     if runs.exclude(user=sender).exists():
@@ -33,7 +33,7 @@ def own_run(sender: User, cluster: str, job_id: int, attempt: int) -> Job | None
 
 
 def project_for_own_run(sender: User, wanted: str) -> Project:
-    """The project that a run is told to be of, of which the sender must be a member; their personal one without any."""
+    """The reported project of a run, of which the sender must be a member; by default their personal one."""
     if wanted and wanted != personal_project(sender.username):
         project = own_projects(sender).filter(name=wanted).first()
         if project is None:
@@ -43,10 +43,10 @@ def project_for_own_run(sender: User, wanted: str) -> Project:
 
 
 def tell_run(record: JobRecord, sender: User, project: Project, now: datetime) -> None:
-    """Make the run that its owner tells of, or extend it by what another node tells; what the site said stays.
+    """Create the run that its owner reports, or extend it by what another node reports; the site's data stays.
 
-    Within a transaction of the caller. Raises RecordConflict when somebody else was quicker, or when both nodes
-    together cannot be true.
+    Within a transaction of the caller. Raises RecordConflict when somebody else was first, or when the two nodes
+    contradict each other.
     """
     stored, is_new = locked_run(record, sender, project, now, is_told_by_owner=True)
     if stored.user_id != sender.pk:
@@ -65,9 +65,9 @@ def _personal_project(sender: User) -> Project:
     """The project that only this person is in; RecordConflict where it cannot be made or somebody else is in it."""
     name = personal_project(sender.username)
     if len(name) > NAME_LENGTH_MAX:
-        raise RecordConflict([("project_id", f"required: {name[:NAME_LENGTH_MAX]}… is too long to be a project")])
+        raise RecordConflict([("project_id", f"required: {name[:NAME_LENGTH_MAX]}… is too long for a project name")])
     project, _ = Project.objects.get_or_create(name=name)
     if project.is_listed or project.memberships.exclude(user=sender).exists():
-        raise RecordConflict([("project_id", f"required: {name} is not a project of yours alone")])
+        raise RecordConflict([("project_id", f"required: {name} is not your personal project")])
     Membership.objects.get_or_create(user=sender, project=project)
     return project

@@ -1,4 +1,4 @@
-"""Reading which processes are at work."""
+"""Reading which processes are running."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from django.db.models import Max, QuerySet
 from jobs.models import Process
 
 THERE = timedelta(minutes=1)
-"""Whoever said nothing for so long is taken for gone: six times what a process leaves between two words."""
+"""A process without a record for this long counts as gone: six times the interval of the records."""
 
 
 def processes_there(now: datetime) -> QuerySet[Process]:
-    """The processes that were heard within a minute."""
+    """The processes that recorded within the last minute that they are alive."""
     return Process.objects.filter(seen_at__gte=now - THERE).order_by("kind", "name")
 
 
 def last_seen_at(kind: str) -> datetime | None:
-    """When a process of this kind was heard last; None where none ever was, or not for a day."""
+    """When a process of this kind was last alive; None where there was none within a day."""
     at: datetime | None = Process.objects.filter(kind=kind).aggregate(at=Max("seen_at"))["at"]
     return at

@@ -1,4 +1,4 @@
-"""Processes of Kaiku that are at work: each says now and then that it is still there."""
+"""Running processes of Kaiku: each regularly records that it is alive."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ FORGOTTEN_AFTER = timedelta(days=1)
 
 log = logging.getLogger(__name__)
 last_seen: dict[tuple[int, str], float] = {}
-"""When a process said so last, by its number and kind: a forked one has to say so itself."""
+"""When a process last recorded it, by its number and kind: a forked process has to record it itself."""
 
 
 def seen(kind: str, waiting_records: int | None = None) -> None:
-    """Write that this process is there, at most every ten seconds; a database that takes nothing is no reason to stop.
+    """Record that this process is alive, at most every ten seconds; an error of the database does not stop it.
 
-    `waiting_records` is how much waits in this process to be stored.
+    `waiting_records` is the number of records that wait in this process to be stored.
     """
     here, now_s = (os.getpid(), kind), time.monotonic()
     if now_s - last_seen.get(here, -SEEN_EVERY_S) < SEEN_EVERY_S:
@@ -37,17 +37,17 @@ def seen(kind: str, waiting_records: int | None = None) -> None:
     try:
         _write(kind, waiting_records, is_first)
     except (DatabaseError, InterfaceError) as error:
-        log.debug("this process could not say that it is there: %s", type(error).__name__)
+        log.debug("this process could not record that it is alive: %s", type(error).__name__)
 
 
 def keep_saying(kind: str) -> Callable[[], None]:
-    """Write every ten seconds that this process is there, from a thread of its own, until the answer is called."""
+    """Record every ten seconds that this process is alive, in its own thread, until the returned function is called."""
     is_over = Event()
 
     def say() -> None:
         while True:
             seen(kind)
-            # A connection of this thread alone, which a process that is forked meanwhile must not find open.
+            # A connection of this thread only, which a process that is forked at the same time must not find open.
             connection.close()
             if is_over.wait(SEEN_EVERY_S):
                 return

@@ -1,4 +1,4 @@
-"""Tables of the portal at work: what failed, what was counted, and which processes there are."""
+"""Tables of the running portal: failed work, counters, and processes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ class WorkFailure(models.Model):
     """A piece of background work that is being tried, or that failed: one row each, none once it is done.
 
     `kind` and `key` name the work, `owner` the process that tries it until `claimed_until`. `error` is the type of the
-    last error and where it came from, nothing of what it said. `name` is stored nowhere: what people call the work,
+    last error and where it came from, without its message. `name` is not stored: the readable name of the work,
     where a reader looked it up.
     """
 
@@ -34,9 +34,9 @@ class WorkFailure(models.Model):
 
 
 class Tally(models.Model):
-    """One number that only grows: what `jobs.tallies.kinds` names, with its labels as a JSON list.
+    """One counter: what `jobs.tallies.kinds` names, with its labels as a JSON list.
 
-    `first_at` and `last_at` are when it was raised for the first and the last time.
+    `first_at` and `last_at` are when it was increased for the first and the last time.
     """
 
     name = models.CharField(max_length=64)
@@ -54,7 +54,7 @@ class Tally(models.Model):
 
 
 class Process(models.Model):
-    """A process of this portal that is at work, by its machine, number and start; `kind` says at what."""
+    """A running process of this portal, by its machine, number and start; `kind` is its task."""
 
     class Kind(models.TextChoices):
         WORKER = "worker", "Worker"

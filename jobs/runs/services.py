@@ -1,4 +1,4 @@
-"""Storing one run of a job: Slurm's record fills and corrects it, and later runs of the same work learn of it."""
+"""Storing one run of a job: Slurm's record fills and corrects it, and later runs of the same work are updated."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from jobs.selectors import RECORD_COLUMNS
 from jobs.works import work_key
 
 LATER_RUNS_MAX = 20
-"""As many earlier runs as a run is compared with (`analysis.selectors.COMPARABLE_MAX`), and so as many later ones."""
+"""How many earlier runs a run is compared with (`analysis.selectors.COMPARABLE_MAX`), so how many later ones change."""
 
 INSERTED_TOGETHER = 100
 KEY_COLUMNS = ("cluster", "job_id", "attempt")
 
 SAYS_NOTHING: tuple[object, ...] = (None, "", [], {})
 GO_TOGETHER = {"state": "exit_code", "ended_at": "walltime_used_s", "nodes": "node_count"}
-"""Columns that one source tells together: who says the first is not completed by what another said of the second."""
+"""Columns that come from the same source: a source's first is never combined with another source's second."""
 
 Seen = tuple[str, datetime, int | None, float | None]
 
@@ -38,11 +38,11 @@ class RecordConflict(ValueError):
 
 
 def record_run(record: JobRecord, user: User, project: Project, now: datetime) -> bool:
-    """Store what the site says of a run, within a transaction of the caller; True when it brought something new."""
+    """Store the site's record of a run, within a transaction of the caller; True when it contained something new."""
     _forget_claims(record, user, project, now)
     stored, is_new = locked_run(record, user, project, now)
     if stored.is_told_by_owner and (stored.user_id, stored.project_id) != (user.pk, project.pk):
-        # Claimed since the look above; now the row is ours, so nobody claims it again.
+        # Claimed since the check above; now the row is locked by us, so nobody else can claim it.
         _forget_claims(record, user, project, now)
         stored, is_new = locked_run(record, user, project, now)
     if is_new:
@@ -57,10 +57,9 @@ def record_run(record: JobRecord, user: User, project: Project, now: datetime) -
 
 
 def known_or_new(records: Sequence[JobRecord]) -> list[bool | None]:
-    """True for each run that is not stored yet, False where the record says nothing new of one that is.
+    """True for each run that is not stored yet, False where the record adds nothing to a stored one.
 
-    None for all others, which want `record_run`: those that change a run, are told twice here, or are claimed by an
-    owner.
+    None for all others, which need `record_run`: those that change a run, are here twice, or are claimed by an owner.
     """
     known = _known(records)
     times_told = Counter(record.key for record in records)
@@ -78,7 +77,7 @@ def known_or_new(records: Sequence[JobRecord]) -> list[bool | None]:
 
 
 def make_runs(records: Sequence[JobRecord], people: Sequence[tuple[User, Project]], now: datetime) -> bool:
-    """Store new runs, each with its owner and project; False, and nothing stored, where one has just been made."""
+    """Store new runs, each with its owner and project; False, and nothing stored, where one has just been created."""
     runs = [
         Job(**_key(record), **_new_columns(record, *whose, now)) for record, whose in zip(records, people, strict=True)
     ]
@@ -87,7 +86,7 @@ def make_runs(records: Sequence[JobRecord], people: Sequence[tuple[User, Project
             Job.objects.bulk_create(runs, batch_size=INSERTED_TOGETHER)
     except IntegrityError:
         return False
-    # Most runs come in the order of their ends: nothing later is there that was compared without them.
+    # Most runs arrive in the order of their ends: no later run was compared without them.
     keys = {run.work_key for run in runs if run.work_key}
     made = [run.pk for run in runs]
     others = Job.objects.filter(work_key__in=keys, ended_at__isnull=False).exclude(pk__in=made)
@@ -119,7 +118,7 @@ def _says_nothing_new(record: JobRecord, stored: Job) -> bool:
 def locked_run(
     record: JobRecord, user: User, project: Project, now: datetime, *, is_told_by_owner: bool = False
 ) -> tuple[Job, bool]:
-    """The run of this record, nobody else's to change for now, and whether the record made it."""
+    """The run of this record, locked, and whether it was created from the record."""
     columns = _new_columns(record, user, project, now) | {"is_told_by_owner": is_told_by_owner}
     stored, is_new = Job.objects.select_for_update().get_or_create(**_key(record), defaults=columns)
     if is_new:
@@ -137,13 +136,13 @@ def _new_columns(record: JobRecord, user: User, project: Project, now: datetime)
 
 
 def run_columns(record: JobRecord) -> dict[str, object]:
-    """The columns of a run beside its key and whose it is."""
+    """The columns of a run other than its key and its owner."""
     names = [name for name in RECORD_COLUMNS if name not in KEY_COLUMNS]
     return {name: getattr(record, name) for name in names} | {"nodes": list(record.nodes)}
 
 
 def change_run(stored: Job, said: dict[str, object], now: datetime) -> bool:
-    """Take over every column that says something else, and what follows from them; False when none does."""
+    """Update every column that differs, and what follows from them; False when none does."""
     before = _seen_by_later_runs(stored)
     name, script_key = (said.get(column, getattr(stored, column)) for column in ("job_name", "script_key"))
     said = said | {"work_key": key_of_work(stored.cluster, stored.user, stored.project, str(name), str(script_key))}
@@ -166,9 +165,9 @@ def key_of_work(cluster: str, user: User, project: Project, job_name: str, scrip
 
 
 def _forget_claims(record: JobRecord, user: User, project: Project, now: datetime) -> None:
-    """Remove what only an owner told of this job where the site says that it is another's, or another project's.
+    """Remove what only an owner reported of this job where the site's record names another owner or project.
 
-    The whole row goes, and with it every judgement and report: nothing that was made of one person's measurements may
+    The whole row is deleted, with every judgement and report: nothing derived from one person's measurements may
     stay with a run of another. A job id has one owner over all its attempts.
     """
     told = Job.objects.filter(cluster=record.cluster, job_id=record.job_id, is_told_by_owner=True)
@@ -190,18 +189,18 @@ def _refuse_other_owner(stored: Job, user: User, project: Project) -> None:
 
 
 def _seen_by_later_runs(job: Job) -> Seen | None:
-    """What a comparison with this run reads of it; None while nothing is compared with it."""
+    """The values that comparisons with this run read; None while nothing is compared with it."""
     if job.state != "COMPLETED" or not job.work_key or job.ended_at is None:
         return None
     return job.work_key, job.ended_at, job.gpus_allocated, job.walltime_used_s
 
 
 def _touch_later_runs(besides: list[int], before: Seen | None, after: Seen | None, now: datetime) -> None:
-    """Raise the revision of the next runs of the same work, so that whoever judged them without this run does so again.
+    """Raise the revision of the next runs of the same work, so that they are judged again with this run.
 
-    `besides` are left out: the run itself, and what is made together with it. Only a record that comes from outside
-    leads here, never a judgement: one run touches `LATER_RUNS_MAX` others (twice that when it moves in time or to
-    another work), and those touch none. Rows are locked in the order of their ends, so that two records of one work
+    `besides` are left out: the run itself, and runs created together with it. Only a record from outside causes this,
+    never a judgement: one run changes `LATER_RUNS_MAX` others (twice that when it moves in time or to
+    another work), and those change none. Rows are locked in the order of their ends, so that two records of one work
     never wait for each other.
     """
     if before == after:

@@ -1,4 +1,4 @@
-"""Tables of signing in: attempts, sessions of the provider, and who could not come in."""
+"""Tables of signing in: attempts, sessions of the provider, and people without an account."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from django.db import models
 
 
 class AttemptCount(models.Model):
-    """How many passwords one address, or one name from it, has tried in the time to `until`; `key` is a digest."""
+    """How many passwords one address, or one name from it, has tried in the window until `until`; `key` is a digest."""
 
     key = models.CharField(max_length=64, primary_key=True)
     tries = models.PositiveIntegerField()
@@ -17,7 +17,7 @@ class AttemptCount(models.Model):
 
 
 class ProviderSession(models.Model):
-    """Which session began with which session at the provider, so that the provider can end it; `sid` is a digest."""
+    """The session at the provider behind a session here, so that the provider can end it; `sid` is a digest."""
 
     session_key = models.CharField(max_length=40, primary_key=True)
     sid = models.CharField(max_length=64, db_index=True)
@@ -29,7 +29,7 @@ class ProviderSession(models.Model):
 
 
 class SpentLogoutToken(models.Model):
-    """A logout token that was used, kept while it could be used again; `digest` of its `jti`."""
+    """A logout token that was used, stored while it could be used again; `digest` of its `jti`."""
 
     digest = models.CharField(max_length=64, primary_key=True)
     until = models.DateTimeField(db_index=True)
@@ -39,7 +39,7 @@ class SpentLogoutToken(models.Model):
 
 
 class UnknownIdentity(models.Model):
-    """A valid sign-in of somebody who has no account here; of the identity only the keyed digest is kept."""
+    """A valid sign-in of somebody who has no account here; only a keyed digest of the identity is stored."""
 
     digest = models.CharField(max_length=64, unique=True)
     times = models.PositiveIntegerField(default=0)

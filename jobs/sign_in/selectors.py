@@ -1,4 +1,4 @@
-"""Reading what sign-ins left behind."""
+"""Reading the data of sign-ins."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from jobs.models import User
 
 
 def has_account(subject: str) -> bool:
-    """Is an account linked to this identity, open or closed."""
+    """Whether an account, open or closed, is linked to this identity."""
     return User.objects.filter(oidc_subject=subject).exists()
 
 
 def differs_in_case_only(subject: str) -> bool:
-    """Is an account linked to an identity that is this one but for upper and lower case."""
+    """Whether an account is linked to an identity that differs from this one only in case."""
     return User.objects.filter(oidc_subject__iexact=subject).exclude(oidc_subject=subject).exists()

@@ -1,6 +1,6 @@
-"""Writing what sign-ins leave behind: counted attempts, sessions of the provider, spent logout tokens, unknown people.
+"""Writing the data of sign-ins: counted attempts, sessions of the provider, spent logout tokens, unknown people.
 
-Everything counted here is counted by the database in one statement, so that it holds for any number of processes
+Everything counted here is counted by the database in one statement, so that it is right for any number of processes
 and with or without Redis.
 """
 
@@ -18,13 +18,13 @@ from jobs.models import AttemptCount, ProviderSession, SpentLogoutToken, Unknown
 from jobs.services import end_sessions
 
 SWEPT_ROWS = 100
-"""As many old rows of the same table as each new one removes: more than it adds, and soon done."""
+"""How many old rows of the same table each new row removes: more than it adds, and quick."""
 
 
 def take_attempt(key: str, *, most: int, window: timedelta, now: datetime) -> bool:
     """Take one of `most` attempts under this key, before it is tried; False when none is left until the window ends.
 
-    A window begins with its first attempt. However many ask at once, no more than `most` are told True.
+    A window begins with its first attempt. However many call at the same time, at most `most` get True.
     """
     _sweep(AttemptCount.objects.filter(until__lte=now), "until")
     counts = AttemptCount.objects.filter(pk=key)
@@ -34,17 +34,17 @@ def take_attempt(key: str, *, most: int, window: timedelta, now: datetime) -> bo
 
 
 def give_back_attempt(key: str) -> None:
-    """An attempt that was taken does not count after all."""
+    """Give back an attempt that was taken."""
     AttemptCount.objects.filter(pk=key, tries__gt=0).update(tries=F("tries") - 1)
 
 
 def sweep_sessions(now: datetime) -> None:
-    """Delete some sessions that are over, at each sign-in more than it adds: nobody else would."""
+    """Delete some sessions that are over, at each sign-in more than it adds, because nothing else deletes them."""
     _sweep(Session.objects.filter(expire_date__lt=now), "expire_date")
 
 
 def remember_provider_session(user: User, *, sid: str, session_key: str, now: datetime, kept: timedelta) -> None:
-    """Remember the provider's session (a digest) behind a session here; those that are older than `kept` are over."""
+    """Remember the provider's session (a digest) behind a session here; those older than `kept` have ended."""
     _sweep(ProviderSession.objects.filter(began_at__lt=now - kept), "began_at")
     columns = {"sid": sid, "user": user, "began_at": now}
     ProviderSession.objects.update_or_create(session_key=session_key, defaults=columns)
@@ -53,17 +53,17 @@ def remember_provider_session(user: User, *, sid: str, session_key: str, now: da
 def spend_logout_token(digest: str, *, until: datetime, now: datetime) -> bool:
     """Note that a logout token was used, until it is too old to be; False when it was used before."""
     _sweep(SpentLogoutToken.objects.filter(until__lt=now), "until")
-    # Of several that send it at once the unique key lets one in; `ignore_conflicts` would not say which.
+    # Of several at the same time the unique key accepts one; `ignore_conflicts` would not show which.
     _, is_first = SpentLogoutToken.objects.get_or_create(pk=digest, defaults={"until": until})
     return is_first
 
 
 def end_signed_in(*, subject: str | None, sid: str) -> int:
-    """End what the provider says is over: one of its sessions where it names one, else all of the person.
+    """End the sessions that the provider ended: the one that it names, else all of the person.
 
     `subject` is the identifier as it is stored, None where the provider named a session only; `sid` the digest of that
     session, empty where it named the person only. A person whose sessions came without the provider's is signed out
-    everywhere. How many were ended, all of a person's counting as one.
+    everywhere. How many were ended, all of a person count as one.
     """
     user = User.objects.filter(oidc_subject=subject).first() if subject else None
     if not sid:
@@ -91,13 +91,13 @@ def _end_all(user: User | None) -> int:
 
 
 def record_unknown_identity(digest: str, now: datetime) -> None:
-    """One more valid sign-in of an identity that has no account; `digest` is all that is kept of it."""
+    """One more valid sign-in of an identity that has no account; only its `digest` is stored."""
     UnknownIdentity.objects.get_or_create(digest=digest, defaults={"first_at": now, "last_at": now})
     UnknownIdentity.objects.filter(digest=digest).update(times=F("times") + 1, last_at=now)
 
 
 def _sweep(old: QuerySet[Any], order: str) -> None:
-    """Delete some rows that are over; those that another process is at are left to it."""
+    """Delete some rows that are over; those that another process is deleting are skipped."""
     with transaction.atomic():
         some = old.select_for_update(skip_locked=True).order_by(order)[:SWEPT_ROWS]
         keys = list(some.values_list("pk", flat=True))

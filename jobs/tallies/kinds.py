@@ -1,4 +1,4 @@
-"""Everything that is counted: its name, what it means, its labels, and of a time the limits of its classes.
+"""Everything that is counted: its name, its meaning, its labels, and for times the limits of their classes.
 
 Names and units follow Prometheus (prometheus.io/docs/practices/naming): seconds and bytes, no unit for plain counts.
 """
@@ -15,7 +15,7 @@ Counts = Counter[tuple[str, tuple[str, ...]]]
 """What to add, by name and labels."""
 
 SINCE_END_S = (60, 120, 300, 600, 1800, 3600, 10_800, 21_600, 43_200, 86_400, 172_800, 604_800)
-"""From a minute to a week: a run waits minutes for its nodes, and a message up to a week for its reader's choice."""
+"""From a minute to a week: a run waits minutes for its nodes, and a message up to a week if its reader chose so."""
 
 ROUND_S = (0.1, 0.3, 1, 3, 10, 30, 60, 120, 300, 1800)
 """Up to the time limit of the longest task."""
@@ -23,10 +23,10 @@ ROUND_S = (0.1, 0.3, 1, 3, 10, 30, 60, 120, 300, 1800)
 
 @dataclass(frozen=True)
 class Count:
-    """Something that happens, counted for good under these labels.
+    """Something that happens, counted permanently under these labels.
 
-    `known` are the values that labels are known to have, each with its own: these numbers are there from the beginning,
-    as Prometheus sees no rise in one that appears.
+    `known` are the values that labels are known to have, for each label: these numbers exist from the beginning,
+    because Prometheus sees no increase in a number that appears.
     """
 
     name: str
@@ -36,11 +36,11 @@ class Count:
 
     @property
     def zeros(self) -> list[tuple[str, ...]]:
-        """Every combination of what labels are known to have; none where one of them is not known."""
+        """Every combination of known label values; none where the values of a label are not known."""
         return list(product(*self.known)) if len(self.known) == len(self.labels) else []
 
     def of(self, *labels: str, times: float = 1) -> Counts:
-        """That it happened so often."""
+        """An addition of this many occurrences."""
         return Counter({(self.name, labels): times})
 
 
@@ -58,7 +58,7 @@ class Times:
         object.__setattr__(self, "classes", (*(f"{limit:g}" for limit in self.limits_s), "+Inf"))
 
     def of(self, seconds: float, *labels: str) -> Counts:
-        """That it took so long once."""
+        """An addition of one duration."""
         in_class = self.classes[bisect_left(self.limits_s, seconds)]
         return Counter({(f"{self.name}_class", (*labels, in_class)): 1, (f"{self.name}_sum", labels): seconds})
 
@@ -69,7 +69,7 @@ SWEEPS = ("follow_up", "deliver", "check_links", "import_directory", "expire")
 
 END_TO_JUDGEMENT = Times("kaiku_end_to_judgement_seconds", "From a job's end to its first judgement", SINCE_END_S)
 END_TO_REPORT = Times("kaiku_end_to_report_seconds", "From a job's end to its first report", SINCE_END_S)
-END_TO_MAIL = Times("kaiku_end_to_mail_seconds", "From a job's end to the message that tells of it", SINCE_END_S)
+END_TO_MAIL = Times("kaiku_end_to_mail_seconds", "From a job's end to the message about it", SINCE_END_S)
 ROUNDS = Times("kaiku_sweep_seconds", "Rounds of background work", ROUND_S, ("sweep",))
 
 JUDGEMENTS = Count(
@@ -81,7 +81,7 @@ JUDGEMENTS = Count(
 REPORTS = Count("kaiku_reports", "First reports of jobs")
 MESSAGES = Count(
     "kaiku_mail_messages",
-    "What became of attempts to send a message",
+    "Attempts to send a message, by result",
     ("outcome",),
     (("sent", "failed", "tried again", "not wanted"),),
 )
@@ -94,7 +94,7 @@ CALLS = Count(
 BODY_BYTES = Count("kaiku_ingest_bytes", "Bodies of calls of the ingest, as sent", ("kind",), (PAYLOADS,))
 RECORDS = Count(
     "kaiku_ingest_records",
-    "Records that the ingest answered for",
+    "Records that the ingest answered",
     ("kind", "outcome"),
     (PAYLOADS, ("accepted", "duplicate", "rejected")),
 )
@@ -110,7 +110,7 @@ KINDS: tuple[Count | Times, ...] = (
 
 
 def running_total(counts: dict[str, float], classes: tuple[str, ...]) -> Iterator[tuple[str, float]]:
-    """The classes of `Times` as Prometheus has them: each counts whatever took at most so long."""
+    """The classes of `Times` as in Prometheus: each counts what took at most its limit."""
     total = 0.0
     for limit in classes:
         total += counts.get(limit, 0)

@@ -13,7 +13,7 @@ from jobs.models import Tally
 from jobs.tallies.kinds import COLLECTOR_FAILURES
 
 REASONS_KEPT = timedelta(days=30)
-"""A reason that nobody gave for so long gives its place to another."""
+"""After this long without a new occurrence, a reason is replaced by another."""
 
 
 def tallies() -> dict[str, dict[tuple[str, ...], float]]:
@@ -26,6 +26,6 @@ def tallies() -> dict[str, dict[tuple[str, ...], float]]:
 
 
 def counted_since(name: str, since: datetime) -> list[tuple[tuple[str, ...], Tally]]:
-    """What was counted under this name since then, by its labels, what happened last first."""
+    """What was counted under this name since then, by its labels, the latest first."""
     rows = Tally.objects.filter(name=name, last_at__gte=since).order_by("-last_at", "labels")
     return [(tuple(json.loads(row.labels)), row) for row in rows]

@@ -1,4 +1,4 @@
-"""Counting for good, over any number of processes: one row for each number, raised by whoever saw it happen."""
+"""Permanent counters over any number of processes: one row for each number, increased where the event happens."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from jobs.failures.services import is_of_the_database
 from jobs.tallies.kinds import Counts, Times
 
 HISTORY = timedelta(days=7)
-"""A run that ended so long before is history that somebody brought in: how late it is says nothing of this site."""
+"""A run that ended longer ago was imported as history: its delay does not describe this site."""
 
 ADD = (
     "INSERT INTO jobs_tally (name, labels, value, first_at, last_at) VALUES {rows} ON CONFLICT (name, labels)"
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 
 def add(*counts: Counts) -> bool:
-    """Count this in one statement; False where the database takes nothing now: no work fails for want of its number."""
+    """Count this in one statement; False where the database accepts no writes: no work fails because of it."""
     total: Counts = Counter()
     for each in counts:
         total.update(each)
@@ -39,7 +39,7 @@ def add(*counts: Counts) -> bool:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(statement, [value for row in rows for value in (*row, at, at)])
     except (DatabaseError, InterfaceError) as error:
-        # That the database is away, full or read-only the work itself reports.
+        # The work itself reports that the database is unreachable, full or read-only.
         if is_of_the_database(error):
             return False
         log.warning("%d numbers could not be counted: %s", len(rows), type(error).__name__)
@@ -47,7 +47,7 @@ def add(*counts: Counts) -> bool:
 
 
 def since_end(kind: Times, *ended_at: datetime | None) -> Counts:
-    """How long ago these runs ended, for those that ended lately; an end to come is another clock's."""
+    """How long ago these runs ended, for those that ended recently; an end in the future comes from a wrong clock."""
     now, counts = timezone.now(), Counter[tuple[str, tuple[str, ...]]]()
     for at in ended_at:
         if at is not None and timedelta() <= now - at < HISTORY:

@@ -1,6 +1,6 @@
-"""Removing measurements that were kept for their time, some rows at a time.
+"""Removing measurements whose retention is over, in batches.
 
-Each batch is a transaction of its own and is chosen anew: whoever is stopped half-way leaves nothing to clean up. Every
+Each batch is a separate transaction and is selected again: a run that is stopped half-way needs no clean-up. Every
 generator yields how much it removed after each batch, so that a caller can stop.
 """
 
@@ -16,7 +16,7 @@ from metrics.models import NodeSummary, RawWindow
 from metrics.selectors import Key
 
 BATCH_ROWS = 500
-"""As many rows as one statement removes: it ends soon, and nothing that arrives meanwhile waits for it."""
+"""The number of rows that one statement removes: it ends soon, so that new data does not wait for it."""
 
 
 def remove_raw_windows(before: datetime) -> Iterator[int]:
@@ -27,7 +27,7 @@ def remove_raw_windows(before: datetime) -> Iterator[int]:
 
 
 def empty_series(after: datetime | None, before: datetime) -> Iterator[tuple[int, datetime]]:
-    """Empty what summaries last changed in this time show over time, and leave their figures; the oldest first.
+    """Remove the timelines of summaries last changed in this time, and keep their figures; the oldest first.
 
     Yields the number of summaries and up to when all are done, which is where the next call may begin.
     """
@@ -39,7 +39,7 @@ def empty_series(after: datetime | None, before: datetime) -> Iterator[tuple[int
 
 
 def measured_runs(before: datetime) -> Iterator[set[Key]]:
-    """The runs of summaries that last changed before then, some at a time, the oldest first."""
+    """The runs of summaries that last changed before then, in batches, the oldest first."""
     for batch in _in_order(NodeSummary.objects.filter(changed_at__lt=before)):
         yield {tuple(key) for _, _, *key in batch}
 
@@ -60,5 +60,5 @@ def _in_order(rows: QuerySet[NodeSummary]) -> Iterator[list[tuple[Any, ...]]]:
     while batch := list(left.order_by("changed_at", "pk").values_list(*columns)[:BATCH_ROWS]):
         yield batch
         pk, changed_at, *_ = batch[-1]
-        # The first condition says no more than the second; by it an index is entered at the right place.
+        # The first condition follows from the second; it lets an index start at the right place.
         left = rows.filter(Q(changed_at__gt=changed_at) | Q(pk__gt=pk), changed_at__gte=changed_at)

@@ -1,4 +1,4 @@
-"""Node summaries into their table, any number in one statement: the later or the weightier one of a node stays."""
+"""Node summaries into their table, any number in one statement: of each node the later or higher-ranking one stays."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FIELDS: list[Any] = [NodeSummary._meta.get_field(name) for name in (*KEY, *SAID)
 COUNTS_FOR_MORE = """
     (kept.sent_by = excluded.sent_by AND kept.sequence < excluded.sequence)
     OR (kept.sent_by <> excluded.sent_by AND kept.sent_by <> '')"""
-"""A row of another owner gives way too: only the owner of a run gets here, so the run is no longer the other's."""
+"""A row of another owner is replaced too: only the owner of a run gets here, so the run has a new owner."""
 
 AHEAD = "kept.sequence + kept.revision_lead + 1 - excluded.sequence"
 CONFLICT = f"""ON CONFLICT ({", ".join(KEY)}) DO UPDATE SET
@@ -37,7 +37,7 @@ Row = tuple[Any, ...]
 
 
 def upsert(rows: Iterable[Row]) -> set[Key]:
-    """Store summaries of different nodes, in place of what counts for less; the keys of those that were stored.
+    """Store summaries of different nodes, replacing lower-ranking ones; the keys of those that were stored.
 
     Rows are written in the order of their keys, so that two writers of the same nodes only wait for each other.
     """

@@ -15,7 +15,7 @@ def raw_nodes(key: Key) -> list[str]:
 
 
 def raw_window(key: Key, node: str) -> RawSamples | None:
-    """The raw window of one node of a run; None where there is none (any more)."""
+    """The raw window of one node of a run; None where there is none or no longer one."""
     cluster, job_id, attempt = key
     row = RawWindow.objects.filter(cluster=cluster, job_id=job_id, attempt=attempt, node=node).first()
     if row is None:

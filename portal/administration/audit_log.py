@@ -1,4 +1,4 @@
-"""The audit log, for administrators: who changed what, to filter, to search and to download."""
+"""The audit log, for administrators: who changed what; it can be filtered, searched and downloaded."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CHUNK_ROWS = 1000
 
 
 class AuditLog(ReadOnly):
-    """To look at and to take along; nothing changes it."""
+    """Read-only; nothing changes the log here."""
 
     actions = ("download",)
     list_display = fields = COLUMNS

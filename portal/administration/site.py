@@ -1,4 +1,4 @@
-"""The site of the administration: who finds it, and what all its lists keep to."""
+"""The site of the administration: who can see it, and the rules that apply to all its lists."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from django.urls import reverse
 from django.utils.http import urlencode
 
 ASKED_BY_FILTERS = ("", "__exact", "__isnull", "__gte", "__lt")
-"""What Django's filters of flags, choices, values and days add to the name of their field."""
+"""The suffixes that Django's filters of flags, choices, values and days add to the name of their field."""
 
 ELSEWHERE = {"login", "logout", "password_change", "password_change_done", "autocomplete", "view_on_site"}
-"""Addresses of Django's site that the portal has itself or has no use for."""
+"""Addresses of Django's site that the portal replaces or does not need."""
 
 
 class Administration(AdminSite):
-    """Whoever is no administrator finds nothing here; whoever is not signed in does so at the portal's own page."""
+    """People who are not administrators get 404 here; people who are not signed in are sent to the portal's own
+    page."""
 
     site_header = site_title = "Kaiku administration"
     index_title = "Accounts, roles and tokens"
@@ -47,7 +48,7 @@ class Administration(AdminSite):
 
 
 class ReadOnly(ModelAdmin):
-    """To look at; what may be done with a row all the same is an action or an exception below."""
+    """Read-only; what may still be done with a row is an action or an exception below."""
 
     actions: Any = None
     show_full_result_count = False
@@ -55,7 +56,7 @@ class ReadOnly(ModelAdmin):
 
     @property
     def media(self) -> forms.Media:
-        """Of Django's scripts the one for choosing rows: the others are for fields that nothing here has."""
+        """Of Django's scripts only the one for choosing rows: the others are for fields that do not occur here."""
         return forms.Media(js=["admin/js/actions.js"])
 
     def has_add_permission(self, request: HttpRequest) -> bool:
@@ -68,11 +69,11 @@ class ReadOnly(ModelAdmin):
         return False
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
-        """Only what the filters beside the list ask; else any column, or one of a related table, could be guessed."""
+        """Only the filters beside the list; otherwise any column, or one of a related table, could be guessed."""
         return lookup in {f"{path}{asked}" for path in self.list_filter for asked in ASKED_BY_FILTERS}
 
     def log_addition(self, request: HttpRequest, obj: Any, message: object) -> Any:
-        """Services write one audit log for all changes, wherever they come from; Django's own stays empty."""
+        """Services write one audit log for all changes, whatever their origin; Django's own log stays empty."""
 
     def log_change(self, request: HttpRequest, obj: Any, message: object) -> Any:
         """As with additions."""
@@ -81,11 +82,11 @@ class ReadOnly(ModelAdmin):
         """As with additions."""
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: object = None) -> HttpResponse:
-        """What the audit log has of a row, found by the name that it stands there with."""
+        """The entries of the audit log for a row, found by its name in the log."""
         row = self.get_object(request, unquote(object_id))
         found = f"?{urlencode({'q': self.name_in_log(row)})}" if row is not None else ""
         return redirect(reverse("admin:jobs_auditentry_changelist") + found)
 
     def name_in_log(self, row: Any) -> str:
-        """What services call this row in the audit log."""
+        """The name of this row in the audit log."""
         return str(row)

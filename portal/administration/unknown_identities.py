@@ -1,4 +1,4 @@
-"""Sign-ins of people who have no account, for administrators: to look at, and to find the person who calls."""
+"""Sign-ins of people without an account, for administrators: to view, and to find the person who contacts them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from portal.sign_in.identities import subject_digest
 
 
 class UnknownIdentities(ReadOnly):
-    """Of each identity only a keyed digest is stored: whoever has the identifier finds it, nobody reads it here."""
+    """Only a keyed digest of each identity is stored: it can be found with the identifier, but not read here."""
 
     list_display = fields = ("short", "times", "first_at", "last_at")
     search_fields = ("digest",)
@@ -26,13 +26,13 @@ class UnknownIdentities(ReadOnly):
         return str(row)
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
-        """No question of an address asks for parts of a digest."""
+        """No query parameter can search for parts of a digest."""
         return False
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[UnknownIdentity], search_term: str
     ) -> tuple[QuerySet[UnknownIdentity], bool]:
-        """The row of exactly this identifier; it is hashed here and written nowhere."""
+        """The row of exactly this identifier; it is hashed here and stored nowhere."""
         if not search_term:
             return queryset, False
         subject = subject_of(search_term.strip(), settings.OIDC_SUBJECT_CASE)

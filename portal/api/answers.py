@@ -1,4 +1,4 @@
-"""What the calls of the API answer, as structs that the OpenAPI document is made from."""
+"""The answers of the API's calls, as structs from which the OpenAPI document is generated."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ class FieldProblem(msgspec.Struct, frozen=True):
 
 
 class RejectedRecord(msgspec.Struct, frozen=True):
-    """A record of a batch that was not taken."""
+    """A record of a batch that was rejected."""
 
     index: int
     errors: list[FieldProblem]
 
 
 class IngestAnswer(msgspec.Struct, frozen=True):
-    """2xx: what is counted as accepted or duplicate is committed."""
+    """2xx: everything counted as accepted or duplicate is committed."""
 
     accepted: int
     duplicate: int
@@ -42,9 +42,9 @@ class Problem(msgspec.Struct, frozen=True):
 
 
 class JobPage(msgspec.Struct, frozen=True):
-    """One page of runs, newest first; each is a job record with its `efficiency` beside it.
+    """One page of runs, newest first; each is a job record with its `efficiency`.
 
-    `is_told_by_owner` is true while no record of the site has confirmed what the owner's own run of the collector sent.
+    `is_told_by_owner` is true until a record of the site has confirmed what the owner's own run of the collector sent.
     """
 
     count: int
@@ -54,7 +54,7 @@ class JobPage(msgspec.Struct, frozen=True):
 
 
 class JobWithoutReport(msgspec.Struct, frozen=True):
-    """A run whose report has not been made yet."""
+    """A run whose report does not exist yet."""
 
     job: JobRecord
     efficiency: None
@@ -62,7 +62,7 @@ class JobWithoutReport(msgspec.Struct, frozen=True):
 
 
 class LinkAnswer(msgspec.Struct, frozen=True):
-    """Where to read on."""
+    """A link to further reading."""
 
     title: str
     url: str
@@ -80,7 +80,7 @@ class LessonAnswer(msgspec.Struct, frozen=True):
 
 
 class ClassAnswer(msgspec.Struct, frozen=True):
-    """One class of the counted jobs of a period."""
+    """One class of the jobs counted in a period."""
 
     efficiency_class: str
     jobs: int
@@ -88,7 +88,10 @@ class ClassAnswer(msgspec.Struct, frozen=True):
 
 
 class FindingAnswer(msgspec.Struct, frozen=True):
-    """One finding of the counted jobs of a period."""
+    """One finding of the jobs counted in a period.
+
+    `wasted_gpu_hours` are of the jobs that it is the first cause of: over all findings no hour counts twice.
+    """
 
     code: str
     jobs: int
@@ -96,7 +99,8 @@ class FindingAnswer(msgspec.Struct, frozen=True):
 
 
 class AllocationAnswer(msgspec.Struct, frozen=True):
-    """GPU-hours of a project as a directory says; `used_gpu_hours` null where it does not count the use."""
+    """GPU-hours of a project as a directory states them; `used_gpu_hours` is null if the directory does not count the
+    use."""
 
     gpu_hours: float
     used_gpu_hours: float | None
@@ -107,9 +111,9 @@ class AllocationAnswer(msgspec.Struct, frozen=True):
 
 
 class ProjectAnswer(msgspec.Struct, frozen=True):
-    """A project over the last `days`; jobs that ran too short or failed by the system's fault are not counted.
+    """A project over the last `days`. Jobs that were too short, or that failed because of the system, are not counted.
 
-    Nor are the `owner_reported_jobs`, of which no record of the site has come: they stand in no number but their own.
+    `owner_reported_jobs`, for which the site has sent no record, are not counted in any other number either.
     """
 
     project: str

@@ -1,4 +1,4 @@
-"""Who calls: a person, by the session of the portal or a token of one's own."""
+"""Who calls: a person, identified by a session of the portal or by a personal token."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jobs.models import ApiToken, User
 from portal.ingest.senders import ENDED, bearer
 from portal.sign_in.personal_tokens import token_and_holder
 
-SENDS_ONLY = "This token sends measurements of your own runs and reads nothing."
+SENDS_ONLY = "This token only sends measurements of your own runs; it cannot read."
 
 
 class PersonalTokenAuthentication(BaseAuthentication):
@@ -28,7 +28,7 @@ class PersonalTokenAuthentication(BaseAuthentication):
         if found[0].kind == ApiToken.Kind.SEND:
             raise PermissionDenied(SENDS_ONLY)
         if request.method not in SAFE_METHODS:
-            raise PermissionDenied("A personal token reads only.")
+            raise PermissionDenied("A personal token is read-only.")
         token, holder = found
         return holder, token
 

@@ -1,4 +1,4 @@
-"""What the API offers, for programs and for people; open to everyone, since it tells nothing about any job."""
+"""The calls of the API, for programs and for people; open to everyone, because it contains nothing about any job."""
 
 from __future__ import annotations
 

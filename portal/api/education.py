@@ -1,4 +1,4 @@
-"""The lessons for anyone's program: open to all, as they contain nothing about anyone."""
+"""The lessons for programs: open to everyone, because they contain no personal data."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from education.selectors import current_lessons
 
 
 class Education(APIView):
-    """`GET /api/v1/education/`: finding code to lesson; `?language=` asks for another language than English."""
+    """`GET /api/v1/education/`: from finding code to lesson; `?language=` requests another language than English."""
 
     authentication_classes = ()
     permission_classes = (AllowAny,)
@@ -26,7 +26,7 @@ class Education(APIView):
 
 
 class EducationLinks(APIView):
-    """`GET /api/v1/education/links/`: the specification's table, name to address."""
+    """`GET /api/v1/education/links/`: the table of the specification, from finding code to address."""
 
     authentication_classes = ()
     permission_classes = (AllowAny,)
@@ -36,10 +36,10 @@ class EducationLinks(APIView):
 
 
 def asked_lessons(request: Request) -> Lessons:
-    """The lessons in the language the caller names; 400 for one that no lesson can have."""
+    """The lessons in the requested language; 400 for a language that no lesson can have."""
     language = request.query_params.get("language", DEFAULT_LANGUAGE)
     if language not in LANGUAGES:
-        raise ValidationError(f"A language is one of {', '.join(LANGUAGES)}.")
+        raise ValidationError(f"A language must be one of {', '.join(LANGUAGES)}.")
     return current_lessons(language)
 
 

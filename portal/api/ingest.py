@@ -1,4 +1,4 @@
-"""The ingest calls for servers that run the portal as plain WSGI: each is stored in its own transaction."""
+"""The ingest calls for servers that run the portal as plain WSGI: each call is stored in its own transaction."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class Jobs(ListAPIView):
 
 
 class JobDetail(APIView):
-    """`GET /api/v1/jobs/{cluster}/{job_id}/`: the report as data; only the record while there is no report."""
+    """`GET /api/v1/jobs/{cluster}/{job_id}/`: the report as data, or only the record while there is no report."""
 
     def get(self, request: Request, cluster: str, job_id: int) -> Response:
         run = open_run(request, cluster, job_id)
@@ -61,10 +61,10 @@ class JobReportFile(APIView):
 
     def get(self, request: Request, cluster: str, job_id: int, name: str) -> HttpResponse:
         if name not in FORMATS:
-            raise Http404(f"A report comes as one of {', '.join(FORMATS)}.")
+            raise Http404(f"A report format must be one of {', '.join(FORMATS)}.")
         run, row = open_report(request, cluster, job_id)
         response = HttpResponse(rendered(run, row, name), content_type=FORMATS[name].content_type)
-        # As an attachment the HTML file never runs in the portal's own origin.
+        # As an attachment the HTML file is never executed in the portal's own origin.
         response["Content-Disposition"] = f'attachment; filename="kaiku-{run.cluster}-{run.job_id}.{name}"'
         return response
 

@@ -1,4 +1,4 @@
-"""Which format an answer has: the one that the address names, whatever a client says it would accept."""
+"""The format of an answer: the one in the address, whatever the client states that it accepts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rest_framework.request import Request
 
 
 class OwnFormat(DefaultContentNegotiation):
-    """JSON, or the file that `report.{format}` asks for; never 406."""
+    """JSON, or the file that `report.{format}` names; never 406."""
 
     def select_renderer(
         self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None

@@ -1,4 +1,4 @@
-"""Addresses that are none: a page for people, a problem for programs."""
+"""Unknown addresses: an error page for people, problem JSON for programs."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from portal.api.problems import ProblemRenderer, problem
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """What Django answers where nothing is; below /api/ it is problem JSON."""
+    """Django's handler for 404; below /api/ the answer is problem JSON."""
     if not request.path.startswith("/api/"):
         return page_not_found(request, exception)
-    said = problem(HTTPStatus.NOT_FOUND, "There is no such call; /api/docs/ lists all.").data
+    said = problem(HTTPStatus.NOT_FOUND, "There is no such call; /api/docs/ lists all calls.").data
     return JsonResponse(said, status=HTTPStatus.NOT_FOUND, content_type=ProblemRenderer.media_type)

@@ -1,4 +1,4 @@
-"""The HTTP API in OpenAPI's words, made from the structs that decode what arrives, so that it cannot fall behind."""
+"""The HTTP API as an OpenAPI document, generated from the structs that decode payloads, so that both always agree."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from reports.job_report import SCHEMA as JOB_REPORT
 REFERENCES = "#/components/schemas/{name}"
 PROBLEM = "application/problem+json"
 SCHEMES = {
-    "collectorToken": {"type": "http", "scheme": "bearer", "description": "Made by `manage.py create_token`."},
+    "collectorToken": {"type": "http", "scheme": "bearer", "description": "Created with `manage.py create_token`."},
     "personalToken": {
         "type": "http",
         "scheme": "bearer",
-        "description": "Made under Settings, API tokens; reads only.",
+        "description": "Created under Settings, API tokens; read-only.",
     },
     "ownRunToken": {
         "type": "http",
         "scheme": "bearer",
-        "description": "Made under Settings, API tokens, where the site allows it; sends node summaries of own runs.",
+        "description": "Created under Settings, API tokens, if the site allows it; sends node summaries of own runs.",
     },
     "portalSession": {"type": "apiKey", "in": "cookie", "name": "sessionid"},
 }
@@ -50,7 +50,7 @@ CONSTANTS = {
     "RawSamplesPayload": RAW_SAMPLES,
     "JobReport": JOB_REPORT,
 }
-"""What the member `schema` of each of these is: it may not be left out."""
+"""The value of the member `schema` of each of these; it is required."""
 
 INSTANT = (
     r"^20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,9})?"
@@ -59,18 +59,18 @@ INSTANT = (
 """A time of a job: in this century, with its offset, without leap seconds (`jobs.records.YEARS`, msgspec)."""
 
 PERCENT_KEYS = r"^(0|[1-9][0-9]{0,2})$"
-"""The bins of a histogram; of those past 100 percent it is dropped whole."""
+"""The bins of a histogram; a histogram with bins above 100 percent is dropped as a whole."""
 
 KNOWN_OR_NAMED = [
     {"required": ["avg_util"], "properties": {"avg_util": {"type": "number"}}},
     {"required": ["missing"], "properties": {"missing": {"required": ["avg_util"]}}},
 ]
-"""A GPU's mean use is there, or `missing` says why it is not (`metrics.payloads.problems`)."""
+"""A GPU's mean use is present, or `missing` states why it is not (`metrics.payloads.problems`)."""
 
 DESCRIPTION = (
-    "Post-job GPU feedback. Integers are written without a fraction. What a schema cannot say of a payload (a run"
-    " begins before it ends, no time is more than a day ahead, no node and no GPU comes twice, all series of a window"
-    " have one length, a token speaks for its cluster) is answered with 422 and its path."
+    "Post-job GPU feedback. Integers are written without a fraction. Rules that a schema cannot express (a run"
+    " begins before it ends, no time is more than a day ahead, no node and no GPU occurs twice, all series of a window"
+    " have one length, a token is valid for its cluster) are answered with 422 and the path of the field."
 )
 
 
@@ -110,7 +110,7 @@ def _one_of(answer: Any, known: Iterator[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _tighten(components: dict[str, Any]) -> None:
-    """Say of the payloads what holds of them and what the types of their structs cannot say."""
+    """Add to the payloads' schemas what the types of their structs cannot express."""
     for name, constant in CONSTANTS.items():
         components[name]["properties"]["schema"] = {"type": "string", "const": constant}
         components[name]["required"] = sorted({*components[name]["required"], "schema"})

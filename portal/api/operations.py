@@ -1,4 +1,4 @@
-"""Every call of the API: where it is, what it takes and answers, who may ask, and which call goes on from it."""
+"""Every call of the API: its address, what it accepts and answers, who may call it, and which calls follow from it."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ JSON = "application/json"
 COLLECTOR, SENDER, PERSON, ANYONE = "collector", "sender", "person", "anyone"
 ACCESS = {
     COLLECTOR: "With a collector's token.",
-    SENDER: "With a collector's token, or for your own runs with a token of yours that sends.",
-    PERSON: "With your portal session, or a token of yours.",
+    SENDER: "With a collector's token, or, for your own runs, with a personal token that sends.",
+    PERSON: "With your portal session or a personal token.",
     ANYONE: "Open to everyone.",
 }
 PROBLEMS = {
@@ -29,31 +29,31 @@ PROBLEMS = {
     PERSON: (400, 401, 403, 404, 429, 503),
     ANYONE: (400, 429, 503),
 }
-"""The statuses of the problems that a call may answer, by who may ask."""
+"""The statuses of the problems that a call may answer, by who may call it."""
 
 QUERY: Mapping[str, dict[str, Any]] = {
     "attempt": {
-        "description": "Slurm's restart count of the run; the latest run without it.",
+        "description": "Slurm's restart count of the run; without it the latest run.",
         "schema": {"type": "integer", "minimum": 0, "maximum": 99_999_999},
     },
-    "page": {"description": "Which page; 404 beyond the last.", "schema": {"type": "integer", "minimum": 1}},
-    "page_size": {"description": "Runs on a page, at most 200 of them.", "schema": {"type": "integer", "minimum": 1}},
-    "days": {"description": "How far to look back.", "schema": {"type": "integer", "enum": list(DAYS_OFFERED)}},
-    "language": {"description": "English without it.", "schema": {"type": "string", "enum": list(LANGUAGES)}},
+    "page": {"description": "Page number; 404 after the last page.", "schema": {"type": "integer", "minimum": 1}},
+    "page_size": {"description": "Runs per page, at most 200.", "schema": {"type": "integer", "minimum": 1}},
+    "days": {"description": "Number of days to include.", "schema": {"type": "integer", "enum": list(DAYS_OFFERED)}},
+    "language": {"description": "Default: English.", "schema": {"type": "string", "enum": list(LANGUAGES)}},
 }
-"""What may stand behind the question mark, by its name."""
+"""The query parameters, by name."""
 
 OF_THE_PATH = {"cluster": "$request.path.cluster", "job_id": "$request.path.job_id"}
 OF_THE_REPORT = OF_THE_PATH | {"attempt": "$response.body#/job/attempt"}
 OF_THE_FIRST = {name: f"$response.body#/results/0/{name}" for name in ("cluster", "job_id", "attempt")}
-"""Where the run of another call is read in the answer of one (OpenAPI 3.1, runtime expressions)."""
+"""Where the answer of one call contains the run of another (OpenAPI 3.1, runtime expressions)."""
 
 
 @dataclass(frozen=True)
 class Operation:
-    """One call; `query` names members of `QUERY`, `links` the calls that go on from its answer and their values.
+    """One call; `query` names members of `QUERY`, `links` the calls that follow from its answer and their values.
 
-    Where an answer is one of several kinds, they stand in a tuple.
+    If an answer is one of several kinds, they are in a tuple.
     """
 
     name: str
@@ -80,7 +80,7 @@ OPERATIONS = (
         "sendNodeSummaries",
         "post",
         "/api/v1/ingest/node-summaries",
-        "What one node measured of a run, or a list of that; gzip is taken.",
+        "Measurements of one run on one node, or a list of them; gzip is accepted.",
         {200: IngestAnswer, 201: IngestAnswer},
         takes=NodePayload | list[NodePayload],
         access=SENDER,
@@ -89,7 +89,7 @@ OPERATIONS = (
         "sendJobRecords",
         "post",
         "/api/v1/ingest/job-records",
-        "Slurm's record of a run, or a list of that; gzip is taken.",
+        "Slurm's record of a run, or a list of them; gzip is accepted.",
         {200: IngestAnswer, 201: IngestAnswer},
         takes=JobRecord | list[JobRecord],
         access=COLLECTOR,
@@ -98,8 +98,8 @@ OPERATIONS = (
         "sendRawSamples",
         "post",
         "/api/v1/ingest/raw-samples",
-        "A short window of one node with every sample, or a list of that; gzip is taken. The first thing that is turned"
-        " away under load, with 503.",
+        "A short window of one node with every sample, or a list of them; gzip is accepted. Rejected first"
+        " under load, with 503.",
         {202: IngestAnswer},
         takes=RawSamplesPayload | list[RawSamplesPayload],
         access=COLLECTOR,
@@ -118,7 +118,7 @@ OPERATIONS = (
         "getJob",
         "get",
         RUN,
-        "The report of one run as data; without one its record.",
+        "The report of one run as data, or its record if there is no report.",
         {200: (JobReport, JobWithoutReport)},
         query=("attempt",),
         links=dict.fromkeys(OF_A_RUN, OF_THE_REPORT)
@@ -150,7 +150,7 @@ OPERATIONS = (
         "getRawSamples",
         "get",
         f"{RUN}raw-samples.csv",
-        "Every sample of the raw windows of the run, as long as they are kept.",
+        "Every sample of the raw windows of the run, while they are kept.",
         {200: str},
         content_types=("text/csv",),
         query=("attempt",),
@@ -160,7 +160,7 @@ OPERATIONS = (
         "getProjectSummary",
         "get",
         "/api/v1/projects/{project}/summary/",
-        "A project as a whole, for its PI.",
+        "A whole project, for its PI.",
         {200: ProjectAnswer},
         query=("days",),
     ),
@@ -168,7 +168,7 @@ OPERATIONS = (
         "getLessons",
         "get",
         "/api/v1/education/",
-        "Finding code to lesson.",
+        "From finding code to lesson.",
         {200: dict[str, LessonAnswer]},
         access=ANYONE,
         query=("language",),
@@ -177,7 +177,7 @@ OPERATIONS = (
         "getLessonLinks",
         "get",
         "/api/v1/education/links/",
-        "Finding code to the address of its documentation.",
+        "From finding code to the address of its documentation.",
         {200: dict[str, str]},
         access=ANYONE,
         query=("language",),

@@ -1,4 +1,4 @@
-"""How lists of the read API come in pages."""
+"""Pages of lists in the read API."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rest_framework.request import Request
 
 
 class JobPages(PageNumberPagination):
-    """`?page=` and `?page_size=`: whole numbers from 1 on; 400 for another size, 404 for a page that is not there."""
+    """`?page=` and `?page_size=`: whole numbers from 1; 400 for another size, 404 for a page that does not exist."""
 
     page_size = 50
     page_size_query_param = "page_size"
@@ -17,5 +17,5 @@ class JobPages(PageNumberPagination):
     def get_page_size(self, request: Request) -> int | None:
         asked = request.query_params.get(self.page_size_query_param)
         if asked is not None and not (asked.isdecimal() and int(asked[:9])):
-            raise ValidationError("A page_size is a whole number from 1 on.")
+            raise ValidationError("page_size must be a whole number of at least 1.")
         return super().get_page_size(request)

@@ -1,4 +1,4 @@
-"""Errors as RFC 9457 problem JSON, the same shape for every call."""
+"""Errors as RFC 9457 problem JSON, in the same form for every call."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ProblemRenderer(JSONRenderer):
 
 
 def problem(status: int, detail: str, **more: Any) -> Response:
-    """One problem; `more` are members of its own, such as `errors`."""
+    """One problem; `more` are additional members, such as `errors`."""
     title = HTTPStatus(status).phrase
     response = Response({"type": "about:blank", "title": title, "status": status, "detail": detail, **more}, status)
     response.content_type = ProblemRenderer.media_type
@@ -34,13 +34,13 @@ def problem(status: int, detail: str, **more: Any) -> Response:
 
 
 def problem_response(error: Exception, context: dict[str, Any]) -> Response | None:
-    """REST framework's exception handler; None lets Django answer what nobody foresaw."""
+    """REST framework's exception handler; None leaves unexpected errors to Django."""
     if isinstance(error, Http404):
         error = exceptions.NotFound()
     elif isinstance(error, PermissionDenied):
         error = exceptions.PermissionDenied()
     elif isinstance(error, PdfUnavailable):
-        return problem(HTTPStatus.SERVICE_UNAVAILABLE, "This server cannot make PDFs at this moment.")
+        return problem(HTTPStatus.SERVICE_UNAVAILABLE, "This server cannot create PDFs at the moment.")
     if not isinstance(error, exceptions.APIException):
         return _outage(error)
     details = error.detail if isinstance(error.detail, list) else [error.detail]
@@ -53,7 +53,7 @@ def problem_response(error: Exception, context: dict[str, Any]) -> Response | No
 
 
 def _outage(error: Exception) -> Response | None:
-    """What this server cannot do now and when to come back; None for a fault of another kind."""
+    """What this server cannot do now and when to retry; None for an error of another kind."""
     found = trouble(error)
     if found is None:
         return None

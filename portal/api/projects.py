@@ -1,4 +1,4 @@
-"""What a project's PI may know of it as a whole."""
+"""The summary of a project for its PI."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ from portal.charts.over_time import asked_period
 
 
 class ProjectSummary(APIView):
-    """`GET /api/v1/projects/{project}/summary/`: classes, hours, waste and findings of the last `?days=`.
+    """`GET /api/v1/projects/{project}/summary/`: classes, GPU-hours, unused GPU-hours and findings of the last
+    `?days=`.
 
-    Days that are not offered are 400.
+    Other numbers of days than those offered are 400.
     """
 
     def get(self, request: Request, project: str) -> Response:
@@ -33,7 +34,7 @@ class ProjectSummary(APIView):
             raise Http404("There is no such project here.")
         asked = request.query_params.get("days")
         if asked is not None and asked not in map(str, DAYS_OFFERED):
-            raise ValidationError(f"A number of days is one of {', '.join(map(str, DAYS_OFFERED))}.")
+            raise ValidationError(f"The number of days must be one of {', '.join(map(str, DAYS_OFFERED))}.")
         days, period = asked_period(timezone.localtime(), asked or "")
         whose = reach_of(person(request)).of_project(membership.project_id)
         runs = runs_of([whose & BY_SITE], period.start, period.end)

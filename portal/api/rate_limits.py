@@ -1,4 +1,4 @@
-"""The limits of people's calls in REST framework's words."""
+"""The rate limits of people's calls, as throttles of REST framework."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from portal.rate_limits import ANONYMOUS_API, API, DOWNLOADS, seconds_to_wait
 
 
 class Calls(BaseThrottle):
-    """So many calls a minute for a person, whatever they use; fewer for an address that is nobody's."""
+    """Calls a minute for a person, whatever programs they use; fewer for an address without a person."""
 
     wait_s = 0
 
@@ -25,7 +25,7 @@ class Calls(BaseThrottle):
 
 
 class Downloads(Calls):
-    """So many files a minute whose figures have to be drawn."""
+    """Files a minute whose figures have to be drawn."""
 
     def limit(self, request: Request) -> str:
         return DOWNLOADS

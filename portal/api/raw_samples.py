@@ -21,9 +21,9 @@ COLUMNS = ("node", "gpu_id", "at", "util_percent", "mem_gb")
 
 
 class JobRawSamples(APIView):
-    """`GET /api/v1/jobs/{cluster}/{job_id}/raw-samples.csv`: 404 where there are none, as for a stranger.
+    """`GET /api/v1/jobs/{cluster}/{job_id}/raw-samples.csv`: 404 if there are none, the same as for a stranger.
 
-    The site's samples of a run that only its owner reported are nobody's until the site says whose it is.
+    The site's samples of a run that only its owner reported are shown to nobody until the site states whose run it is.
     """
 
     def get_throttles(self) -> list[BaseThrottle]:
@@ -40,7 +40,7 @@ class JobRawSamples(APIView):
 
 
 def _parts(key: Key) -> Iterator[str]:
-    """The head, then one GPU after another: the samples of a few nodes are in memory at a time."""
+    """The head, then one GPU after another: only the samples of a few nodes are in memory at a time."""
     yield "".join(csv_lines([COLUMNS]))
     for window in raw_windows(key):
         ats = [_instant(window, at_s) for at_s in window.at_s.tolist()]
@@ -56,5 +56,6 @@ def _instant(window: RawSamples, at_s: float) -> str:
 
 
 def _shown(samples: NDArray[np.float32]) -> list[str]:
-    """Each sample with no more digits than it has, a gap as nothing; below zero there is none, not even a zero."""
+    """Each sample with no more digits than it has, a gap as an empty field; never a negative number or negative
+    zero."""
     return ["" if np.isnan(sample) else str(np.abs(sample)) for sample in samples]

@@ -1,9 +1,12 @@
-"""The findings of a period as people read them: title, jobs, wasted hours, and how often in each step."""
+"""The findings of a period as people read them: title, jobs, unused hours, their jobs, and how often in each step."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+
+from django.urls import reverse
+from django.utils.http import urlencode
 
 from analysis.findings import FindingCode
 from analysis.history.periods import Period
@@ -16,18 +19,32 @@ from reports.wording import TITLES
 
 @dataclass(frozen=True)
 class ListedFinding:
-    """One finding; `counts` are (step, jobs), the same numbers that `columns` draw."""
+    """One finding; `url` lists its jobs, and `counts` are (step, jobs), the same numbers that `columns` draw.
+
+    `wasted_gpu_hours` are of the `first_jobs` that it is the first cause of: over all findings no hour counts twice.
+    """
 
     code: str
     title: str
     jobs: int
+    first_jobs: int
     wasted_gpu_hours: float
+    url: str
     columns: tuple[Column, ...]
     counts: tuple[tuple[str, int], ...]
 
 
-def finding_list(found: Sequence[FrequentFinding], period: Period) -> list[ListedFinding]:
-    """All on one scale, so that their columns can be compared."""
+def jobs_address(chosen: Mapping[str, str]) -> str:
+    """The Jobs page with these filters.
+
+    >>> jobs_address({"project": "project_465000001", "finding": "timeout"})
+    '/jobs/?project=project_465000001&finding=timeout'
+    """
+    return f"{reverse('my-jobs')}?{urlencode(chosen)}"
+
+
+def finding_list(found: Sequence[FrequentFinding], period: Period, chosen: Mapping[str, str]) -> list[ListedFinding]:
+    """All on one scale, so that their columns can be compared; their links keep what is `chosen`."""
     steps = period.steps()
     names = [step_name(step, period.step) for step in steps]
     top = max((count for row in found for count in row.by_step.values()), default=1)
@@ -35,8 +52,15 @@ def finding_list(found: Sequence[FrequentFinding], period: Period) -> list[Liste
     for row in found:
         counts = [row.by_step.get(step, 0) for step in steps]
         texts = [f"{name}: {counted(count, 'job')}" for name, count in zip(names, counts, strict=True)]
-        drawn = columns([[("finding", float(count))] for count in counts], texts, float(top))
-        told = tuple((name, count) for name, count in zip(names, counts, strict=True) if count)
-        title = TITLES[FindingCode(row.code)]
-        listed.append(ListedFinding(row.code, title, row.jobs, row.wasted_gpu_hours, drawn, told))
+        shown = ListedFinding(
+            code=row.code,
+            title=TITLES[FindingCode(row.code)],
+            jobs=row.jobs,
+            first_jobs=row.first_jobs,
+            wasted_gpu_hours=row.wasted_gpu_hours,
+            url=jobs_address({**chosen, "finding": row.code}),
+            columns=columns([[("finding", float(count))] for count in counts], texts, float(top)),
+            counts=tuple((name, count) for name, count in zip(names, counts, strict=True) if count),
+        )
+        listed.append(shown)
     return listed

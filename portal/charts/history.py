@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 from analysis.efficiency import EfficiencyClass
 from analysis.history.sums import Step
 from analysis.thresholds import LIMITS
 from portal.charts.columns import HEIGHT, Chart, columns, line, nice_top, scale
 from reports.layout import CLASS_NAMES
-from reports.numbers import counted, hours
+from reports.numbers import counted, hours, unbroken
 
+MIDDLE_STEPS_MIN = 3
 CLASS_LEGEND = tuple((name.value.lower(), CLASS_NAMES[name.value]) for name in EfficiencyClass)
 
 
@@ -24,6 +26,16 @@ def charts(steps: Sequence[Step], step: str) -> list[Chart]:
     """GPU-hours by class, median use, and wasted GPU-hours."""
     names = [step_name(row.start, step) for row in steps]
     return [_classes(steps, names), _median_use(steps, names), _waste(steps, names)]
+
+
+def _ends(names: Sequence[str]) -> dict[str, Any]:
+    """The dates below a chart: of both ends, and of the middle where there is one.
+
+    >>> _ends(["1 Nov", "2 Nov", "3 Nov"])
+    {'first_label': '1 Nov', 'middle_label': '2 Nov', 'last_label': '3 Nov'}
+    """
+    middle = names[len(names) // 2] if len(names) >= MIDDLE_STEPS_MIN else ""
+    return {"first_label": names[0], "middle_label": middle, "last_label": names[-1]}
 
 
 def _classes(steps: Sequence[Step], names: Sequence[str]) -> Chart:
@@ -50,8 +62,7 @@ def _classes(steps: Sequence[Step], names: Sequence[str]) -> Chart:
         legend=tuple(
             (css, label) for css, label in CLASS_LEGEND if any(row.hours_by_class.get(css.upper()) for row in steps)
         ),
-        first_label=names[0],
-        last_label=names[-1],
+        **_ends(names),
     )
 
 
@@ -63,7 +74,7 @@ def _parts(row: Step, order: Sequence[str]) -> str:
 
 def _median_use(steps: Sequence[Step], names: Sequence[str]) -> Chart:
     values = [row.median_util for row in steps]
-    said = ["no measured job" if value is None else f"{value:.0f} %" for value in values]
+    said = ["no measured job" if value is None else unbroken(f"{value:.0f} %") for value in values]
     texts = [
         f"{name}: {text}" + (f", {counted(row.jobs, 'job')}" if row.jobs else "")
         for name, text, row in zip(names, said, steps, strict=True)
@@ -83,8 +94,7 @@ def _median_use(steps: Sequence[Step], names: Sequence[str]) -> Chart:
         line=strokes,
         guides=tuple(HEIGHT * (1 - bound / 100) for bound in bounds),
         legend=(("line", "Median"), ("guide", "Class boundaries at " + ", ".join(f"{b:.0f}" for b in bounds) + " %")),
-        first_label=names[0],
-        last_label=names[-1],
+        **_ends(names),
     )
 
 
@@ -106,6 +116,5 @@ def _waste(steps: Sequence[Step], names: Sequence[str]) -> Chart:
             for name, row, total in zip(names, steps, used, strict=True)
         ),
         columns=columns([[("wasted", row.wasted_gpu_hours)] for row in steps], texts, top),
-        first_label=names[0],
-        last_label=names[-1],
+        **_ends(names),
     )

@@ -1,7 +1,8 @@
-"""What the history and the page of a project share: the days asked for, and what the runs of them add up to."""
+"""What the history and the page of a project share: the chosen days, and what the runs of them add up to."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -20,14 +21,24 @@ def asked_period(now: datetime, asked: str) -> tuple[int, Period]:
     return days, last_days(now, days)
 
 
-def over_time(runs: RunColumns, now: datetime, days: int, period: Period) -> dict[str, Any]:
-    """Sums, trend, charts and findings, as `portal/_over_time.html` shows them."""
+def over_time(
+    runs: RunColumns, now: datetime, days: int, period: Period, whose: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """Sums, trend, charts and findings, as the parts of templates show them.
+
+    `whose` are the filters of the Jobs page that leave the runs of this page; links to it keep them and the period.
+    """
+    chosen = {**(whose or {}), "since": f"{period.start:%Y-%m-%d}"}
+    seen = overview_of(runs, period)
+    findings = finding_list(frequent_findings(runs, period), period, chosen)
     return {
         "days": days,
         "days_offered": DAYS_OFFERED,
-        "sum": overview_of(runs, period),
+        "sum": seen,
         "trend": trend_of(runs, now),
         "charts": charts(steps_of(runs, period), period.step),
-        "findings": finding_list(frequent_findings(runs, period), period),
+        "findings": findings,
+        "without_finding": seen.wasted_gpu_hours - sum(row.wasted_gpu_hours for row in findings),
         "step": period.step,
+        "since": chosen["since"],
     }

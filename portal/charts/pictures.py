@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 
 from django.http import QueryDict
 
+SIZES = ("narrow", "broad")
 NARROW, DARK = "(max-width: 46rem)", "(prefers-color-scheme: dark)"
 
 
@@ -19,8 +20,10 @@ class Source:
     size: str
 
 
-def sources(url: str, theme: str) -> list[Source]:
+def sources(url: str, theme: str, widest: str = "wide") -> list[Source]:
     """The most special first; `theme` is light or dark where a person chose one, else the device decides.
+
+    `widest` is the size for all screens that are not narrow.
 
     >>> [source.media for source in sources("/f.svg?attempt=0", "light")]
     ['(max-width: 46rem)', '']
@@ -28,7 +31,7 @@ def sources(url: str, theme: str) -> list[Source]:
     '/f.svg?attempt=0&scheme=dark'
     """
     made = []
-    for size, width in (("narrow", NARROW), ("wide", "")):
+    for size, width in (("narrow", NARROW), (widest, "")):
         for scheme in ("dark", "light"):
             if theme and scheme != theme:
                 continue
@@ -42,4 +45,5 @@ def sources(url: str, theme: str) -> list[Source]:
 
 def drawn_as(query: QueryDict) -> tuple[str, bool]:
     """The size that an address asks for, and whether on dark paper."""
-    return "narrow" if query.get("size") == "narrow" else "wide", query.get("scheme") == "dark"
+    size = query.get("size", "")
+    return size if size in SIZES else "wide", query.get("scheme") == "dark"

@@ -1,6 +1,6 @@
-"""Times that PostgreSQL holds and Python does not: read as the ends of the calendar, so that one row stops no list.
+"""Times that PostgreSQL can store and Python cannot: read as the ends of the calendar, so that one row breaks no list.
 
-No payload brings them in; a restored or edited table may.
+No payload can contain them; a restored or edited table may.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from psycopg import DataError
 
 EARLIEST = datetime.min.replace(tzinfo=UTC) + timedelta(days=366)
 LATEST = datetime.max.replace(tzinfo=UTC, microsecond=0) - timedelta(days=366)
-"""A year from the very ends: a page may still show them in the time zone of its reader."""
+"""A year from the exact ends, so that a page can still show them in its reader's time zone."""
 
 
 def read_far_times(sender: Any, connection: BaseDatabaseWrapper, **_: Any) -> None:

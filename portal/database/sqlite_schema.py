@@ -1,4 +1,4 @@
-"""Migrations on SQLite: an index that PostgreSQL makes beside the writers is an index like any other."""
+"""Migrations on SQLite: an index that PostgreSQL creates concurrently is an ordinary index."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from django.db.models import Index, Model
 
 
 class SchemaEditor(DatabaseSchemaEditor):
-    """Takes what `AddIndexConcurrently` and `RemoveIndexConcurrently` say, so that migrations run on both."""
+    """Accepts what `AddIndexConcurrently` and `RemoveIndexConcurrently` pass, so that migrations run on both
+    databases."""
 
     def add_index(self, model: type[Model], index: Index, concurrently: bool = False) -> None:
         super().add_index(model, index)

@@ -1,7 +1,7 @@
-"""The ingest as an ASGI application of its own: it shares neither threads nor connections with the pages.
+"""The ingest as a separate ASGI application: it shares neither threads nor connections with the pages.
 
-Heads and bodies are read by the event loop, so that one who sends half of one holds up nobody. The database is met by
-two threads alone: one that looks up tokens, one that stores (`portal.ingest.writer`).
+The event loop reads heads and bodies, so an incomplete request blocks nobody. Only two threads use the database: one
+looks up tokens, one stores (`portal.ingest.writer`).
 """
 
 from __future__ import annotations
@@ -49,27 +49,27 @@ from portal.middleware.request_id import HEADER, given
 log = logging.getLogger(__name__)
 
 SENDER_KEPT_S = 3.0
-"""How long a token that was looked up is trusted: so soon a revoked one opens nothing."""
+"""How long the lookup of a token is cached; a revoked token is rejected after this time."""
 
 SENDERS_MAX, LOOK_UPS_MAX = 20_000, 4096
-"""A token for each node of several clusters; and of one that sends all at once."""
+"""A token for each node of several clusters, also if all of them send at once."""
 
 LOAD_KEPT_S = 1.0
 INLINE_BYTES = 64 * 2**10
-"""Smaller bodies are decoded at once: that takes less time than handing them to a thread."""
+"""Smaller bodies are decoded directly, because that takes less time than handing them to a thread."""
 
 WATCH_S = 0.1
 COUNTED_EVERY_S = 5.0
-"""What a process that is killed has not written down yet is never counted."""
+"""A process that is killed loses the counts that it has not written yet."""
 
 BUSY_AFTER_S = 5
-"""When whoever finds the database slow may come again; senders wait a random part of it more."""
+"""When to retry after the database was slow; senders add a random time."""
 
 RAW_FILL_MAX, INTERIM_FILL_MAX = 0.25, 0.5
-"""How full the queue may be for what is shed first: raw samples, then summaries that a later one will repeat."""
+"""How full the queue may be for what is rejected first: raw samples, then summaries that a later one will repeat."""
 
-SLOW = "The database does not answer in time at this moment."
-FULL = "Too much waits to be stored at this moment."
+SLOW = "The database does not answer in time. Please try again later."
+FULL = "Too many records are waiting to be stored. Please try again later."
 
 
 class Ingest:
@@ -80,7 +80,7 @@ class Ingest:
         self._bodies = Bodies()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._look_up = ThreadPoolExecutor(1, "ingest-look-up")
-        # One, or large bodies would together keep the event loop from its turns.
+        # Only one at a time; otherwise several large bodies would block the event loop.
         self._read = ThreadPoolExecutor(1, "ingest-read")
         self._senders: dict[str, tuple[Sender, float]] = {}
         self._asked: dict[str, asyncio.Future[Sender]] = {}
@@ -102,7 +102,7 @@ class Ingest:
     async def _answered(
         self, scope: dict[str, Any], headers: dict[str, str], receive: Callable[..., Any]
     ) -> Answer | None:
-        """What to answer, whatever happens; None to whoever has left."""
+        """The answer to a call, whatever happens; None if the client has disconnected."""
         try:
             return await self._answer(scope, headers, receive)
         except Gone:
@@ -117,19 +117,19 @@ class Ingest:
             return refusal(error) or _fault()
 
     async def keep_count(self, kind: str) -> None:
-        """Write down now and then what was counted, and that this process is there, until it is cancelled."""
+        """Write the counts, and that this process is running, at intervals until it is cancelled."""
         while True:
             await asyncio.sleep(COUNTED_EVERY_S)
             await self.write_count(kind)
 
     async def write_count(self, kind: str) -> None:
-        """Do so once, in the thread that looks up tokens."""
+        """Do this once, in the thread that looks up tokens."""
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(self._look_up, _write_count, kind, self.writer.waiting_records)
 
     @property
     def fill(self) -> float:
-        """How much of the room for what waits is taken, from 0 to 1."""
+        """The used share of the queue, from 0 to 1."""
         return max(self.writer.fill, self._bodies.fill)
 
     async def _answer(self, scope: dict[str, Any], headers: dict[str, str], receive: Callable[..., Any]) -> Answer:
@@ -151,7 +151,7 @@ class Ingest:
             raise
 
     async def _let_in(self, secret: str | None, method: str, schema: str) -> Sender:
-        """Who sends, where a look into the body is worth it. Raises TurnedAway."""
+        """The sender, if the body is worth reading. Raises TurnedAway."""
         sender = await self._sender(secret)
         only_post(method)
         if sender.user_pk is not None:
@@ -166,7 +166,7 @@ class Ingest:
         return await asyncio.get_running_loop().run_in_executor(self._read, read, call, sender)
 
     async def _sender(self, secret: str | None) -> Sender:
-        """Who shows this secret; asked once for all calls that come together."""
+        """The owner of this secret; looked up once for all calls that arrive together."""
         key = token_digest(secret) if secret is not None else ""
         known = self._senders.get(key)
         if known is not None and known[1] > time.monotonic():
@@ -190,9 +190,9 @@ class Ingest:
             self._senders[key] = (asked.result(), time.monotonic() + SENDER_KEPT_S)
 
     async def _raw_load(self) -> Load | None:
-        """What keeps raw samples out: the queue, or what the database says once a second."""
+        """The reason why raw samples are rejected: the queue, or the state of the database, read once a second."""
         if self.fill >= RAW_FILL_MAX:
-            return Load("much waits to be stored", BUSY_AFTER_S)
+            return Load("many records are waiting to be stored", BUSY_AFTER_S)
         if self._load[1] <= time.monotonic():
             found = await _in_time(asyncio.ensure_future(self._ask(raw_load, timezone.now())))
             self._load = (found, time.monotonic() + LOAD_KEPT_S)
@@ -202,7 +202,7 @@ class Ingest:
         return await asyncio.get_running_loop().run_in_executor(self._look_up, _asked, question, *about)
 
     async def _store(self, checked: Checked) -> list[Result]:
-        """What came of the sound records once they are committed. Raises NoRoom, OperationalError, TurnedAway."""
+        """The outcome of the valid records once they are committed. Raises NoRoom, OperationalError, TurnedAway."""
         if not checked.sound:
             return []
         if self.fill >= INTERIM_FILL_MAX and _is_repeated_later(checked):
@@ -224,7 +224,7 @@ class Ingest:
         return result
 
     def _tell(self, came: list[tuple[Waiting, Came]]) -> None:
-        """In the writer's thread: one word to the event loop for all that was committed together."""
+        """In the writer's thread: one call to the event loop for everything that was committed together."""
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._resolve, came)
 
@@ -235,12 +235,12 @@ class Ingest:
                 future.set_result(result)
 
     async def _watch_writer(self) -> None:
-        """As long as calls wait: when the database does not answer in time, tell them all to come again."""
+        """While calls wait: when the database does not answer in time, all of them are asked to retry."""
         while self._pending:
             await asyncio.sleep(WATCH_S)
             if self.writer.busy_s > settings.INGEST_PATIENCE_S:
                 self.writer.drop_waiting()
-                log.error("the database does not answer in time: %d calls are to come again", len(self._pending))
+                log.error("the database does not answer in time: %d calls are asked to retry", len(self._pending))
                 self._resolve([(waiting, _slow()) for waiting in self._pending])
 
 
@@ -249,7 +249,7 @@ def _write_count(kind: str, waiting_records: int) -> None:
         counted.write()
         seen(kind, waiting_records)
     except Exception:
-        log.exception("what was counted could not be written down")
+        log.exception("the counts could not be written")
     finally:
         close_old_connections()
 
@@ -264,7 +264,7 @@ def _asked(question: Callable[..., Any], *about: Any) -> Any:
 
 
 async def _in_time(asked: asyncio.Future[Any]) -> Any:
-    """The answer of the database, shared by all who wait for it. Raises TurnedAway where it takes too long."""
+    """The answer of the database, shared by all who wait for it. Raises TurnedAway if it takes too long."""
     try:
         return await asyncio.wait_for(asyncio.shield(asked), settings.INGEST_PATIENCE_S)
     except TimeoutError:
@@ -273,7 +273,7 @@ async def _in_time(asked: asyncio.Future[Any]) -> Any:
 
 def _fault() -> Answer:
     log.exception("a call of the ingest failed")
-    return problem(HTTPStatus.INTERNAL_SERVER_ERROR, "This call met a fault of the portal.")
+    return problem(HTTPStatus.INTERNAL_SERVER_ERROR, "This call failed because of an error in the portal.")
 
 
 def _slow() -> TurnedAway:
@@ -281,7 +281,7 @@ def _slow() -> TurnedAway:
 
 
 def _is_repeated_later(checked: Checked) -> bool:
-    """Whether these are summaries of runs that go on, whose last ones will say it all again."""
+    """Whether these are summaries of runs that are still running, whose final summaries will repeat everything."""
     return all(item.record.schema == NODE_SUMMARY and not item.record.final for item in checked.sound)
 
 

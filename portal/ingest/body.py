@@ -1,4 +1,5 @@
-"""Bytes of a request or a file to single records, within limits; a body that is not JSON is refused whole."""
+"""From the bytes of a request or a file to single records, within limits; a body that is not JSON is rejected as a
+whole."""
 
 from __future__ import annotations
 
@@ -20,11 +21,11 @@ class MalformedBody(ValueError):
 
 
 class BodyTooLarge(ValueError):
-    """The body, as sent or unpacked, passes the limit."""
+    """The body, as sent or unpacked, exceeds the limit."""
 
 
 def gunzip(body: bytes, bytes_max: int) -> bytes:
-    """The unpacked body, never holding more than the limit: BodyTooLarge past it, MalformedBody when it is no gzip."""
+    """The unpacked body, never storing more than the limit: BodyTooLarge above it, MalformedBody if it is not gzip."""
     unpacker = zlib.decompressobj(GZIP_WINDOW)
     try:
         unpacked = unpacker.decompress(body, bytes_max + 1)
@@ -33,7 +34,7 @@ def gunzip(body: bytes, bytes_max: int) -> bytes:
     if len(unpacked) > bytes_max:
         raise BodyTooLarge(f"more than {bytes_max} bytes after unpacking")
     if not unpacker.eof or unpacker.unused_data:
-        raise MalformedBody("the gzip data ends early or has something after its end")
+        raise MalformedBody("the gzip data ends early or is followed by other data")
     return unpacked
 
 
@@ -41,7 +42,7 @@ def records(body: bytes) -> list[Document]:
     """The records of a JSON object or list, each still undecoded.
 
     JSON has no NaN or Infinity, but Python's writers emit them: such a body is read the slow way, so that only the
-    records that hold them are refused.
+    records that contain them are rejected.
     """
     is_list = body.lstrip(JSON_BLANKS)[:1] == b"["
     try:
@@ -53,7 +54,7 @@ def records(body: bytes) -> list[Document]:
 
 
 def lines(body: bytes) -> Iterator[Document | MalformedBody]:
-    """The records of a JSON Lines body; a line that is not JSON comes as its error, in its place."""
+    """The records of a JSON Lines body; a line that is not JSON is returned as its error, in its place."""
     for line in body.splitlines():
         if line.strip(JSON_BLANKS):
             try:
@@ -78,7 +79,7 @@ def _read_slowly(body: bytes, reason: str) -> list[Document]:
 
 
 def _encodable(value: object) -> Any:
-    """The same document, halves of characters replaced by U+FFFD: nothing can be stored or answered with them."""
+    """The same document with unpaired surrogates replaced by U+FFFD, because these can be neither stored nor sent."""
     if isinstance(value, str):
         return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     if isinstance(value, dict):

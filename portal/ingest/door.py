@@ -1,4 +1,4 @@
-"""One call of the ingest, whichever server it came through: from its head and body to its answer."""
+"""One call of the ingest, whichever server received it: from its head and body to its answer."""
 
 from __future__ import annotations
 
@@ -32,24 +32,24 @@ SCHEMAS = {
     f"{PREFIX}job-records": JOB_RECORD,
     f"{PREFIX}raw-samples": RAW_SAMPLES,
 }
-"""What each address takes."""
+"""The kind of payload that each address accepts."""
 
 ERRORS_MAX = 100
-"""As many stand in the list of a call's errors; each record has its own beside its place."""
+"""Length limit of a call's list of errors; each record also has its errors beside its index."""
 
 GZIP_SIZE_BYTES = 4
 
 JSON, PROBLEM = "application/json", "application/problem+json"
 QUOTING = (HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
-"""Refusals that quote what was sent, to the sender alone."""
+"""Errors that quote what was sent; they are returned to the sender only."""
 
 RETRY_AFTER_S = 30
-"""How long a sender waits when the database is away; a restart of PostgreSQL takes less."""
+"""How long a sender waits if the database is unreachable; a restart of PostgreSQL takes less."""
 
 
 @dataclass(frozen=True)
 class Call:
-    """What a sender sent: `headers` by their names in lower case."""
+    """A received call: `headers` by their names in lower case."""
 
     schema: str
     headers: Mapping[str, str]
@@ -58,7 +58,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Answer:
-    """What it gets."""
+    """The answer to a call."""
 
     status: HTTPStatus
     members: dict[str, Any]
@@ -74,12 +74,12 @@ class Answer:
 
 
 def read(call: Call, sender: Sender) -> Checked:
-    """The records of a call, each sound or refused. Raises TurnedAway where the call as a whole cannot be taken."""
+    """The records of a call, each valid or rejected. Raises TurnedAway if the call as a whole cannot be accepted."""
     waiting.body(call.schema, len(call.body))
     kinds = kinds_for(sender, call.schema)
     documents = _documents(call)
     if len(documents) > sender.records_max:
-        most = f"This token sends at most {sender.records_max:,} records in one call."
+        most = f"This token may send at most {sender.records_max:,} records in one call."
         raise TurnedAway(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, most)
     return check(documents, kinds, timezone.now(), sender.beyond)
 
@@ -91,7 +91,7 @@ def only_post(method: str) -> None:
 
 
 def count(sender: Sender) -> None:
-    """Count a call of a person's own runs, whose nodes all send at once; the site's send as they need.
+    """Count a call for a person's own runs, whose nodes all send at once; the site's nodes are not limited.
 
     Raises TurnedAway.
     """
@@ -102,14 +102,14 @@ def count(sender: Sender) -> None:
 
 
 def turn_raw_away(load: Load | None) -> None:
-    """Raise TurnedAway where raw samples are not taken."""
+    """Raise TurnedAway while raw samples are rejected."""
     if load is not None:
-        why = f"Raw samples are not taken at this moment: {load.why}."
+        why = f"Raw samples are rejected at the moment: {load.why}."
         raise TurnedAway(HTTPStatus.SERVICE_UNAVAILABLE, why, {"Retry-After": str(load.retry_after_s)})
 
 
 def said(call: Call, sender: Sender, checked: Checked, results: Sequence[Result]) -> Answer:
-    """The answer once every sound record is stored or refused. Raises OperationalError where one has to come again."""
+    """The answer once every valid record is stored or rejected. Raises OperationalError if one has to be sent again."""
     outcome = outcome_of(checked, results)
     waiting.records(call.schema, checked, results, outcome, is_site=sender.user_pk is None)
     log_refusals(outcome, checked.count, sender.name, call.schema)
@@ -117,7 +117,7 @@ def said(call: Call, sender: Sender, checked: Checked, results: Sequence[Result]
 
 
 def answer(outcome: Outcome, status: HTTPStatus) -> Answer:
-    """What was counted, under this status, or 422 when every record was refused."""
+    """The counts, with this status, or 422 if every record was rejected."""
     rejected: list[dict[str, Any]] = [
         {"index": index, "errors": [{"path": path, "message": message} for path, message in problems]}
         for index, problems in outcome.rejected
@@ -125,18 +125,18 @@ def answer(outcome: Outcome, status: HTTPStatus) -> Answer:
     counts: dict[str, Any] = {"accepted": outcome.accepted, "duplicate": outcome.duplicate, "rejected": rejected}
     if rejected and not outcome.accepted and not outcome.duplicate:
         errors = list(islice((error for record in rejected for error in record["errors"]), ERRORS_MAX))
-        return problem(HTTPStatus.UNPROCESSABLE_ENTITY, "No record was taken.", errors=errors, **counts)
+        return problem(HTTPStatus.UNPROCESSABLE_ENTITY, "No record was accepted.", errors=errors, **counts)
     return Answer(status, counts)
 
 
 def problem(status: HTTPStatus, detail: str, headers: Mapping[str, str] | None = None, **more: Any) -> Answer:
-    """One problem in the words of RFC 9457; `more` are members of its own."""
+    """One problem in the format of RFC 9457; `more` are additional members."""
     members = {"type": "about:blank", "title": status.phrase, "status": status.value, "detail": detail, **more}
     return Answer(status, members, headers or {})
 
 
 def refusal(error: Exception) -> Answer | None:
-    """The answer to a call that was not taken; None for a fault that nobody foresaw."""
+    """The answer to a call that was not accepted; None for an unexpected error."""
     if isinstance(error, TurnedAway):
         return problem(error.status, error.why, error.headers)
     found = trouble(error)
@@ -147,11 +147,11 @@ def refusal(error: Exception) -> Answer | None:
 
 
 def log_turned_away(sender: str, schema: str, error: Exception) -> None:
-    """Name the sender of a call that is refused whole; what only has to come again is no refusal."""
+    """Log the sender of a call that is rejected as a whole; a call that only has to be retried is not logged."""
     status = getattr(error, "status", HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
     if status < HTTPStatus.INTERNAL_SERVER_ERROR:
         why = status.phrase if status in QUOTING else error
-        log.warning("%s: a call of %s is refused: %d, %s", sender, schema, status, why)
+        log.warning("%s: rejected a call of %s: %d, %s", sender, schema, status, why)
 
 
 def come_again(why: str, after_s: int = RETRY_AFTER_S) -> Answer:
@@ -181,7 +181,7 @@ def _documents(call: Call) -> list[Any]:
 
 
 def said_bytes(call: Call) -> int:
-    """How long the body is once it is unpacked: gzip says so at its end (RFC 1952), and unpacking checks that."""
+    """The size of the body once it is unpacked: gzip states it at its end (RFC 1952), and unpacking checks it."""
     if "content-encoding" not in call.headers:
         return len(call.body)
     return max(len(call.body), int.from_bytes(call.body[-GZIP_SIZE_BYTES:], "little"))
@@ -192,8 +192,8 @@ def _unpacked(call: Call) -> bytes:
     bytes_max = settings.INGEST_BODY_BYTES_MAX
     encoding = call.headers.get("content-encoding", "identity").strip().lower()
     if encoding not in ("identity", "gzip"):
-        why = f"Content-Encoding {encoding[:40]!r} is not known here; gzip is."
+        why = f"Content-Encoding {encoding[:40]!r} is not supported; use gzip."
         raise TurnedAway(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, why)
     if len(call.body) > bytes_max:
-        raise BodyTooLarge(f"The body passes {bytes_max} bytes.")
+        raise BodyTooLarge(f"The body exceeds {bytes_max} bytes.")
     return gunzip(call.body, bytes_max) if encoding == "gzip" else call.body

@@ -1,4 +1,4 @@
-"""Every field of a refused record that is wrong, with its path: what msgspec, which stops at the first, leaves out."""
+"""Every wrong field of a rejected record, with its path; msgspec itself stops at the first one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, get_args
 import msgspec
 
 PROBLEMS_MAX = 50
-"""Of one record; a sender with more wrong than this mends the first ones first."""
+"""For one record; a sender with more wrong fields fixes these first."""
 
 LOCATED = re.compile(r"(?P<message>.*?)(?: - at (?:`key` in )?`\$(?P<path>[^`]*)`)?\Z", re.DOTALL)
 
@@ -25,7 +25,7 @@ def explain(value: object, kind: type[msgspec.Struct]) -> list[Problem]:
 
 
 def non_finite(value: object, path: str = "") -> Iterator[Problem]:
-    """Where a document holds a NaN or an infinity."""
+    """The places of a NaN or an infinity in a document."""
     if isinstance(value, float) and not math.isfinite(value):
         yield path, f"{value} is not a number of JSON"
     elif isinstance(value, dict):
@@ -52,7 +52,7 @@ def _field_problems(value: object, kind: Any, path: str) -> Iterator[Problem]:
     inside = list(islice(_nested_problems(value, _struct_in(kind), path), PROBLEMS_MAX))
     yield from inside
     try:
-        # Sound parts may still be too many, or stand in a list where one was meant.
+        # Valid parts may still be too many, or a list instead of one value.
         if not inside:
             msgspec.convert(value, kind, str_keys=True)
     except msgspec.ValidationError as error:
@@ -60,7 +60,7 @@ def _field_problems(value: object, kind: Any, path: str) -> Iterator[Problem]:
 
 
 def first_problem(error: Exception, path: str = "") -> Problem:
-    """What msgspec itself says of a value that stands at this path."""
+    """msgspec's own message for a value at this path."""
     located = LOCATED.match(str(error))
     if located is None:
         return path, str(error)
@@ -77,7 +77,7 @@ def _nested_problems(value: object, nested: type[msgspec.Struct] | None, path: s
 
 @cache
 def _fields(kind: type[msgspec.Struct]) -> tuple[Any, ...]:
-    """Asked of msgspec once: it puts them together anew each time."""
+    """Created by msgspec once, because it would build them again each time."""
     return msgspec.structs.fields(kind)
 
 

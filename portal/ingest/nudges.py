@@ -1,4 +1,4 @@
-"""Telling the workers that something arrived: at most one word a second, and never in the way of what arrives."""
+"""Waking up the workers when something arrived: at most once a second, without delaying what arrives."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from kombu.exceptions import OperationalError
 from portal.tasks import follow_up
 
 GATHER_S = 1.0
-"""What arrives within it is followed up together."""
+"""Everything that arrives within this time is processed together."""
 
 EXPIRES_S = 30
 SILENT_S = 60.0
-"""How long a broker that was away is left alone; the beat's sweeps do the work meanwhile."""
+"""How long an unreachable broker is not tried again; meanwhile the beat's sweeps do the work."""
 
 log = logging.getLogger(__name__)
 
 
 class Nudges:
-    """One for each process: when the next word may go."""
+    """One for each process: when the next wake-up message may be sent."""
 
     def __init__(self) -> None:
         self.next_at_s = 0.0
 
     @property
     def is_due(self) -> bool:
-        """Whether a word would go now. Without a broker the local worker looks by itself."""
+        """Whether a message would be sent now. Without a broker the local worker checks by itself."""
         return bool(settings.REDIS_URL) and time.monotonic() >= self.next_at_s
 
     def arrived(self) -> None:
@@ -40,7 +40,7 @@ class Nudges:
             follow_up.apply_async(countdown=GATHER_S, expires=EXPIRES_S, retry=False)
         except (OperationalError, OSError):
             self.next_at_s = time.monotonic() + SILENT_S
-            log.warning("the broker is away: workers find what arrives by themselves")
+            log.warning("the broker is unreachable: workers find new data in their next sweep")
 
 
 nudges = Nudges()

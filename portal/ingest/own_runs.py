@@ -1,4 +1,4 @@
-"""Summaries that people send of their own runs: taken only of runs that are theirs, and marked as sent by them."""
+"""Summaries that people send of their own runs: accepted only for their own runs, and marked as sent by them."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from metrics.services import record_node_summary
 from portal.ingest.explain import Problem, explain
 from portal.ingest.services import Kind, Kinds
 
-NOT_KNOWN_YET = "required for a run that is not known here yet"
+NOT_KNOWN_YET = "required for a run that is not stored yet"
 ANOTHER_NAME = "differs from the account of this token"
 NOTHING = OwnRun()
 
 
 def own_run_kinds(sender: User) -> Kinds:
-    """What a personal token that sends may bring: node summaries, each stored as this person's."""
+    """What a personal token for sending may send: node summaries, each stored as this person's."""
     return {NODE_SUMMARY: Kind(NodePayload, partial(_problems, sender), partial(record_own_summary, sender))}
 
 
 def record_own_summary(sender: User, payload: NodePayload, now: datetime | None = None) -> bool:
-    """Store what a person's own run of the collector measured on one node; True when it was new.
+    """Store what a person's own run of the collector measured on one node; True if it was new.
 
-    Where the site has not told of the run, the run is made or extended by what its owner tells. Every transaction
+    If the site has not reported the run, the run is created or extended from what its owner reports. Every transaction
     writes the summary first and the run second, so that nodes of one run that send at the same moment only wait for
     each other. Raises RecordConflict.
     """
@@ -48,7 +48,7 @@ def record_own_summary(sender: User, payload: NodePayload, now: datetime | None 
         is_told = run is None or run.is_told_by_owner
         if is_told:
             _refuse(_told_problems(payload, run))
-        # The site's summary of a node stands under whichever name, an owner's always under the short one.
+        # The site's summary of a node has the name as it was sent, an owner's always the short name.
         measured = msgspec.structs.replace(payload, node=short_name(payload.node))
         if not record_node_summary(measured, now, sent_by=sender.username):
             return False
@@ -64,7 +64,7 @@ def _problems(sender: User, payload: NodePayload) -> list[Problem]:
 
 
 def _told_problems(payload: NodePayload, run: Job | None) -> list[Problem]:
-    """What is missing of a run that only its owner tells of, or cannot be."""
+    """What is missing or impossible in a run that only its owner reported."""
     if run is None and payload.own_run is None:
         return [("own_run", NOT_KNOWN_YET)]
     if run is None or (payload.started_at and payload.ended_at):
@@ -73,7 +73,7 @@ def _told_problems(payload: NodePayload, run: Job | None) -> list[Problem]:
 
 
 def _tell(sender: User, payload: NodePayload, run: Job | None, now: datetime) -> None:
-    """Make or extend the run; what is wrong in `own_run` is named by its path."""
+    """Create or extend the run; what is wrong in `own_run` is named by its path."""
     told = payload.own_run or NOTHING
     try:
         project = run.project if run else project_for_own_run(sender, told.project_id or "")
@@ -83,7 +83,7 @@ def _tell(sender: User, payload: NodePayload, run: Job | None, now: datetime) ->
 
 
 def _record(sender: User, payload: NodePayload, told: OwnRun, project: Project) -> JobRecord:
-    """The run as this node's summary tells it. Raises RecordConflict."""
+    """The run as this node's summary reports it. Raises RecordConflict."""
     said = {name: value for name, value in msgspec.structs.asdict(told).items() if value is not None}
     nodes = told.nodes or ()
     if short_name(payload.node) not in map(short_name, nodes):
@@ -95,7 +95,7 @@ def _record(sender: User, payload: NodePayload, told: OwnRun, project: Project) 
         "state": state_of(told.state or "", told.exit_code or "", is_final=payload.final),
         "walltime_used_s": seconds_between(payload.started_at, ended_at),
         "node_count": None if told.node_count is None else max(told.node_count, len(nodes)),
-        # Nothing was allocated where Slurm gave nothing: a machine of one's own has its GPUs all the same.
+        # Without Slurm nothing was allocated, but such a machine still has its GPUs.
         "gpus_allocated": told.gpus_allocated or None,
     }
     try:
@@ -108,7 +108,7 @@ def _record(sender: User, payload: NodePayload, told: OwnRun, project: Project) 
 
 
 def _refuse(problems: Iterable[Problem]) -> None:
-    """Raise what is wrong, if anything is, each under the path that it has in the payload."""
+    """Raise the problems, if any, each with its path in the payload."""
     of_owner = OwnRun.__struct_fields__
     placed = [(f"own_run.{path}" if path.partition("[")[0] in of_owner else path, why) for path, why in problems]
     if placed:

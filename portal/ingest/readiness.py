@@ -1,7 +1,7 @@
-"""Whether a process of the ingest alone can do its work, for probes.
+"""Whether an ingest-only process can work, for health checks.
 
-The database is asked in a thread and over a connection of its own: a probe that hangs holds up no sender, and is held
-up by none.
+The database is checked in a separate thread and over a separate connection: a check that hangs delays no sender, and is
+not delayed by any.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from portal.system.readiness import Part, parts
 from portal.troubles import Trouble
 
 ANSWER_S = 1.5
-"""A probe waits no longer for the database; most give up after some seconds themselves."""
+"""A check waits no longer for the database; most clients give up after some seconds."""
 
 
 class Readiness:
@@ -30,7 +30,7 @@ class Readiness:
         self._asked: asyncio.Future[list[Part]] | None = None
 
     async def parts(self) -> list[Part]:
-        """Every part by its name. Probes that come together ask once."""
+        """Every component by its name. Checks that arrive together share one query."""
         if self._writer.busy_s > settings.INGEST_PATIENCE_S:
             return [Part("database", Trouble.BUSY.status)]
         if self._asked is None or self._asked.done():
@@ -45,5 +45,5 @@ def _asked() -> list[Part]:
     try:
         return parts(timezone.now())
     finally:
-        # Each probe connects anew, as what broke since the last one says nothing of the database now.
+        # Each check connects again, because an earlier connection shows nothing about the database now.
         connection.close()

@@ -1,4 +1,4 @@
-"""Who brings payloads, by the token that they show: what they may bring, and whom they speak for."""
+"""Who sends payloads, identified by a token: what they may send, and for whom."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from portal.sign_in.personal_tokens import SENDING_PREFIX, token_and_holder
 
 BEARER = {"WWW-Authenticate": "Bearer"}
 NOBODY = "Authentication credentials were not provided."
-UNKNOWN = "This token is not known, or it was revoked."
-ENDED = "This token is not known, it expired, or it was revoked."
-OWN_RUNS_OFF = "Sending own runs is switched off on this portal."
-OWN_SUMMARIES_ONLY = "This token sends node summaries of your own runs, and nothing else."
+UNKNOWN = "This token is unknown or was revoked."
+ENDED = "This token is unknown, has expired or was revoked."
+OWN_RUNS_OFF = "Sending measurements of own runs is disabled on this portal."
+OWN_SUMMARIES_ONLY = "This token only sends node summaries of your own runs."
 
 RECORDS_MAX = 1000
-"""In one call, of whoever sends for the site: as much as is stored within some seconds."""
+"""The most records in one call for the site: as many as can be stored within some seconds."""
 
 OWN_SUMMARIES_MAX = 16
-"""A node sends the one of its run, or some that it kept while the portal was away."""
+"""A node sends the one of its run, or a few that it kept while the portal was unreachable."""
 
 
 class TurnedAway(Exception):
-    """A call that is not taken: its status, why, and what to add to the answer's head."""
+    """A call that is not accepted: its status, the reason, and additional headers of the answer."""
 
     def __init__(self, status: HTTPStatus, why: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(why)
@@ -44,7 +44,8 @@ class TurnedAway(Exception):
 
 @dataclass(frozen=True)
 class Sender:
-    """Somebody who may bring payloads, so many in one call; `user_pk` is that of a person, who sends own runs alone."""
+    """Somebody who may send payloads, with a limit for one call; `user_pk` is set for a person, who sends only own
+    runs."""
 
     name: str
     kinds: Mapping[str, Kind]
@@ -60,12 +61,12 @@ def bearer(authorization: str) -> str | None:
 
 
 def unknown_name(secret: str | None) -> str:
-    """What names a token that opens nothing: the first digits of what the portal would keep of it."""
+    """Identifies a rejected token: the first digits of the digest that the portal would store."""
     return f"token {token_digest(secret)[:8]}…" if secret is not None else "no token"
 
 
 def sender_of(secret: str | None, now: datetime) -> Sender:
-    """Who shows this secret. Raises TurnedAway."""
+    """The sender with this secret. Raises TurnedAway."""
     if secret is None:
         raise TurnedAway(HTTPStatus.UNAUTHORIZED, NOBODY, BEARER)
     if secret.startswith(SENDING_PREFIX):
@@ -77,7 +78,7 @@ def sender_of(secret: str | None, now: datetime) -> Sender:
 
 
 def kinds_for(sender: Sender, schema: str) -> Mapping[str, Kind]:
-    """The one kind of this schema, if the sender may bring it. Raises TurnedAway."""
+    """The one kind of this schema, if the sender may send it. Raises TurnedAway."""
     if schema not in sender.kinds:
         raise TurnedAway(HTTPStatus.FORBIDDEN, OWN_SUMMARIES_ONLY)
     return {schema: sender.kinds[schema]}

@@ -1,4 +1,4 @@
-"""Ingest: each record is checked and stored by itself, so that one bad record refuses itself and not its batch."""
+"""Ingest: each record is checked and stored separately, so an invalid record does not affect the rest of its batch."""
 
 from __future__ import annotations
 
@@ -34,27 +34,28 @@ PATHS_LOGGED = 5
 IN_THE_WAY = ("40P01", "55P03")
 """deadlock_detected and lock_not_available (PostgreSQL, appendix A)."""
 
-OUT_OF_TIME = OperationalError("others were in the way for too long")
+OUT_OF_TIME = OperationalError("other transactions blocked it for too long")
 TOGETHER_SHARE, ALONE_SHARE = 0.1, 0.05
-"""The part of its patience that a transaction waits for a row: with many records, and with one that waited already."""
+"""The share of its time limit that a transaction waits for a row: with many records, and when one waited before."""
 
 INSTANTS = ("submitted_at", "started_at", "ended_at")
 AHEAD_MAX = timedelta(days=1)
 """Of any clock: one that keeps local time as if it were UTC is at most fourteen hours ahead."""
 
 EXPLAINED_MAX = 20
-"""Of so many refused records of a call every wrong field is named, of each further one the first: to look for all of
-them takes a thousand times longer than to refuse."""
+"""Every wrong field is named for this many rejected records of a call, only the first one for each further record,
+because looking for all of them takes a thousand times longer than rejecting."""
 
 TOGETHER = 500
-"""As many records of a file as one transaction holds."""
+"""The number of a file's records in one transaction."""
 
 
 @dataclass(frozen=True)
 class Kind:
     """One payload: its struct, the check across its fields, and the service that stores it.
 
-    `record_all`, where there is one, stores many in a few statements; None for those that have to be stored alone.
+    `record_all`, if there is one, stores many in a few statements, and returns None for those that must be stored
+    separately.
     """
 
     struct: type[msgspec.Struct]
@@ -72,7 +73,7 @@ KINDS: Kinds = {
 
 
 class Refused(ValueError):
-    """A record that cannot be taken, and every reason why."""
+    """A record that cannot be accepted, with every reason."""
 
     def __init__(self, problems: list[Problem]) -> None:
         super().__init__("; ".join(f"{path}: {message}" for path, message in problems))
@@ -80,13 +81,13 @@ class Refused(ValueError):
 
 
 class Envelope(msgspec.Struct, frozen=True):
-    """What tells the kind of a record before the rest of it is read."""
+    """What identifies the kind of a record before the rest of it is read."""
 
     schema: str
 
 
 class Item(NamedTuple):
-    """A sound record at its place among those that came with it."""
+    """A valid record with its index among those that arrived with it."""
 
     place: int
     kind: Kind
@@ -95,7 +96,8 @@ class Item(NamedTuple):
 
 @dataclass
 class Checked:
-    """What came together: `count` records, of which `sound` may be stored and `rejected` may not."""
+    """Records that arrived together: of `count` records, those in `sound` may be stored and those in `rejected` may
+    not."""
 
     count: int = 0
     sound: list[Item] = field(default_factory=list)
@@ -103,12 +105,12 @@ class Checked:
 
 
 Result = bool | Refused | OperationalError
-"""Of one record: whether it was new, why it is refused, or that the database could not take it at this moment."""
+"""The outcome of one record: whether it was new, why it was rejected, or that the database could not store it now."""
 
 
 @dataclass
 class Outcome:
-    """How many records were new, how many known, and which were refused: `(index, problems)`."""
+    """How many records were new, how many known, and which were rejected: `(index, problems)`."""
 
     accepted: int = 0
     duplicate: int = 0
@@ -116,9 +118,9 @@ class Outcome:
 
 
 def ingest(documents: Iterable[Document | MalformedBody], schemas: Iterable[str], kinds: Kinds = KINDS) -> Outcome:
-    """Store every good record of a file; what this counts as accepted or duplicate is committed.
+    """Store every valid record of a file; everything counted as accepted or duplicate is committed.
 
-    `schemas` are those of `kinds` that may come. Raises OperationalError where the database is away.
+    `schemas` are those of `kinds` that may be sent. Raises OperationalError if the database is unreachable.
     """
     checked = check(documents, {schema: kinds[schema] for schema in schemas}, timezone.now())
     results: list[Result] = []
@@ -133,7 +135,7 @@ def check(
     now: datetime,
     beyond: Callable[[Any], list[Problem]] | None = None,
 ) -> Checked:
-    """Which records may be stored; no look at the database. `beyond` says what their sender may not speak for."""
+    """Which records may be stored, without using the database. `beyond` returns what their sender may not write."""
     until = now + AHEAD_MAX
     checked = Checked()
     for place, document in enumerate(documents):
@@ -147,11 +149,11 @@ def check(
 
 
 def store(items: Sequence[Item], patience_s: float | None = None) -> list[Result]:
-    """Store sound records, whoever sent them, in one transaction; a bad one refuses itself alone.
+    """Store valid records of any senders in one transaction; an invalid record does not affect the others.
 
-    They are stored in the order of their jobs, so that two of these transactions only wait for each other; where
-    something else stands in the way, each is tried by itself. Raises OperationalError where the database is away, or
-    on PostgreSQL where one statement takes longer than `patience_s`.
+    They are stored in the order of their jobs, so that two of these transactions only wait for each other. If another
+    transaction blocks them, each record is tried separately. Raises OperationalError if the database is unreachable, or
+    on PostgreSQL if one statement takes longer than `patience_s`.
     """
     try:
         return _in_one_transaction(items, patience_s)
@@ -163,7 +165,7 @@ def store(items: Sequence[Item], patience_s: float | None = None) -> list[Result
 
 
 def limit_statements(statement_s: float, lock_s: float) -> None:
-    """Let no statement of this transaction take longer on PostgreSQL, nor wait longer for what another holds."""
+    """Limit each statement of this transaction on PostgreSQL, and the time that it waits for a lock."""
     if connection.vendor == "postgresql":
         settings = "SELECT set_config('statement_timeout', %s, true), set_config('lock_timeout', %s, true)"
         with connection.cursor() as cursor:
@@ -171,7 +173,8 @@ def limit_statements(statement_s: float, lock_s: float) -> None:
 
 
 def outcome_of(checked: Checked, results: Sequence[Result]) -> Outcome:
-    """What came of records that were checked together. Raises OperationalError where one of them has to come again."""
+    """The outcome of records that were checked together. Raises OperationalError if one of them has to be sent
+    again."""
     outcome = Outcome(rejected=list(checked.rejected))
     for item, result in zip(checked.sound, results, strict=True):
         if isinstance(result, OperationalError):
@@ -187,11 +190,11 @@ def outcome_of(checked: Checked, results: Sequence[Result]) -> Outcome:
 
 
 def log_refusals(outcome: Outcome, count: int, sender: str, schema: str) -> None:
-    """Name the sender of what is refused and where it is wrong, but nothing of what it says."""
+    """Log the sender of rejected records and the paths of wrong fields, but none of the values."""
     if outcome.rejected:
-        paths = Counter(path or "the whole" for _, problems in outcome.rejected for path, _ in problems)
+        paths = Counter(path or "the whole record" for _, problems in outcome.rejected for path, _ in problems)
         named = ", ".join(f"{path} ({times})" for path, times in paths.most_common(PATHS_LOGGED))
-        log.warning("%s: refused %d of %d records of %s: %s", sender, len(outcome.rejected), count, schema, named)
+        log.warning("%s: rejected %d of %d records of %s: %s", sender, len(outcome.rejected), count, schema, named)
 
 
 def _sound(
@@ -213,9 +216,9 @@ def _sound(
 
 
 def _ahead(record: Any, until: datetime) -> list[Problem]:
-    """Instants that have not been yet: some senders' clocks go before ours, but none by so much."""
+    """Instants in the future: some senders' clocks are ahead of ours, but never by this much."""
     said = ((name, getattr(record, name, None)) for name in INSTANTS)
-    return [(name, "lies in the future") for name, at in said if at is not None and at > until]
+    return [(name, "is in the future") for name, at in said if at is not None and at > until]
 
 
 def _in_one_transaction(items: Sequence[Item], patience_s: float | None) -> list[Result]:
@@ -237,7 +240,7 @@ def _order(record: Any) -> tuple[str, int, int]:
 
 
 def _of_a_kind(kind: Kind, records: Sequence[Any]) -> Sequence[Result]:
-    """What came of records in the order of their jobs: one that comes again is known, and costs no statement."""
+    """The outcome of records in the order of their jobs: a repeated record is known and needs no statement."""
     if kind.record_all is None:
         return _stored_together(kind, records)
     is_again = [place > 0 and record == records[place - 1] for place, record in enumerate(records)]
@@ -282,22 +285,22 @@ def _one(kind: Kind, record: Any) -> Result:
     except DataError as error:
         return Refused([("", f"cannot be stored: {error}".splitlines()[0])])
     except IntegrityError as error:
-        _log_fault("a record of %s met another", kind, error)
+        _log_fault("a record of %s conflicted with another", kind, error)
         return OperationalError(*error.args)
     except (ValueError, TypeError, ArithmeticError, LookupError, MemoryError) as error:
-        # A fault of ours on this record: sent again and again it would come to the same.
+        # An error of the portal with this record: sending it again would have the same result.
         log.exception("a record of %s could not be stored", kind.struct.__name__)
         return Refused([("", f"cannot be stored: {type(error).__name__}")])
 
 
 def _log_fault(what: str, kind: Kind, error: Exception) -> None:
-    """What a database says of a row quotes the row, so of its errors only the type is written."""
+    """A database error quotes the row, so only its type is logged."""
     is_quoting = isinstance(error, DatabaseError)
     log.error(f"{what}: %s", kind.struct.__name__, type(error).__name__, exc_info=None if is_quoting else error)
 
 
 def _is_in_the_way(error: OperationalError) -> bool:
-    """Whether another transaction holds what this one needs: a deadlock, or a lock that did not come in time."""
+    """Whether another transaction holds what this one needs: a deadlock, or a lock that was not granted in time."""
     return getattr(error.__cause__, "sqlstate", "") in IN_THE_WAY
 
 
@@ -307,7 +310,7 @@ def _schema(document: Document, kinds: Kinds, *, is_brief: bool) -> str:
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise Refused([first_problem(error)] if is_brief else _explained(document, Envelope)) from None
     if schema not in kinds:
-        raise Refused([("schema", f"unknown schema; known here: {', '.join(kinds)}")])
+        raise Refused([("schema", f"unknown schema; accepted here: {', '.join(kinds)}")])
     return schema
 
 
@@ -336,7 +339,7 @@ def _explained(document: Document, struct: type[msgspec.Struct]) -> list[Problem
 
 
 def _beyond_all(document: Document) -> list[Problem]:
-    """The numbers of a document that no float holds, such as 1e999."""
+    """The numbers of a document that a float cannot represent, such as 1e999."""
     if not isinstance(document, msgspec.Raw):
         return []
     try:

@@ -1,4 +1,4 @@
-"""Whether raw windows are taken at this moment: they are the first thing that a portal with much to do leaves out."""
+"""Whether raw windows are accepted at the moment: a portal under load rejects them first."""
 
 from __future__ import annotations
 
@@ -13,29 +13,32 @@ from metrics.selectors import raw_bytes_kept, raw_windows_since
 ARRIVALS = timedelta(minutes=1)
 MIB = 2**20
 AFTER_ARRIVALS_S, AFTER_BACKLOG_S, AFTER_EXPIRY_S = 60, 300, 3600
-"""When to come again: in the next minute, when some work is done, when some windows may have gone."""
+"""When to retry: in the next minute, when some work is done, when some windows may have been deleted."""
 
 
 @dataclass(frozen=True)
 class Load:
-    """Why nothing is taken, and after how long it is worth trying again."""
+    """Why nothing is accepted, and after how long to retry."""
 
     why: str
     retry_after_s: int
 
 
 def raw_load(now: datetime) -> Load | None:
-    """What keeps raw windows out: too many lately, jobs that wait for their analysis, or enough kept; None if nothing.
+    """The reason to reject raw windows: too many recently, jobs that wait for their analysis, or enough stored; None if
+    there is none.
 
-    Each is one short query by an index. Summaries and records are never turned away.
+    Each check is one short query with an index. Summaries and records are never rejected for this reason.
     """
     arrived = raw_windows_since(now - ARRIVALS)
     if arrived >= settings.RAW_WINDOWS_PER_MINUTE:
-        most = f"{arrived:,} windows arrived within the last minute, and {settings.RAW_WINDOWS_PER_MINUTE:,} may"
+        most = f"{arrived:,} windows arrived within the last minute; the limit is {settings.RAW_WINDOWS_PER_MINUTE:,}"
         return Load(most, AFTER_ARRIVALS_S)
     if waiting_runs(now, settings.RAW_BACKLOG_MAX + 1) > settings.RAW_BACKLOG_MAX:
         return Load(f"more than {settings.RAW_BACKLOG_MAX:,} ended jobs wait for their analysis", AFTER_BACKLOG_S)
     kept_bytes = raw_bytes_kept()
     if kept_bytes >= settings.RAW_MIB_MAX * MIB:
-        return Load(f"{kept_bytes // MIB:,} MiB of them are kept, and {settings.RAW_MIB_MAX:,} may be", AFTER_EXPIRY_S)
+        return Load(
+            f"{kept_bytes // MIB:,} MiB of them are stored; the limit is {settings.RAW_MIB_MAX:,}", AFTER_EXPIRY_S
+        )
     return None

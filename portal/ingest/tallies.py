@@ -1,4 +1,4 @@
-"""What the ingest answered, counted: by kind and answer, and what the collectors said that they could not do."""
+"""Counts of the ingest: calls by kind and answer, and what the collectors reported that they could not do."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from metrics.selectors import failure_reason
 from portal.ingest.services import Checked, Outcome, Result
 
 REASONS_MAX = 50
-"""A scraper keeps a series for each reason for good, so what comes beyond these is counted as one."""
+"""A scraper keeps a series for each reason permanently, so reasons beyond this number are counted as one."""
 
 OTHER = "other"
 
 
 class Waiting:
-    """What this process counted since it last wrote it down; threads may add to it at once."""
+    """What this process counted since it last wrote its counts; several threads may add to it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -42,7 +42,7 @@ class Waiting:
     def records(
         self, schema: str, checked: Checked, results: Sequence[Result], outcome: Outcome, is_site: bool
     ) -> None:
-        """What became of the records of one call; of those of the site's collectors also what they said."""
+        """The outcome of the records of one call; for the site's collectors also the failures that they reported."""
         kind = _kind(schema)
         self._add(
             RECORDS.of(kind, "accepted", times=outcome.accepted),
@@ -55,7 +55,7 @@ class Waiting:
                     self._add(SUMMARIES.of(item.record.cluster), _failures(item.record))
 
     def write(self) -> None:
-        """Write down what was counted since the last time, or keep it for the next where the database is away."""
+        """Write what was counted since the last time, or keep it for the next time if the database is unreachable."""
         with self._lock:
             counts, self._counts = self._counts, Counter()
         try:
@@ -71,7 +71,7 @@ class Waiting:
                 self._counts.update(each)
 
     def _known(self, counts: Counts) -> Counts:
-        """The same with reasons beyond the first ones as one: what collectors say is bounded by nobody else."""
+        """The same with reasons beyond the first ones as one, because nothing else limits what collectors report."""
         given = {labels for name, labels in counts if name == COLLECTOR_FAILURES.name}
         if not given <= self._reasons:
             lately = timezone.now() - REASONS_KEPT
@@ -94,7 +94,7 @@ def _kind(schema: str) -> str:
 
 
 def _failures(record: NodePayload) -> Counts:
-    """What one summary states that its collector could not do, each reason once."""
+    """The failures that one summary states, each reason once."""
     reasons = {failure_reason(error) for error in record.errors}
     counts: Counts = Counter()
     for reason in reasons:

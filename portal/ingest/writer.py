@@ -1,4 +1,4 @@
-"""Group commit: one thread stores together what waits, and tells each sender once it is committed."""
+"""Group commit: one thread stores together what waits, and informs each sender after the commit."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from portal.troubles import trouble
 log = logging.getLogger(__name__)
 
 GROUP_RECORDS = 100
-"""As many records as one transaction holds: it takes some tens of milliseconds, and those behind it wait as long."""
+"""Records in one transaction: it takes some tens of milliseconds, and the records behind it wait as long."""
 
 GROUP_SHARE = 0.4
-"""Where one takes longer than this part of what the ingest waits, the next ones hold fewer: each ends well in time."""
+"""If a transaction takes longer than this share of the ingest's time limit, the next ones contain fewer records."""
 
 WAITING_RECORDS_MAX = 20_000
-"""As many may wait: all nodes of LUMI-G at once, several times."""
+"""Size of the queue: all nodes of LUMI-G at once, several times."""
 
 Came = list[Result] | Exception
-"""Of each record what came of it; or that the database could not be reached, or a fault of ours."""
+"""The outcome of each record; or that the database was unreachable, or an error of the portal."""
 
 
 @dataclass(frozen=True, eq=False)
 class Waiting:
-    """Records that came in one call, and what came of the first of them so far."""
+    """Records of one call, and the outcome of the first of them so far."""
 
     items: Sequence[Item]
     results: list[Result] = field(default_factory=list)
@@ -44,9 +44,9 @@ class Waiting:
 
 
 class Writer:
-    """The only one of its process that stores payloads, over a connection of its own.
+    """The only one of its process that stores payloads, over a separate connection.
 
-    `tell` is called in its thread with what came of all that was stored together.
+    `tell` is called in its thread with the outcome of everything that was stored together.
     """
 
     def __init__(self, tell: Callable[[list[tuple[Waiting, Came]]], None]) -> None:
@@ -62,22 +62,22 @@ class Writer:
 
     @property
     def fill(self) -> float:
-        """How much of the room is taken, from 0 to 1."""
+        """The used share of the queue, from 0 to 1."""
         return self._records / WAITING_RECORDS_MAX
 
     @property
     def waiting_records(self) -> int:
-        """How many records wait."""
+        """The number of waiting records."""
         return self._records
 
     @property
     def busy_s(self) -> float:
-        """For how long it has been at the same transaction."""
+        """How long it has been working on the same transaction."""
         since_s = self._busy_since_s
         return 0.0 if since_s is None else time.monotonic() - since_s
 
     def put(self, waiting: Waiting) -> None:
-        """Take records to store. Raises NoRoom."""
+        """Accept records for storing. Raises NoRoom."""
         with self._there:
             if self.fill >= 1:
                 raise NoRoom
@@ -89,7 +89,7 @@ class Writer:
             self._there.notify()
 
     def drop_waiting(self) -> None:
-        """Forget what waits and has not begun; what is under way ends as it ends."""
+        """Drop what waits and has not begun; the current transaction finishes."""
         with self._there:
             self._queue.clear()
             self._records = 0
@@ -110,14 +110,14 @@ class Writer:
             self._follow_pace(time.monotonic() - (self._busy_since_s or 0.0))
             self._tell([(waiting, came) for waiting, came in told if came is not None])
             with self._there:
-                # The rest of a long call waits behind the others, unless all have been told to come again.
+                # The rest of a long call waits behind the others, unless all senders have been asked to retry.
                 if times_dropped == self._times_dropped:
                     self._queue.extend(waiting for waiting, came in told if came is None)
                 self._busy_since_s = None
         connection.close()
 
     def _next_group(self) -> list[Waiting]:
-        """What waits, as much as one transaction holds; nothing once it is to end."""
+        """The waiting records of one transaction; none once the writer is to end."""
         with self._there:
             while not self._queue and not self._is_ending:
                 self._there.wait()
@@ -141,7 +141,8 @@ class Writer:
             self._together = min(GROUP_RECORDS, self._together * 2)
 
     def _stored(self, group: list[Waiting]) -> list[tuple[Waiting, Came | None]]:
-        """To each what came of its own records, None while some wait; a fault that nobody foresaw is one call's."""
+        """Give each call the outcome of its own records, None while some wait; an unexpected error affects one call
+        only."""
         parts = [waiting.next_items(self._together) for waiting in group]
         try:
             results = iter(store([item for part in parts for item in part], settings.INGEST_PATIENCE_S))
@@ -153,7 +154,7 @@ class Writer:
                 return [(group[0], error)]
             return [came for waiting in group for came in self._stored([waiting])]
         finally:
-            # As at the end of a request: what broke or is old is not used again.
+            # As at the end of a request: a broken or old connection is not used again.
             close_old_connections()
         for waiting, part in zip(group, parts, strict=True):
             waiting.results.extend(islice(results, len(part)))

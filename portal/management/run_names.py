@@ -1,4 +1,4 @@
-"""Naming a run on the command line: `[CLUSTER/]JOBID[.ATTEMPT]`."""
+"""Names of runs on the command line: `[CLUSTER/]JOBID[.ATTEMPT]`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NAMED = re.compile(r"(?:(?P<cluster>[^/]+)/)?(?P<job_id>\d{1,16})(?:\.(?P<attemp
 
 
 def named_run(name: str) -> Job:
-    """The run of this name, its latest attempt unless one is named; CommandError when there is none or several."""
+    """The run with this name, its latest attempt unless one is named; CommandError if there is none or several."""
     named = NAMED.match(name)
     if named is None:
         raise CommandError(f"{name!r} is not [CLUSTER/]JOBID[.ATTEMPT], for example lumi/123456")
@@ -23,5 +23,5 @@ def named_run(name: str) -> Job:
     if not runs:
         raise CommandError(f"no job {name} is stored here")
     if len({run.cluster for run in runs}) > 1:
-        raise CommandError(f"{name} is on several clusters: {', '.join(sorted({run.cluster for run in runs}))}")
+        raise CommandError(f"{name} exists on several clusters: {', '.join(sorted({run.cluster for run in runs}))}")
     return runs[0]

@@ -1,7 +1,7 @@
-"""Middleware: requests that hold a NUL character are answered with 400 before anybody works on them.
+"""Middleware: requests that contain a NUL character are answered with 400 before any other code processes them.
 
-PostgreSQL stores no NUL in text and refuses each statement that has one as a parameter (its documentation, 8.3), which
-would be a fault of the page. Bodies of the ingest are JSON: there each field is checked by itself.
+PostgreSQL cannot store NUL in text and rejects each statement that has one as a parameter (its documentation, 8.3),
+which would be an error of the page. Bodies of the ingest are JSON: there each field is checked separately.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from portal.api.problems import ProblemRenderer, problem
 from portal.ingest.door import SCHEMAS
 
 NUL = "\0"
-WHY = "The request holds a NUL character, which no value here may have."
+WHY = "The request contains a NUL character, which is not allowed in any value."
 
 
 class NoNul:
-    """Looks at the path, the query, the cookies and the form, their names and their values, as Django decodes them.
+    """Checks the path, the query, the cookies and the form, names and values, as Django decodes them.
 
-    Halves of characters need no look: Django replaces what is no UTF-8 in all of these.
+    Unpaired surrogates need no check: Django replaces invalid UTF-8 in all of these.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -43,9 +43,9 @@ def _texts(request: HttpRequest) -> Iterator[str]:
     for name, value in request.COOKIES.items():
         yield from (name, value)
     yield from _of(request.GET)
-    # Reading a form reads the body, which the ingest reads by itself and within its own limits.
+    # Reading a form reads the body, which the ingest reads itself and within its own limits.
     if request.path_info not in SCHEMAS:
-        # What cannot be read as a form is for the view to answer.
+        # A body that cannot be read as a form is left to the view.
         with suppress(UnreadablePostError, SuspiciousOperation, MultiPartParserError):
             yield from _of(request.POST)
             yield from (each.name or "" for _, files in request.FILES.lists() for each in files)

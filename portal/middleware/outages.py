@@ -1,4 +1,5 @@
-"""A server that cannot do its work now says so in plain words, to people as a page and to programs as a problem."""
+"""A server that cannot work at the moment states this in plain words, to people as a page and to programs as a
+problem."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 
 class OutagePage:
-    """503 in the portal's style instead of a fault; the API's views answer for themselves."""
+    """503 in the portal's style instead of an error; the API's views answer themselves."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -39,7 +40,8 @@ class OutagePage:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Django's handler of what no view caught, such as a session that cannot be stored after the page was made."""
+    """Django's handler for errors outside views, such as a session that cannot be stored after the page was
+    rendered."""
     found = trouble(sys.exc_info()[1])
     return _answer(request, found) if found else unforeseen(request)
 

@@ -1,4 +1,4 @@
-"""Middleware: how a reader's pages look, as chosen in the settings or else as the browser says."""
+"""Middleware: the reader's time zone and colours, as chosen in the settings or otherwise as the browser states."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
 COOKIE = "kaiku_tz"
-"""What `static/js/time_zone.js` keeps: an IANA name such as Europe/Helsinki."""
+"""The cookie set by `static/js/time_zone.js`: an IANA name such as Europe/Helsinki."""
 
 
 @cache
 def zone_names() -> frozenset[str]:
-    """Every zone that a reader may have; names without a place, such as Factory, are no zones of people."""
+    """Every zone that a reader may have; names without a place, such as Factory, are not zones of people."""
     return frozenset({"UTC", *(name for name in available_timezones() if "/" in name)})
 
 
 class Reader:
-    """Within a request Django's current zone is the reader's, TIME_ZONE without one; `request.theme` is the chosen one.
+    """During a request Django's current zone is the reader's, otherwise TIME_ZONE; `request.theme` is the chosen theme.
 
-    Error pages take it from there: the person cannot be asked for once the database is away.
+    Error pages use these values, because the person cannot be looked up while the database is unreachable.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -37,13 +37,13 @@ class Reader:
 
 
 def reader_zone(request: HttpRequest) -> tzinfo | None:
-    """The chosen zone before the browser's; None where neither names one that exists."""
+    """The chosen zone, otherwise the browser's; None if neither is an existing zone."""
     names = (_chosen(request, "time_zone"), request.COOKIES.get(COOKIE, ""))
     return next((ZoneInfo(name) for name in names if name in zone_names()), None)
 
 
 def _chosen(request: HttpRequest, name: str) -> str:
-    """What the person chose. With the database away that is nothing: the page itself says what is wrong."""
+    """What the person chose. With an unreachable database nothing: the page itself reports the problem."""
     try:
         return getattr(request.user, name, "")
     except OperationalError:

@@ -1,4 +1,5 @@
-"""Middleware: each request has a number, in every line of the log that it causes and in the head of its answer."""
+"""Middleware: each request has an identifier, in every line of the log that it causes and in the headers of its
+answer."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ HEADER = "X-Request-ID"
 
 
 class RequestId:
-    """The outermost middleware: whatever answers, the answer has the number."""
+    """The outermost middleware, so every answer has the identifier."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -27,5 +28,5 @@ class RequestId:
 
 
 def given(headers: Mapping[str, str]) -> str:
-    """The number that a proxy gave the request; from anybody else none is taken. Names of headers in any case."""
+    """The identifier that a proxy gave the request; it is accepted from nobody else. Header names in any case."""
     return headers.get(HEADER, headers.get(HEADER.lower(), "")) if settings.IS_BEHIND_PROXY else ""

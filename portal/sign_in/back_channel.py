@@ -1,7 +1,7 @@
-"""The provider says that somebody signed out there: OpenID Connect Back-Channel Logout 1.0.
+"""The provider reports that somebody signed out there: OpenID Connect Back-Channel Logout 1.0.
 
-Anybody may send something here. What no key of the provider signed costs no row, and each process fetches keys for it
-at most twice a minute.
+Anybody may send requests here. A token that no key of the provider signed creates no row, and each process fetches keys
+for it at most twice a minute.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from portal.sign_in.kept_answers import ProviderFault
 from portal.sign_in.provider import Provider
 
 REMEMBERED = timedelta(seconds=LOGOUT_TOKEN_S + 2 * CLOCK_SKEW_S)
-"""As long as the same token could be good again."""
+"""As long as the same token could be accepted again."""
 
 log = logging.getLogger(__name__)
 
@@ -45,12 +45,12 @@ def back_channel_sign_out(request: HttpRequest) -> HttpResponse:
     """End the sessions that a logout token names: 200 when none of them is left, 400 when it is not accepted."""
     provider: Provider | None = settings.OIDC_PROVIDER
     if provider is None:
-        raise Http404("Nobody signs in through a provider here.")
+        raise Http404("This portal does not use a sign-in provider.")
     try:
         ended = _end(provider, _logout(provider, request))
     except (IdentityRefused, ProviderFault, SuspiciousOperation, MultiPartParserError) as refused:
-        log.warning("sign-out by the provider refused: %s", refused)
-        error = {"error": "invalid_request", "error_description": "the logout token was not accepted"}
+        log.warning("sign-out by the provider rejected: %s", refused)
+        error = {"error": "invalid_request", "error_description": "The logout token was not accepted."}
         return _unkept(JsonResponse(error, status=HTTPStatus.BAD_REQUEST))
     log.info("sign-out by the provider: %s ended", ended)
     return _unkept(HttpResponse(status=HTTPStatus.OK))
@@ -67,7 +67,7 @@ def _logout(provider: Provider, request: HttpRequest) -> Logout:
 
 
 def _end(provider: Provider, logout: Logout) -> int:
-    """End what a good token names, once. Raises IdentityRefused when it was used before."""
+    """End what a valid token names, once. Raises IdentityRefused if it was used before."""
     now = timezone.now()
     with transaction.atomic():
         if not spend_logout_token(jti_digest(provider.issuer, logout.jti), until=now + REMEMBERED, now=now):

@@ -1,7 +1,7 @@
-"""Who signs in: mozilla-django-oidc's code flow, with the checks it leaves out, matched on `sub` and on nothing else.
+"""Who signs in: mozilla-django-oidc's code flow, with the checks that it omits, matched on `sub` only.
 
-The library checks neither issuer nor audience, matches people by e-mail, and lets most faults of a provider become a
-server error; every step of it that talks to the provider or believes a token is replaced here.
+The library checks neither issuer nor audience, matches people by e-mail, and turns most errors of a provider into a
+server error. Every step that contacts the provider or trusts a token is replaced here.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ EMAIL_LENGTH_MAX = 254
 
 
 class NotLinked(RuntimeError):
-    """A good identity that no directory has linked to an open LUMI account; the message is the identifier."""
+    """A valid identity that no directory has linked to an open LUMI account; the message is the identifier."""
 
 
 def library_setting(name: str, *default: Any) -> Any:
-    """A setting of mozilla-django-oidc, answered from the one provider of this portal."""
+    """A setting of mozilla-django-oidc, derived from the one provider of this portal."""
     provider = the_provider()
     answers = {
         "OIDC_RP_CLIENT_ID": provider.client_id,
@@ -40,15 +40,16 @@ def library_setting(name: str, *default: Any) -> Any:
 
 
 class ProviderBackend(OIDCAuthenticationBackend):
-    """Raises ProviderFault, IdentityRefused and NotLinked from `authenticate`; the callback page tells them apart.
+    """Raises ProviderFault, IdentityRefused and NotLinked from `authenticate`; the callback page handles each of them.
 
-    `id_token` and `sid`, the digest of the provider's session, are those of the sign-in that `authenticate` looked at.
+    `id_token` and `sid`, the digest of the provider's session, are those of the sign-in that `authenticate` checked.
     """
 
     id_token = sid = ""
 
     def __init__(self) -> None:
-        # The library's own would ask for all endpoints here, and a backend is made for every request of a session.
+        # The library's own method would request all endpoints here, and a backend is created for every request of a
+        # session.
         self.UserModel = get_user_model()
 
     @staticmethod
@@ -71,7 +72,7 @@ class ProviderBackend(OIDCAuthenticationBackend):
         return super().authenticate(request, **kwargs) if settings.OIDC_PROVIDER else None
 
     def get_token(self, payload: dict[str, str]) -> dict[str, Any]:
-        """Code against tokens, the secret as HTTP Basic unless the provider knows the body only."""
+        """Exchange the code for tokens, with the secret as HTTP Basic unless the provider supports only the body."""
         secret = payload.pop("client_secret")
         auth: tuple[str, str] | None = (payload["client_id"], secret)
         if self.provider.sends_secret_in_body:
@@ -87,10 +88,10 @@ class ProviderBackend(OIDCAuthenticationBackend):
         )
 
     def store_tokens(self, access_token: object, id_token: object) -> None:
-        """Nothing goes into a session before it is known whose it is."""
+        """Store nothing in a session before the person is known."""
 
     def get_userinfo(self, access_token: object, id_token: object, payload: dict[str, Any]) -> dict[str, Any]:
-        """What the provider says of the person, as JSON or as a signed token."""
+        """The provider's claims about the person, as JSON or as a signed token."""
         if not isinstance(access_token, str) or not access_token.isascii() or not access_token.isprintable():
             raise ProviderFault("the provider sent no access token")
         bearer = {"Authorization": f"Bearer {access_token}"}
@@ -102,7 +103,7 @@ class ProviderBackend(OIDCAuthenticationBackend):
         return as_object(answer)
 
     def get_or_create_user(self, access_token: object, id_token: object, payload: dict[str, Any]) -> User:
-        """The account that the identity is linked to; none is ever made here."""
+        """The account that the identity is linked to; accounts are never created here."""
         userinfo = self.get_userinfo(access_token, id_token, payload)
         subject = same_person(payload, userinfo, settings.OIDC_SUBJECT_CASE)
         self.id_token, self.sid = str(id_token), sid_digest(self.provider.issuer, payload.get("sid"))
@@ -118,7 +119,7 @@ class ProviderBackend(OIDCAuthenticationBackend):
         return user if user is not None and user.is_active and user.oidc_subject else None
 
     def _roles(self, userinfo: dict[str, Any]) -> list[str] | None:
-        """The portal roles of the person's groups; None where no claim is configured to carry them."""
+        """The portal roles of the person's groups; None if no claim is configured for them."""
         if not self.provider.groups_claim:
             return None
         said = userinfo.get(self.provider.groups_claim)
@@ -129,7 +130,8 @@ class ProviderBackend(OIDCAuthenticationBackend):
 
 def _email(userinfo: dict[str, Any]) -> str:
     said = userinfo.get("email")
-    # A provider that says nothing of it vouches for its addresses; whatever else than a plain yes is none.
+    # A provider without this claim is trusted to have verified its addresses; any value other than a plain yes means
+    # no.
     if not isinstance(said, str) or userinfo.get("email_verified", True) is not True:
         return ""
     return said if "@" in said and said.isprintable() and len(said) <= EMAIL_LENGTH_MAX else ""

@@ -1,4 +1,4 @@
-"""What a provider said of itself, kept for a while, so that no flood of requests here becomes one of calls there."""
+"""A provider's metadata, cached, so that a flood of requests here does not become a flood of requests there."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Document = Mapping[str, Any]
 
 
 class ProviderFault(RuntimeError):
-    """The provider is away, slow, or answers what no provider should; trying later may help."""
+    """The provider is unreachable, slow, or gives an invalid answer; retrying later may help."""
 
 
 @dataclass(frozen=True)
@@ -24,11 +24,11 @@ class _Known:
 
 
 class KeptAnswers:
-    """Documents by address, each asked for by one thread at a time.
+    """Documents by address, each fetched by one thread at a time.
 
-    A document is good for `kept_s`. One that is older, too little or could not be had is asked for again, but not
-    within `pause_s`; meanwhile, and while another thread asks, whoever wants it gets what is known: the older document,
-    or the fault. Only a document that nobody has asked for yet is waited for, no longer than `wait_s`.
+    A document is valid for `kept_s`. One that is older, incomplete or could not be fetched is fetched again, but not
+    within `pause_s`. Until then, and while another thread fetches it, callers get what is known: the older document, or
+    the error. Only a document that was never fetched before is waited for, no longer than `wait_s`.
     """
 
     def __init__(self, *, kept_s: float, pause_s: float, wait_s: float = 10.0) -> None:
@@ -51,7 +51,7 @@ class KeptAnswers:
                 if is_ours:
                     self._asking.release()
         if known is None or known.document is None:
-            raise ProviderFault(known.fault if known else f"{address}: another request still waits for its answer")
+            raise ProviderFault(known.fault if known else f"{address}: another request is still waiting for its answer")
         return known.document
 
     def _is_due(self, known: _Known, is_enough: Callable[[Document], bool]) -> bool:
@@ -64,5 +64,5 @@ def _asked(ask: Callable[[], Document], known: _Known | None) -> _Known:
     try:
         return _Known(ask(), time.monotonic(), time.monotonic())
     except ProviderFault as fault:
-        # An older document serves on: people can sign in while only the discovery is away.
+        # The older document stays in use: people can sign in while only the discovery is unreachable.
         return _Known(known.document if known else None, known.told_s if known else 0.0, time.monotonic(), str(fault))

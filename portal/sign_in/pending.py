@@ -1,8 +1,8 @@
-"""Sign-ins that a browser began and has not finished, kept in that browser, in a signed cookie.
+"""Sign-ins that a browser started and has not finished, stored in that browser, in a signed cookie.
 
-So a start stores nothing here and costs next to nothing, whoever sends how many: nobody has to be kept from it. The
-cookie is good for its own browser only, goes nowhere but to the pages of sign-in, and scripts cannot read it. What is
-in it is no secret to its owner: state, nonce and PKCE verifier guard a browser against others.
+A start therefore stores nothing here and costs almost nothing, however many are sent, so it needs no limit. The cookie
+is valid only in its own browser, is sent only to the sign-in pages, and cannot be read by scripts. Its content is not
+secret from its owner: state, nonce and PKCE verifier protect a browser against others.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from django.urls import reverse
 
 COOKIE, SALT = "kaiku_sign_in", "portal.sign_in.pending"
 KEPT_S = 3600
-"""As long as somebody may take at the provider, who perhaps registers there first."""
+"""How long a person may take at the provider, perhaps to register there first."""
 TABS_MAX = 4
 NEXT_LENGTH_MAX = 500
 """Browsers keep a cookie of up to 4,096 bytes (RFC 6265, section 6.1): four of 700, signed and in base 64, fit."""
@@ -25,7 +25,7 @@ NEXT_LENGTH_MAX = 500
 
 @dataclass(frozen=True)
 class Pending:
-    """One sign-in: what the provider must come back with, and where the person was going."""
+    """One sign-in: what the provider must return, and which page the person wanted."""
 
     nonce: str
     verifier: str
@@ -33,20 +33,20 @@ class Pending:
 
 
 def pending(request: HttpRequest, state: str) -> Pending | None:
-    """The sign-in that this browser began under this state; None when it began none, too long ago, or finished it."""
+    """The sign-in that this browser started with this state; None if it started none, too long ago, or finished it."""
     entry = _all(request).get(state)
     return Pending(**entry) if entry else None
 
 
 def remember(request: HttpRequest, answer: HttpResponse, state: str, begun: Pending) -> None:
-    """Keep one more sign-in in this browser; of many the oldest goes."""
+    """Store one more sign-in in this browser; if there are too many, the oldest is dropped."""
     following = begun.following if len(json.dumps(begun.following)) <= NEXT_LENGTH_MAX else ""
     entries = _all(request) | {state: asdict(begun) | {"following": following}}
     _keep(answer, dict(list(entries.items())[-TABS_MAX:]))
 
 
 def forget(request: HttpRequest, answer: HttpResponse, state: str) -> None:
-    """This sign-in is over, however it went."""
+    """This sign-in is over, whatever its result."""
     entries = _all(request)
     entries.pop(state, None)
     _keep(answer, entries)

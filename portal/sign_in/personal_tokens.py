@@ -1,4 +1,4 @@
-"""Personal tokens, to read the API or to send own runs: how a secret is made, and whom it lets in."""
+"""Personal tokens, to read the API or to send own runs: how a secret is created, and whose access it gives."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from jobs.selectors import api_token
 from metrics.selectors import token_digest
 
 PREFIX, SENDING_PREFIX = "kaiku_pat_", "kaiku_run_"
-"""By it a person, or a scanner of repositories, tells what a lost secret opens."""
+"""By this prefix a person, or a scanner of repositories, recognises what a lost secret gives access to."""
 PREFIXES = {ApiToken.Kind.READ: PREFIX, ApiToken.Kind.SEND: SENDING_PREFIX}
 SECRET_BYTES = 32
 TOKENS_MAX = 20
@@ -24,7 +24,7 @@ TOKENS_MAX = 20
 def issue_token(
     user: User, *, name: str, days: int, now: datetime, kind: ApiToken.Kind | str = ApiToken.Kind.READ
 ) -> str:
-    """A new secret that reads, or sends, for this person for so many days; the answer is the only time it is seen."""
+    """A new secret that reads, or sends, for this person for this number of days; it is only returned here."""
     secret = PREFIXES[ApiToken.Kind(kind)] + secrets.token_urlsafe(SECRET_BYTES)
     until = now + timedelta(days=days)
     store_api_token(user, name=name, kind=kind, digest=token_digest(secret), expires_at=until, now=now)
@@ -32,7 +32,7 @@ def issue_token(
 
 
 def token_and_holder(secret: str, now: datetime) -> tuple[ApiToken, User] | None:
-    """The token of this secret and whose it is; None for whoever could not be signed in at this moment either."""
+    """The token with this secret and its owner; None also for a person who could not sign in at the moment."""
     if not secret.startswith((PREFIX, SENDING_PREFIX)):
         return None
     token = api_token(token_digest(secret), now)
@@ -46,5 +46,6 @@ def token_and_holder(secret: str, now: datetime) -> tuple[ApiToken, User] | None
 
 
 def _backend() -> Any:
-    """The one way in: it refuses closed accounts, and with a provider those without an identity."""
+    """The single access check for tokens: it rejects closed accounts and, with a provider, accounts without an
+    identity."""
     return load_backend(settings.AUTHENTICATION_BACKENDS[0])

@@ -1,6 +1,6 @@
-"""The OpenID provider of this portal: what the environment says of it, and what it says of itself.
+"""The OpenID provider of this portal: its configuration in the environment, and its own metadata.
 
-Nothing here is asked before somebody signs in, so the portal starts and serves signed-in people without the provider.
+The provider is contacted only when somebody signs in, so the portal starts and serves signed-in people without it.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ ENDPOINTS = ("authorization_endpoint", "token_endpoint", "userinfo_endpoint", "j
 NEEDED = ENDPOINTS[:4]
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 ANSWER_BYTES_MAX = 2**20
-"""After unpacking; what a provider says of itself, of its keys or of a person is some kilobytes."""
+"""Size limit after unpacking; a provider's metadata, keys or answer about a person have some kilobytes."""
 
 _discovered = KeptAnswers(kept_s=3600.0, pause_s=5.0)
-# Only for tokens that anybody may send here: keys of a new name are asked for, but not again for each made-up name.
+# Only for tokens that anybody may send here: keys of a new name are fetched, but not again for each invented name.
 _keys = KeptAnswers(kept_s=600.0, pause_s=30.0)
 
 
 @dataclass(frozen=True)
 class Provider:
-    """A configured provider; `endpoints` are those that the environment names, the rest is discovered.
+    """A configured provider; `endpoints` are those set in the environment, the others are discovered.
 
-    `role_groups` maps support, policy and administrator to the values of `groups_claim` that give them.
+    `role_groups` maps support, policy and administrator to the values of `groups_claim` that give these roles.
     """
 
     issuer: str
@@ -48,38 +48,38 @@ class Provider:
     role_groups: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def endpoint(self, name: str) -> str:
-        """The address of one endpoint; empty when the provider has none. Raises ProviderFault."""
+        """The address of one endpoint; empty if the provider has none. Raises ProviderFault."""
         if name in self.endpoints or all(needed in self.endpoints for needed in NEEDED):
             return self.endpoints.get(name, "")
         found = self.metadata().get(name, "")
         if not isinstance(found, str) or (found and not is_safe_address(found)):
-            raise ProviderFault(f"discovery names no safe {name}")
+            raise ProviderFault(f"discovery contains no safe {name}")
         return found
 
     @property
     def sends_secret_in_body(self) -> bool:
-        """Does the token endpoint want the secret in the body; by default it is sent as HTTP Basic."""
+        """Whether the token endpoint needs the secret in the body; by default it is sent as HTTP Basic."""
         if all(needed in self.endpoints for needed in NEEDED):
             return False
         methods = self.metadata().get("token_endpoint_auth_methods_supported")
         return isinstance(methods, list) and "client_secret_basic" not in methods and "client_secret_post" in methods
 
     def metadata(self) -> Mapping[str, Any]:
-        """The discovery document, asked for once an hour. Raises ProviderFault."""
+        """The discovery document, fetched once an hour. Raises ProviderFault."""
         return _discovered.get(self.issuer, self._discovery)
 
     def _discovery(self) -> dict[str, Any]:
         found = self.json(requests.Request("GET", f"{self.issuer.rstrip('/')}/.well-known/openid-configuration"))
         if found.get("issuer") != self.issuer:
-            raise ProviderFault("the discovery document is another issuer's")
+            raise ProviderFault("the discovery document is for another issuer")
         return found
 
     def keys(self) -> dict[str, Any]:
-        """The keys that the provider signs with, as it shows them now. Raises ProviderFault."""
+        """The keys with which the provider signs, as it publishes them now. Raises ProviderFault."""
         return self.json(requests.Request("GET", self.endpoint("jwks_uri")))
 
     def kept_keys(self, kid: object) -> Mapping[str, Any]:
-        """The same, asked for at most twice a minute, and only when the key of this name is not known already."""
+        """The same, fetched at most twice a minute, and only if the key of this name is not known already."""
         return _keys.get(self.issuer, self.keys, lambda jwks: kid is None or kid in _key_names(jwks))
 
     def json(self, request: requests.Request) -> dict[str, Any]:
@@ -87,7 +87,7 @@ class Provider:
         return as_object(self.answer(request))
 
     def answer(self, request: requests.Request) -> Answer:
-        """The answer with status 200 to a request, the whole of it within `timeout_s`. Raises ProviderFault."""
+        """The answer with status 200 to a request, complete within `timeout_s`. Raises ProviderFault."""
         try:
             with HttpClient(seconds=self.timeout_s, bytes_max=ANSWER_BYTES_MAX) as client:
                 answer = client.answer(request)
@@ -117,14 +117,15 @@ def as_object(answer: Answer) -> dict[str, Any]:
     try:
         found = answer.json()
     except (ValueError, RecursionError) as error:
-        raise ProviderFault(f"{answer.url}: no JSON") from error
+        raise ProviderFault(f"{answer.url}: not JSON") from error
     if not isinstance(found, dict):
-        raise ProviderFault(f"{answer.url}: no JSON object")
+        raise ProviderFault(f"{answer.url}: not a JSON object")
     return found
 
 
 def provider_from_environment() -> Provider | None:
-    """The provider that OIDC_ISSUER and its companions describe; None without, and ImproperlyConfigured by halves."""
+    """The provider that OIDC_ISSUER and the other OIDC settings describe; None without; ImproperlyConfigured if
+    incomplete."""
     issuer, client_id, secret = text("OIDC_ISSUER"), text("OIDC_CLIENT_ID"), text("OIDC_CLIENT_SECRET")
     given = {"OIDC_ISSUER": issuer, "OIDC_CLIENT_ID": client_id, "OIDC_CLIENT_SECRET": secret}
     if not any(given.values()):
@@ -160,7 +161,7 @@ def provider_from_environment() -> Provider | None:
 
 
 def is_safe_address(url: str) -> bool:
-    """Is this an https address, or one of this very machine."""
+    """Whether this is an https address, or an address of this machine."""
     try:
         parts = urlsplit(url)
         return bool(parts.hostname) and (
@@ -177,7 +178,7 @@ def origin(url: str) -> str:
 
 
 def form_targets(provider: Provider | None) -> list[str]:
-    """Where the sign-out form may be led beside this portal: browsers hold `form-action` against redirects too."""
+    """Where the sign-out form may be redirected beside this portal: browsers apply `form-action` to redirects too."""
     if provider is None:
         return []
     return sorted({origin(url) for url in (provider.issuer, provider.endpoints.get("end_session_endpoint")) if url})

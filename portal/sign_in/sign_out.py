@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 @never_cache
 @require_POST
 def sign_out(request: HttpRequest) -> HttpResponse:
-    """End every session of this person, then lead on to the provider's own sign-out."""
+    """End every session of this person, then redirect to the provider's own sign-out."""
     token = request.session.get(ID_TOKEN)
     if request.user.is_authenticated:
         end_sessions(request.user)
@@ -34,12 +34,12 @@ def sign_out(request: HttpRequest) -> HttpResponse:
         return redirect("sign-in")
     if origin(onward) in form_targets(settings.OIDC_PROVIDER):
         return redirect(onward)
-    # A browser would not follow the form to an origin that the policy does not name; a link it follows.
+    # A browser would not follow a form to an origin that the policy does not list, but it follows a link.
     return render(request, "portal/sign_in/signed_out.html", {"onward": onward, "provider": the_provider().name})
 
 
 def _provider_sign_out(request: HttpRequest, token: str) -> str:
-    """OpenID Connect RP-Initiated Logout 1.0, section 2; empty when the provider has none or is away."""
+    """OpenID Connect RP-Initiated Logout 1.0, section 2; empty if the provider has none or is unreachable."""
     provider = the_provider()
     try:
         address = provider.endpoint("end_session_endpoint")

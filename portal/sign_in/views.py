@@ -1,4 +1,4 @@
-"""The sign-in page: a button to the provider where one is configured, else a form for local accounts."""
+"""The sign-in page: a button to the provider if one is configured, otherwise a form for local accounts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ UNLINKED = "unlinked_subject"
 
 
 def sign_in(request: HttpRequest) -> HttpResponse:
-    """With a provider there is no form, and nothing that would take a password."""
+    """With a provider there is no form, and passwords are not accepted."""
     page: Callable[[HttpRequest], Any] = provider_page if settings.OIDC_PROVIDER else local_page
     answer: HttpResponse = page(request)
     return answer
@@ -33,7 +33,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_safe
 def provider_page(request: HttpRequest) -> HttpResponse:
-    """One button, which keeps where the person was going."""
+    """One button, which remembers the page that the person wanted."""
     following = request.GET.get("next", "")
     is_ours = url_has_allowed_host_and_scheme(following, {request.get_host()}, require_https=request.is_secure())
     query = f"?{urlencode({'next': following})}" if is_ours else ""
@@ -48,7 +48,7 @@ def provider_page(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_safe
 def no_account(request: HttpRequest) -> HttpResponse:
-    """Why somebody whose identity is good still has nothing to see here."""
+    """Why a person with a valid identity cannot see anything yet."""
     subject = request.session.get(UNLINKED)
     if settings.OIDC_PROVIDER is None or subject is None:
         return redirect("sign-in")
@@ -56,7 +56,7 @@ def no_account(request: HttpRequest) -> HttpResponse:
 
 
 class LocalSignIn(LoginView):
-    """Name and password, a few tries at a time."""
+    """Name and password, with a limited number of attempts."""
 
     template_name = "portal/sign_in/sign_in.html"
 

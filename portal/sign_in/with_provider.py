@@ -1,7 +1,7 @@
-"""To the provider and back: whatever goes wrong there ends on a page that says so, never in a server error.
+"""To the provider and back: every error on this way ends on a page that explains it, never in a server error.
 
-Neither way is counted; see `portal.sign_in.attempts`. Who comes back without a sign-in of this browser changes
-nothing: no session, no row, no call.
+Neither way is counted; see `portal.sign_in.attempts`. A request from the provider without a sign-in of this browser
+changes nothing: no session, no row, no call.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ BUSY_RELOAD_S = 3
 log = logging.getLogger(__name__)
 
 free_to_ask = threading.BoundedSemaphore(max(1, settings.PAGE_THREADS - 2))
-"""So many threads of this process wait for the provider at most: a slow one leaves two to everybody else's pages."""
+"""The most threads of this process that wait for the provider: a slow one leaves two for all other pages."""
 
 
 @never_cache
 @require_GET
 def start_sign_in(request: HttpRequest) -> HttpResponse:
-    """Off to the provider, with a state, a nonce and a PKCE challenge that only this browser knows."""
+    """To the provider, with a state, a nonce and a PKCE challenge that only this browser knows."""
     provider = settings.OIDC_PROVIDER
     if provider is None:
-        raise Http404("Nobody signs in through a provider here.")
+        raise Http404("This portal does not use a sign-in provider.")
     state = get_random_string(32)
     begun = Pending(get_random_string(32), get_random_string(64), _following(request))
     query = {
@@ -73,7 +73,7 @@ def start_sign_in(request: HttpRequest) -> HttpResponse:
 
 
 def _following(request: HttpRequest) -> str:
-    """Where the person was going, if that is a page of ours."""
+    """The page that the person wanted, if it is a page of ours."""
     asked = request.GET.get("next", "")
     is_ours = url_has_allowed_host_and_scheme(asked, {request.get_host()}, require_https=request.is_secure())
     return asked if is_ours else ""
@@ -84,12 +84,12 @@ def _following(request: HttpRequest) -> str:
 def finish_sign_in(request: HttpRequest) -> HttpResponse:
     """Back from the provider; only an identity that a directory linked to an account gets a session."""
     if settings.OIDC_PROVIDER is None:
-        raise Http404("Nobody signs in through a provider here.")
+        raise Http404("This portal does not use a sign-in provider.")
     state = request.GET.get("state", "")
     begun = pending(request, state)
     if begun is None:
         return failed(request, "cancelled" if request.GET.get("error") else "expired", HTTPStatus.BAD_REQUEST)
-    # RFC 9207, section 2.4: an answer that names its issuer must name ours. Such a one does not end the sign-in.
+    # RFC 9207, section 2.4: an answer that names its issuer must name ours. Another answer does not end the sign-in.
     if request.GET.get("iss", settings.OIDC_PROVIDER.issuer) != settings.OIDC_PROVIDER.issuer:
         return _refused(request, IdentityRefused("the answer comes from another issuer"))
     if not request.GET.get("code") or request.GET.get("error"):
@@ -106,7 +106,7 @@ def finish_sign_in(request: HttpRequest) -> HttpResponse:
 
 
 def _finished(request: HttpRequest, begun: Pending) -> HttpResponse:
-    """Ask the provider who this is, and let the account in that is linked to it."""
+    """Get the identity from the provider, and sign in the account that is linked to it."""
     backend = ProviderBackend()
     try:
         user = backend.authenticate(request, nonce=begun.nonce, code_verifier=begun.verifier)
@@ -124,7 +124,7 @@ def _finished(request: HttpRequest, begun: Pending) -> HttpResponse:
 
 def _let_in(request: HttpRequest, user: User, backend: ProviderBackend) -> None:
     sweep_sessions(timezone.now())
-    # Who is in already goes on: forms in other tabs stay good.
+    # A person who is already signed in continues; forms in other tabs remain valid.
     if request.user != user:
         login(request, user, backend=BACKEND)
     request.session[ID_TOKEN] = backend.id_token
@@ -140,14 +140,14 @@ def _without_account(request: HttpRequest, subject: str, token: str) -> HttpResp
     if not has_account(subject):
         record_unknown_identity(subject_digest(subject), timezone.now())
         if differs_in_case_only(subject):
-            log.warning("an identity without an account is a linked one but for case: see OIDC_SUBJECT_CASE")
+            log.warning("an identity without an account differs from a linked one only in case: see OIDC_SUBJECT_CASE")
     logout(request)
     request.session[UNLINKED], request.session[ID_TOKEN] = subject, token
     return redirect("no-account")
 
 
 def _refused(request: HttpRequest, refused: IdentityRefused) -> HttpResponse:
-    log.warning("sign-in refused: %s", refused)
+    log.warning("sign-in rejected: %s", refused)
     return failed(request, "refused", HTTPStatus.FORBIDDEN)
 
 
@@ -157,13 +157,13 @@ def _away(request: HttpRequest, fault: ProviderFault) -> HttpResponse:
 
 
 def _busy(request: HttpRequest) -> HttpResponse:
-    """The same address is good a moment later; the browser comes back to it by itself."""
+    """The same address works a moment later; the browser reloads it automatically."""
     answer = failed(request, "busy", HTTPStatus.SERVICE_UNAVAILABLE)
     answer["Retry-After"] = answer["Refresh"] = str(BUSY_RELOAD_S)
     return answer
 
 
 def failed(request: HttpRequest, why: str, status: int) -> HttpResponse:
-    """The page that says why signing in did not work; `why` is away, refused, expired, cancelled or busy."""
+    """The page that explains why signing in did not work; `why` is away, refused, expired, cancelled or busy."""
     context = {"why": why, "provider": the_provider().name}
     return render(request, "portal/sign_in/sign_in_failed.html", context, status=status)

@@ -16,7 +16,8 @@ from portal.system.state import SystemState
 from reports.numbers import counted, duration
 
 LATE_S = {"judgement": 1800, "report": 900, "mail": 3600}
-"""For how long work of each kind may wait: a judgement also for its nodes, and mail for a server that is restarted."""
+"""How long work of each kind may wait: a judgement also waits for its nodes, and mail for a server that is
+restarted."""
 
 NOUNS = {"judgement": "judgement", "report": "report", "mail": "message"}
 IMPORTS_MISSED = 4
@@ -24,20 +25,20 @@ DISK_FREE_MIN = 0.1
 
 PART_ADVICE = {
     "database": "Check that PostgreSQL runs and that DATABASE_URL reaches it.",
-    "storing": "Free space on the database's disk, or end its read-only mode. Collectors keep what they have.",
+    "storing": "Free space on the database's disk, or end its read-only mode. Collectors keep their data.",
     "migrations": "Run kaiku migrate (manage.py migrate); it may run while the portal serves.",
-    "worker": "Start a worker (systemctl restart 'kaiku-worker@*') or see its log. Nothing is lost: what is due waits.",
-    "ingest": "Start it (systemctl restart kaiku-ingest), or see its log. Nodes keep what they have and send it later.",
+    "worker": "Start a worker (systemctl restart 'kaiku-worker@*') or check its log. Nothing is lost: due work waits.",
+    "ingest": "Start it (systemctl restart kaiku-ingest) or check its log. Nodes keep their data and send them later.",
     "broker": "Check that Redis runs and that REDIS_URL reaches it. Nothing is lost meanwhile.",
     "beat": "Start a worker with a beat: kaiku-worker@ has one.",
     "data directory": "Free space in KAIKU_VAR_DIR.",
 }
-WORK_ADVICE = "See whether enough workers run, and what their log states."
+WORK_ADVICE = "Check that enough workers run, and check their log."
 
 
 @dataclass(frozen=True)
 class Concern:
-    """One thing to look at: what it is, since when as far as known, what to do, and where to read more."""
+    """One problem: what it is, since when if known, what to do, and where to read more."""
 
     title: str
     advice: str
@@ -46,7 +47,7 @@ class Concern:
 
 
 def concerns(state: SystemState) -> list[Concern]:
-    """What is wrong now, the most pressing first."""
+    """Current problems, the most urgent first."""
     return [
         *_parts(state),
         *_late(state),
@@ -68,7 +69,9 @@ def _late(state: SystemState) -> Iterator[Concern]:
     for due in state.due:
         if due.oldest_s(state.now) > LATE_S[due.kind]:
             waits = duration(due.oldest_s(state.now))
-            yield Concern(f"{counted(due.waiting, NOUNS[due.kind])} due, the first for {waits}", WORK_ADVICE, due.since)
+            yield Concern(
+                f"{counted(due.waiting, NOUNS[due.kind])} due, the oldest for {waits}", WORK_ADVICE, due.since
+            )
 
 
 def _failed(state: SystemState) -> Iterator[Concern]:
@@ -76,13 +79,13 @@ def _failed(state: SystemState) -> Iterator[Concern]:
         if failed.is_aside:
             title = f"{counted(failed.count, failed.kind)} set aside after repeated failures"
             url = reverse("admin:jobs_workfailure_changelist")
-            yield Concern(title, "Fix the cause, then try them again.", failed.since, url)
+            yield Concern(title, "Fix the cause, then retry.", failed.since, url)
     for (sweep,), _ in state.rounds_failed:
-        yield Concern(f"Background work ended with an error within a day: {sweep}", "See the log of the workers.")
+        yield Concern(f"Background work ended with an error within a day: {sweep}", "Check the log of the workers.")
     if ("failed",) in state.messages:
-        advice = "See which messages, and what the mail server answered."
+        advice = "Check which messages failed, and what the mail server answered."
         url = f"{reverse('outbox')}?state=failed"
-        yield Concern("Messages failed for good within a day", advice, url=url)
+        yield Concern("Messages failed permanently within a day", advice, url=url)
 
 
 def _directory(state: SystemState) -> Iterator[Concern]:
@@ -91,14 +94,14 @@ def _directory(state: SystemState) -> Iterator[Concern]:
     stored_at = max(state.imported.values(), default=None)
     late_s = IMPORTS_MISSED * settings.DIRECTORY_SECONDS
     if stored_at is None or (state.now - stored_at).total_seconds() > late_s:
-        advice = "New members and PIs get no access until it works again."
+        advice = "New members and PIs have no access until it works again."
         yield Concern("The directory is not imported", advice, stored_at, reverse("directory-state"))
 
 
 def _nodes(state: SystemState) -> Iterator[Concern]:
     if state.silent_count:
-        title = f"{counted(state.silent_count, 'node')} silent: their latest jobs came without a summary"
-        advice = "Run kaiku-collector.pyz check there, and see what the hooks state in the system's log."
+        title = f"{counted(state.silent_count, 'node')} silent: no summary for their latest jobs"
+        advice = "Run kaiku-collector.pyz check there, and check the messages of the hooks in the system's log."
         yield Concern(title, advice, state.silent[0].since, "#silent")
 
 
@@ -110,4 +113,4 @@ def _storage(state: SystemState) -> Iterator[Concern]:
 def _versions(state: SystemState) -> Iterator[Concern]:
     versions = sorted({process.version for process in state.processes})
     if len(versions) > 1:
-        yield Concern(f"Several versions run: {', '.join(versions)}", "Restart the processes of the older one.")
+        yield Concern(f"Several versions run: {', '.join(versions)}", "Restart the processes with the older version.")

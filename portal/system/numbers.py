@@ -1,4 +1,4 @@
-"""The numbers of `/metrics`: each a family that Prometheus reads, from the rows that all processes share.
+"""The numbers of `/metrics`, each a family that Prometheus reads, from the rows that all processes share.
 
 `deploy/monitoring` has rules and a dashboard for them.
 """
@@ -35,10 +35,11 @@ Values = Mapping[Any, float]
 
 
 class Numbers(Collector):
-    """Read at each scrape, so that any number of processes answer the same."""
+    """Read at each scrape, so that any number of processes give the same answer."""
 
     def collect(self) -> Iterator[Metric]:
-        """Whatever can be read now, and what keeps the rest from being read: after one wait no other is begun."""
+        """Everything that can be read now, and what prevents reading the rest: after one timeout no other read is
+        started."""
         began_s, now = time.perf_counter(), timezone.now()
         states = parts(now)
         found = trouble_of(states)
@@ -51,27 +52,27 @@ class Numbers(Collector):
             found = trouble(error)
             if found is None:
                 raise
-        what = "1 for what kept numbers from being read at this scrape"
+        what = "1 for what prevented reading numbers at this scrape"
         yield _gauge("kaiku_trouble", what, ("trouble",), {(each.status,): each is found for each in Trouble})
-        yield _number("kaiku_scrape_seconds", "How long this scrape took", time.perf_counter() - began_s)
+        yield _number("kaiku_scrape_seconds", "Duration of this scrape", time.perf_counter() - began_s)
 
 
 def _rows(now: datetime) -> Iterator[Metric]:
-    """Families from the database, each read when it is asked for."""
+    """Families from the database, each read when it is needed."""
     yield from _counted()
     yield from _work(now)
     yield from _missing(now)
     stored_at = {(source,): at.timestamp() for source, at in last_imports(now - IMPORTS_LOOKED_AT).items()}
-    what = "When what a directory says was stored last"
+    what = "When a directory was last imported"
     yield _gauge("kaiku_directory_imported_timestamp_seconds", what, ("source",), stored_at)
     if settings.DIRECTORY_SOURCE:
-        what = "How often the directory is imported automatically"
+        what = "Interval of automatic imports of the directory"
         yield _number("kaiku_directory_interval_seconds", what, settings.DIRECTORY_SECONDS)
     there = processes_there(now)
     kinds = Counter(there.order_by().values_list("kind", "version"))
-    yield _gauge("kaiku_processes", "Processes heard within a minute", ("kind", "version"), kinds)
+    yield _gauge("kaiku_processes", "Processes that reported within a minute", ("kind", "version"), kinds)
     waiting = there.order_by().aggregate(records=Sum("waiting_records"))["records"] or 0
-    yield _number("kaiku_ingest_queue_records", "Records that wait in all processes to be stored", waiting)
+    yield _number("kaiku_ingest_queue_records", "Records that wait to be stored, in all processes", waiting)
     yield _number("kaiku_database_bytes", "Size of the database", database_bytes())
 
 
@@ -80,7 +81,7 @@ def _work(now: datetime) -> Iterator[Metric]:
     waiting = {(each.kind,): each.waiting for each in due}
     yield _gauge("kaiku_due", f"Background work that waits, counted up to {DUE_MAX}", ("kind",), waiting)
     oldest_s = {(each.kind,): each.oldest_s(now) for each in due}
-    yield _gauge("kaiku_oldest_due_seconds", "For how long the first of it has waited", ("kind",), oldest_s)
+    yield _gauge("kaiku_oldest_due_seconds", "How long the oldest of it has waited", ("kind",), oldest_s)
     what = "Background work that failed and waits for its next try or is set aside"
     yield _gauge("kaiku_work_failures", what, ("kind", "state"), failure_counts())
 
@@ -89,12 +90,12 @@ def _missing(now: datetime) -> Iterator[Metric]:
     what = "Ended GPU jobs that were judged without a summary of all or some of their nodes, by how long ago they ended"
     yield _gauge("kaiku_jobs_missing_summaries", what, ("nodes", "age"), jobs_missing_summaries(now))
     silent = Counter((cluster,) for cluster in silent_nodes(now).order_by().values_list("cluster", flat=True))
-    what = "Nodes whose latest jobs came without a summary of them"
+    what = "Nodes without a summary for their latest jobs"
     yield _gauge("kaiku_silent_nodes", what, ("cluster",), silent)
 
 
 def _counted() -> Iterator[Metric]:
-    """What was counted since this portal began, over all its processes."""
+    """Everything counted since this portal started, over all its processes."""
     found = tallies()
     for kind in KINDS:
         if isinstance(kind, Times):
@@ -126,12 +127,12 @@ def _info() -> Metric:
         "django": django.get_version(),
         "database": connection.vendor,
     }
-    return _gauge("kaiku_info", "Versions of what runs here", (*said,), {(*said.values(),): 1})
+    return _gauge("kaiku_info", "Versions of the running processes", (*said,), {(*said.values(),): 1})
 
 
 def _parts(found: Sequence[Part]) -> Metric:
     known = [part for part in found if part.state not in (UNKNOWN, UNUSED)]
-    what = "1 for a part that works, 0 for one that does not"
+    what = "1 for a component that works, 0 for one that does not"
     return _gauge("kaiku_part_up", what, ("part",), {(part.name,): not part.is_wrong for part in known})
 
 
@@ -139,7 +140,7 @@ def _data_directory() -> Iterator[Metric]:
     sizes = data_directory()
     if sizes is not None:
         yield _number("kaiku_disk_bytes", "Size of the disk with the data directory of this host", sizes[0])
-        yield _number("kaiku_disk_free_bytes", "What is free of it", sizes[1])
+        yield _number("kaiku_disk_free_bytes", "Free space on this disk", sizes[1])
 
 
 def _gauge(name: str, meaning: str, labels: Sequence[str], values: Values) -> Metric:

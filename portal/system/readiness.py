@@ -1,4 +1,4 @@
-"""The parts that Kaiku needs, each asked whether it is there; and which of them this process cannot work without."""
+"""The components that Kaiku needs, each checked, and which of them this process requires."""
 
 from __future__ import annotations
 
@@ -26,12 +26,13 @@ OK, UNKNOWN, UNUSED = "ok", "unknown", "not used"
 BROKER_TIMEOUT_S = 1.0
 
 MATTERING = ("database", "storing", "migrations")
-"""Without one of these a server of pages or of the ingest cannot do its work. Judgements and mail may come later."""
+"""Without one of these a server of pages or of the ingest cannot work. Judgements and mail may come later."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """One part and its state: `ok`, `not used`, `unknown`, or in a few words what is wrong, and if known since when."""
+    """One component and its state: `ok`, `not used`, `unknown`, or in a few words what is wrong, and if known since
+    when."""
 
     name: str
     state: str = OK
@@ -43,7 +44,7 @@ class Part:
 
 
 def parts(now: datetime) -> list[Part]:
-    """Every part; none is waited for longer than the database's own limits and a second for the broker."""
+    """Every component; no check takes longer than the database's own limits and a second for the broker."""
     return [*_of_the_database(now), *_of_the_broker(), Part("data directory", _data_directory())]
 
 
@@ -54,7 +55,7 @@ def trouble_of(found: list[Part]) -> Trouble | None:
 
 
 def status_of(found: list[Part]) -> str:
-    """`ok`, or what keeps this process from its work."""
+    """`ok`, or what prevents this process from working."""
     wrong = (part for part in found if part.is_wrong and part.name in MATTERING)
     return next((part.state for part in wrong), OK)
 
@@ -69,10 +70,10 @@ def _of_the_database(now: datetime) -> Iterator[Part]:
     yield Part("storing", found.status if found else OK)
     for name, question in (("migrations", _migrations), ("worker", _worker), ("ingest", _ingest)):
         try:
-            # Whoever is at work says so in a row, which nobody can write now.
+            # Running processes report in a row, which cannot be written now.
             yield Part(name, UNKNOWN) if found and name != "migrations" else question(now)
         except (DatabaseError, InterfaceError):
-            # Such as a table of a release that is not migrated to yet.
+            # For example a table of a release that is not migrated to yet.
             yield Part(name, UNKNOWN)
 
 
@@ -93,7 +94,7 @@ def _worker(now: datetime) -> Part:
 
 
 def _ingest(now: datetime) -> Part:
-    """Servers of the ingest alone, where there was one within a day; else the servers of pages take payloads."""
+    """Separate ingest servers, if there was one within a day; otherwise the page servers receive payloads."""
     at = last_seen_at(Process.Kind.INGEST)
     return _heard("ingest", at, now) if at else Part("ingest", UNUSED)
 

@@ -1,4 +1,4 @@
-"""What is late, failed or missing, read once for whoever asks: the page of administrators and `/metrics` alike."""
+"""What is late, failed or missing, read once for the page of administrators and for `/metrics`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from portal.system.readiness import Part, parts
 from reports.selectors import messages_waiting_since, reports_waiting_since
 
 DUE_MAX = 10_000
-"""So many are counted; beyond them a scrape would take the longer the more there is to do."""
+"""Work is counted up to this number; otherwise a scrape would take longer the more work there is."""
 
 IMPORTS_LOOKED_AT = timedelta(days=30)
 LATELY = timedelta(days=1)
@@ -34,7 +34,7 @@ SILENT_SHOWN, REASONS_SHOWN = 100, 20
 
 @dataclass(frozen=True)
 class Due:
-    """How much of one kind of work waits, up to `DUE_MAX`, and since when the first of it."""
+    """How much of one kind of work waits, up to `DUE_MAX`, and since when the oldest of it."""
 
     kind: str
     waiting: int
@@ -53,7 +53,7 @@ KINDS_OF_WORK: dict[str, Callable[[datetime], tuple[int, datetime | None]]] = {
 
 @dataclass(frozen=True)
 class Failed:
-    """How much work of one kind failed, and since when the first of it."""
+    """How much work of one kind failed, and since when the oldest of it."""
 
     kind: str
     is_aside: bool
@@ -63,7 +63,7 @@ class Failed:
 
 @dataclass(frozen=True)
 class SystemState:
-    """The state of the portal at one moment; `collectors` and the like are of the last day, by their labels."""
+    """The state of the portal at one moment; `collectors` and similar values are of the last day, by their labels."""
 
     now: datetime
     parts: list[Part]
@@ -83,12 +83,12 @@ class SystemState:
 
 
 def due_work(now: datetime) -> list[Due]:
-    """Of each kind of work what waits at this moment."""
+    """The waiting work of each kind at this moment."""
     return [Due(kind, *waiting(now)) for kind, waiting in KINDS_OF_WORK.items()]
 
 
 def database_bytes() -> int:
-    """What the database takes on its disk, without its log."""
+    """The size of the database on its disk, without its log."""
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute("SELECT pg_database_size(current_database())")
@@ -98,7 +98,7 @@ def database_bytes() -> int:
 
 
 def data_directory() -> tuple[int, int] | None:
-    """Bytes in all and free bytes of the disk with the data directory of this host; None where there is none."""
+    """Total and free bytes of the disk with this host's data directory; None if there is none."""
     try:
         usage = shutil.disk_usage(settings.VAR_DIR)
     except OSError:
@@ -107,7 +107,7 @@ def data_directory() -> tuple[int, int] | None:
 
 
 def system_state(now: datetime) -> SystemState:
-    """Everything that the page of administrators shows. Raises DatabaseError where the database is away."""
+    """Everything that the page of administrators shows. Raises DatabaseError if the database is unreachable."""
     failed = failures().values("kind", is_aside=Q(set_aside_at__isnull=False)).order_by("kind", "is_aside")
     silent, day_ago = silent_nodes(now), now - LATELY
     return SystemState(

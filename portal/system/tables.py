@@ -23,7 +23,7 @@ class Missing:
 
 @dataclass(frozen=True)
 class Running:
-    """Processes of one kind and version on one host, and when the last of them was heard."""
+    """Processes of one kind and version on one host, and when the last of them reported."""
 
     kind: str
     host: str
@@ -38,7 +38,7 @@ def missing_rows(state: SystemState) -> list[Missing]:
 
 
 def process_rows(state: SystemState) -> list[Running]:
-    """The processes that were heard within a minute, by kind and host."""
+    """The processes that reported within a minute, by kind and host."""
     counts: Counter[tuple[str, str, str]] = Counter()
     seen_at: dict[tuple[str, str, str], datetime] = {}
     for process in state.processes:

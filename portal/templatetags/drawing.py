@@ -1,4 +1,5 @@
-"""Columns and tables of charts as markup: a year has thousands of numbers, and a template takes ten times as long."""
+"""Columns and tables of charts as markup, because a year has thousands of numbers and a template takes ten times as
+long."""
 
 from __future__ import annotations
 
@@ -8,6 +9,8 @@ from django import template
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
+from analysis.models import JobEfficiency
+from analysis.use_course import course_points
 from portal.charts.columns import HEIGHT, Column
 
 register = template.Library()
@@ -15,7 +18,7 @@ register = template.Library()
 
 @register.filter
 def drawn(columns: Iterable[Column]) -> SafeString:
-    """Each column as a group: what is read there, the place that is pointed at, and its parts.
+    """Each column as a group: its text, the area for the pointer, and its parts.
 
     >>> drawn([Column(0.0, 10.0, (), "a < b")])
     '<g class="column"><title>a &lt; b</title><rect class="hit" x="0.0" y="0" width="10.0" height="200"/></g>'
@@ -46,3 +49,31 @@ def table_rows(rows: Iterable[Sequence[object]]) -> SafeString:
 def _row(cells: Sequence[object]) -> str:
     numbers = "".join(f'<td class="number">{escape(cell)}</td>' for cell in cells[1:])
     return f'<tr><th scope="row">{escape(cells[0])}</th>{numbers}</tr>'
+
+
+SPARK_WIDTH, SPARK_HEIGHT = 96, 24
+
+
+@register.filter
+def spark(judged: JobEfficiency) -> SafeString:
+    """The use of a run over its time as a small filled line in the colour of its class; the number stands beside it.
+
+    Where only the mean is known it is drawn as a bar of that height; nothing where nothing was measured.
+    """
+    points = course_points(bytes(judged.use_course) if judged.use_course else None)
+    if not points and judged.avg_gpu_util is not None:
+        points = (round(judged.avg_gpu_util),)
+    if not any(point is not None for point in points):
+        return mark_safe("")
+    step = SPARK_WIDTH / len(points)
+    steps = "".join(_spark_step(place * step, step, point) for place, point in enumerate(points) if point is not None)
+    return mark_safe(  # noqa: S308 (numbers of ours and the name of a class)
+        f'<svg class="spark" viewBox="0 0 {SPARK_WIDTH} {SPARK_HEIGHT}" preserveAspectRatio="none" aria-hidden="true">'
+        f'<path class="c-{escape(judged.efficiency_class.lower())}" d="{steps}"/></svg>'
+    )
+
+
+def _spark_step(left: float, width: float, percent: int) -> str:
+    """One part of the run as a column from the ground; idle is a thin line, what was not measured is a gap."""
+    height = max(percent / 100 * SPARK_HEIGHT, 1.0)
+    return f"M{left:.1f} {SPARK_HEIGHT}v{-height:.1f}h{width:.1f}v{height:.1f}z"

@@ -1,4 +1,4 @@
-"""The main navigation: which pages it names, and which of them a person is on."""
+"""The main navigation: its pages, and which of them is the current one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Place:
 
 PLACES = (
     Place("Dashboard", "dashboard", frozenset({"dashboard"})),
-    Place("Jobs", "my-jobs", frozenset({"my-jobs", "job"})),
+    Place("Jobs", "my-jobs", frozenset({"my-jobs", "job", "compare", "work"})),
     Place("History", "history", frozenset({"history"})),
     Place("Projects", "projects", frozenset({"projects", "project"})),
     Place("Learn", "learn", frozenset({"learn", "lesson"})),
@@ -39,7 +39,7 @@ ADMINISTRATOR_PLACES = (Place("System", "system", frozenset({"system"})),)
 
 @register.inclusion_tag("portal/_navigation.html", takes_context=True)
 def navigation(context: dict[str, Any]) -> dict[str, Any]:
-    """The links, the present one marked."""
+    """The links, with the current one marked."""
     request = context.get("request")
     match = getattr(request, "resolver_match", None)
     user = getattr(request, "user", None)

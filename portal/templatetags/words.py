@@ -16,20 +16,31 @@ register = template.Library()
 
 FORMAT_NAMES = {"html": "HTML", "md": "Markdown", "txt": "Text", "pdf": "PDF", "json": "JSON"}
 DELIVERY_REASONS = {
-    # One reason for all that depends on the jobs: what they were like is for nobody who may not see them.
+    # One reason for everything that depends on the jobs, because staff who may not see the jobs must not learn about
+    # them.
     **{reason.value: "not mailed under the rules and the reader's settings" for reason in Silence},
-    Silence.OFF.value: "switched off by its reader",
-    "no_address": "no address known; told as soon as there is one",
-    "bad_address": "the address is not one",
+    Silence.OFF.value: "turned off by the recipient",
+    "no_address": "no address known; sent as soon as there is one",
+    "bad_address": "the address is not valid",
     "account_closed": "the account is closed",
     "worker_ended": "the worker ended each time while it wrote the message",
-    "interrupted_twice": "twice nobody knows what came of it; it may have arrived",
+    "interrupted_twice": "delivery unconfirmed twice; may have arrived",
 }
 
-register.filter("percent", numbers.percent)
 register.filter("duration", numbers.duration)
 register.filter("hours", numbers.hours)
-register.filter("share", numbers.share)
+
+
+@register.filter
+def percent(value: float | None) -> str:
+    """A busy percent whose number and sign stay on one line."""
+    return numbers.unbroken(numbers.percent(value))
+
+
+@register.filter
+def share(fraction: float | None) -> str:
+    """A fraction as a percent whose number and sign stay on one line."""
+    return numbers.unbroken(numbers.share(fraction))
 
 
 @register.filter
@@ -40,13 +51,14 @@ def state(name: str) -> str:
 
 @register.filter
 def format_name(name: str) -> str:
-    """What people call a file format."""
+    """The common name of a file format."""
     return FORMAT_NAMES[name]
 
 
 @register.filter
 def delivery_reason(reason: str) -> str:
-    """Why a message was not sent, in words for staff, who learn nothing of its jobs; a mail server's text is kept."""
+    """Why a message was not sent, in words for staff, without information about its jobs; a mail server's text is
+    kept."""
     return DELIVERY_REASONS.get(reason, reason)
 
 
@@ -68,8 +80,18 @@ def bars(shares: Iterable[ClassShare]) -> list[Rect]:
 
 
 @register.filter
+def about_hours(value: float) -> str:
+    """Billed GPU-hours to speak of: whole ones from ten on.
+
+    >>> about_hours(104.6), about_hours(6.24)
+    ('105', '6.24')
+    """
+    return f"{value:,.0f}" if value >= 10 else numbers.hours(value)
+
+
+@register.filter
 def points(change: float | None) -> str:
-    """A change in percentage points with its sign; nothing where it is not known.
+    """A change in percentage points with its sign; empty if it is not known.
 
     >>> points(1.25), points(-0.5), points(-0.04), points(None)
     ('+1.2 points', '-0.5 points', '+0.0 points', '')

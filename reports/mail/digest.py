@@ -1,7 +1,7 @@
-"""Who is told what, and when: one person's waiting reports become messages, or a reason for silence.
+"""Who gets mail about what, and when: one person's waiting reports become messages, or get a reason for silence.
 
-Nothing is read, sent or written here. A group is one job, or all waiting tasks of one array: an array is always told
-as one.
+Nothing is read, sent or written here. A group is one job, or all waiting tasks of one array: each array gets one
+message.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ CLASS_ORDER = (
     EfficiencyClass.INEFFICIENT,
     EfficiencyClass.WASTED,
 )
-"""From the best class to the one with most room; UNKNOWN has no place in it."""
+"""From the best class to the worst; UNKNOWN has no place in it."""
 
 
 class Frequency(StrEnum):
-    """How often someone wishes to hear."""
+    """How often someone wants mail."""
 
     IMMEDIATE = "immediate"
     DAILY = "daily"
@@ -47,7 +47,7 @@ class Silence(StrEnum):
 
 @dataclass(frozen=True)
 class Rules:
-    """The waiting times of the house, counted from the end of a job; each is ours, for calm mail, none is LUMI's."""
+    """The waiting times of mail, from the end of a job; chosen by Kaiku to send few messages, not set by LUMI."""
 
     gather: Mapping[Frequency, timedelta] = field(
         default_factory=lambda: {
@@ -82,7 +82,7 @@ class Choices:
 
 @dataclass(frozen=True)
 class Waiting:
-    """One report that nobody was told of; `earlier_class` is that of the last comparable run, None without one.
+    """One report that was not mailed yet; `earlier_class` is that of the last comparable run, None without one.
 
     `series` is what crashed runs of one work share, None for any other run.
     """
@@ -106,7 +106,7 @@ class Waiting:
 
 @dataclass(frozen=True)
 class Past:
-    """What one person was told before: the last daily or weekly message, whether one is on its way, and arrays."""
+    """What mail one person got before: the last daily or weekly message, whether one is being sent, and arrays."""
 
     last_message_at: datetime | None = None
     has_open_message: bool = False
@@ -131,7 +131,7 @@ class Withheld:
 
 @dataclass(frozen=True)
 class Plan:
-    """What to do for one person now; reports in neither part go on waiting."""
+    """What to do for one person now; reports in neither part keep waiting."""
 
     messages: tuple[Message, ...] = ()
     withheld: tuple[Withheld, ...] = ()
@@ -149,7 +149,7 @@ def is_better(now: EfficiencyClass, earlier: EfficiencyClass | None) -> bool:
 
 
 def is_heard(item: Waiting, minimum: EfficiencyClass) -> bool:
-    """Whether the class is one this person hears about; so is the improvement of one that was."""
+    """Whether this person wants mail about this class, or about the class from which this run improved."""
     told = item.earlier_class if is_better(item.efficiency_class, item.earlier_class) else item.efficiency_class
     return told is not None and CLASS_ORDER.index(told) >= CLASS_ORDER.index(minimum)
 
@@ -170,7 +170,7 @@ def silence(item: Waiting, choices: Choices, now: datetime, rules: Rules = RULES
 
 
 def plan(waiting: Iterable[Waiting], choices: Choices, past: Past, now: datetime, rules: Rules = RULES) -> Plan:
-    """The messages that are due for one person, and the reports that stay silent."""
+    """The messages that are due for one person, and the reports that are not mailed."""
     withheld: dict[Silence, list[int]] = defaultdict(list)
     kept = []
     for item in sorted(waiting, key=lambda item: (item.ended_at, item.report_pk)):
@@ -193,7 +193,7 @@ def plan(waiting: Iterable[Waiting], choices: Choices, past: Past, now: datetime
 
 @dataclass(frozen=True)
 class Group:
-    """One job or one array that waits; `settled_at` is when nothing more of it is expected."""
+    """One waiting job or array; `settled_at` is when no more runs of it are expected."""
 
     frequency: Frequency
     items: tuple[Waiting, ...]
@@ -230,7 +230,7 @@ def _groups(items: list[Waiting], choices: Choices, past: Past, rules: Rules) ->
 
 
 def _settled_at(members: list[Waiting], past: Past, rules: Rules) -> datetime:
-    """A job at once; an array or a series when it has been quiet for a while, at the latest a day after its first."""
+    """A job at once; an array or a series when none of it ended for a while, at most a day after its first end."""
     oldest, newest = min(item.ended_at for item in members), max(item.ended_at for item in members)
     array = members[0].array
     if array is None and len(members) == 1:
@@ -241,7 +241,7 @@ def _settled_at(members: list[Waiting], past: Past, rules: Rules) -> datetime:
 
 
 def _paced(channels: Mapping[Frequency, list[Group]], past: Past, now: datetime, rules: Rules) -> list[Message]:
-    """At most one message for all that comes daily or weekly: what is due goes with all that has settled beside it."""
+    """At most one daily or weekly message: with what is due go all other settled groups of the same frequencies."""
     if past.has_open_message or (past.last_message_at is not None and now < past.last_message_at + rules.pause):
         return []
     due = [

@@ -1,4 +1,4 @@
-"""The only door to mail: one letter with its headers, and handing it to the mail server."""
+"""The only way to send mail: one letter with its headers, and handing it to the mail server."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SERVICE_NOT_AVAILABLE = 421  # RFC 5321, section 3.8: the server closes the conn
 class MailError(Exception):
     """A letter was not handed over; the message is safe to store and to show to staff.
 
-    `is_permanent`: trying again is no use. `is_connection`: the server is the trouble, so the next letter would fail
+    `is_permanent`: trying again is useless. `is_connection`: the server is the problem, so the next letter would fail
     the same way. `is_in_doubt`: the server got all of it and never answered, so it may have arrived.
     """
 
@@ -38,11 +38,11 @@ class MailError(Exception):
 
 
 class Unanswered(smtplib.SMTPServerDisconnected):
-    """The server was given a whole message and said nothing in time."""
+    """The server got a whole message and did not answer in time."""
 
 
 class _Smtp(smtplib.SMTP):
-    """An SMTP client that tells a silent server after the message from one that is silent before it."""
+    """An SMTP client that distinguishes a server silent after the message from one silent before it."""
 
     def data(self, msg: Any) -> tuple[int, bytes]:
         try:
@@ -66,7 +66,7 @@ class SmtpBackend(EmailBackend):
 
 
 class Letter(EmailMultiAlternatives):
-    """Text beside HTML; the pictures travel with the HTML (multipart/related), files beside both."""
+    """Text and HTML; pictures are part of the HTML (multipart/related), files are attached to both."""
 
     def __init__(self, *, pictures: Mapping[str, bytes], html: str, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -76,7 +76,7 @@ class Letter(EmailMultiAlternatives):
     def message(self, **options: Any) -> Any:
         """The letter as sent; pictures are found by `cid:NAME@kaiku`."""
         message: Any = super().message(**options)
-        # Unfolded, as readers of List-Unsubscribe like it best.
+        # Unfolded, because some mail programs do not read a folded List-Unsubscribe.
         message.policy = message.policy.clone(max_line_length=LINE_LENGTH_MAX)
         body = next(part for part in message.walk() if part.get_content_type() == "multipart/alternative")
         text, html = cast(list[Any], body.get_payload())
@@ -92,7 +92,7 @@ class Letter(EmailMultiAlternatives):
 
 
 def headers(key: str, opt_out_url: str) -> dict[str, str]:
-    """What marks a letter as automatic (RFC 3834), lets one click end them (RFC 8058), and names it for good."""
+    """Headers that mark a letter as automatic (RFC 3834), allow one-click opt-out (RFC 8058), and identify it."""
     domain = parseaddr(settings.DEFAULT_FROM_EMAIL)[1].rpartition("@")[2] or "localhost"
     return {
         "Message-ID": f"<{key}@{domain}>",
@@ -105,7 +105,7 @@ def headers(key: str, opt_out_url: str) -> dict[str, str]:
 
 @contextmanager
 def post_office() -> Iterator[BaseEmailBackend]:
-    """A way to the mail server for several letters; nothing is opened before the first."""
+    """A connection to the mail server for several letters, opened with the first."""
     connection = get_connection()
     try:
         yield connection
@@ -114,7 +114,7 @@ def post_office() -> Iterator[BaseEmailBackend]:
 
 
 def close(connection: BaseEmailBackend) -> None:
-    """Say goodbye; a server that does not answer any more is left without."""
+    """Close the connection, even where the server does not answer any more."""
     try:
         connection.close()
     except (smtplib.SMTPException, OSError):
@@ -131,7 +131,7 @@ def post(letter: Letter, connection: BaseEmailBackend) -> None:
     except smtplib.SMTPRecipientsRefused as error:
         raise _refused(*next(iter(error.recipients.values()))) from error
     except (smtplib.SMTPHeloError, smtplib.SMTPAuthenticationError, smtplib.SMTPConnectError) as error:
-        # The server refuses this site, not this letter: waiting for someone to mend it loses nothing.
+        # The server refuses this site, not this letter: nothing is lost while somebody fixes it.
         raise MailError(f"mail server: {error.smtp_code} {_text(error.smtp_error)}", is_connection=True) from error
     except smtplib.SMTPResponseException as error:
         raise _refused(error.smtp_code, error.smtp_error) from error
@@ -140,7 +140,7 @@ def post(letter: Letter, connection: BaseEmailBackend) -> None:
         raise MailError(said, is_connection=True, is_in_doubt=isinstance(error, Unanswered)) from error
     except ValueError as error:  # a header or an address that cannot be written
         raise MailError(f"cannot be written: {error}", is_permanent=True) from error
-    except Exception as error:  # a fault of ours: nobody knows how far it came, and the next letter may do better
+    except Exception as error:  # an error of ours: the letter may have been sent, and the next one may succeed
         raise MailError(f"could not be sent: {type(error).__name__}", is_in_doubt=True) from error
 
 

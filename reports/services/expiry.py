@@ -1,4 +1,4 @@
-"""Removing PDFs, the text of mail and old rows of the outbox that were kept for their time, some at a time."""
+"""Removing PDFs, the text of mail and old rows of the outbox whose retention is over, in batches."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from reports.models import Delivery, StoredPdf
 
 
 def remove_pdfs(before: datetime) -> Iterator[int]:
-    """Delete the PDFs that nobody asked for since then."""
+    """Delete the PDFs that nobody requested since then."""
     yield from remove_rows(StoredPdf.objects.filter(asked_at__lt=before))
 
 
 def remove_letters(before: datetime) -> Iterator[int]:
-    """Delete the messages that were written as files before then. No other text of mail is kept anywhere."""
+    """Delete the messages that were written as files before then. No other text of mail is stored anywhere."""
     for file in Path(settings.EMAIL_FILE_PATH).glob("*.eml"):
-        # Somebody else may remove it at this moment.
+        # Another process may remove it at the same time.
         with suppress(FileNotFoundError):
             if file.stat().st_mtime < before.timestamp():
                 file.unlink()
@@ -29,5 +29,5 @@ def remove_letters(before: datetime) -> Iterator[int]:
 
 
 def remove_deliveries(before: datetime) -> Iterator[int]:
-    """Delete rows of the outbox from before then whose reports are gone: with a report nobody is told of it again."""
+    """Delete rows of the outbox from before then whose reports are gone; the others prevent a second message."""
     yield from remove_rows(Delivery.objects.filter(created_at__lt=before, reports__isnull=True))

@@ -1,4 +1,4 @@
-"""A stored report in the format someone asks for."""
+"""A stored report in the requested format."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from jobs.models import Job
 from metrics.series import RunMetrics
 from reports.as_json import report_json
 from reports.figure_data import figure_data, has_numbers
+from reports.figure_marks import Mark, figure_marks
 from reports.figure_readings import Reading, Table, readout
 from reports.figures import draw, draw_png
 from reports.job_report import JobReport
@@ -35,7 +36,7 @@ class Format:
 
 @dataclass(frozen=True)
 class FigureView:
-    """A figure on a page: what it shows in words, what is read off it, and its table; None once it has no numbers."""
+    """A figure on a page: its description, its readings, and its table; None where it has no numbers."""
 
     name: str
     text: str
@@ -53,7 +54,7 @@ FORMATS = {
 
 
 def rendered(job: Job, row: Report, name: str) -> bytes:
-    """The report of a run the caller may see, as one of `FORMATS`; a PDF is made once and kept for some time."""
+    """The report of a run the caller may see, as one of `FORMATS`; a PDF is made once and stored for some time."""
     if name == "pdf" and (stored := stored_pdf(row, timezone.now())):
         return stored
     chosen = FORMATS[name]
@@ -70,20 +71,28 @@ def figures(job: Job, report: JobReport, measured: RunMetrics) -> dict[str, byte
     """Every figure of the report as SVG, by name, from what was `measured` of the run."""
     if not report.figures:
         return {}
-    data = figure_data(judged_metrics(job, measured))
+    data = figure_data(judged_metrics(job, measured), figure_marks(report))
     return {name: draw(name, data, "wide") for name in report.figures}
 
 
-def figure(job: Job, name: str, measured: RunMetrics, size: str = "wide", *, is_dark: bool = False) -> bytes:
-    """One figure of a run as SVG, drawn from what was `measured` of it, less what was set aside when it was judged."""
-    return draw(name, figure_data(judged_metrics(job, measured)), size, is_dark=is_dark)
+def figure(
+    job: Job,
+    name: str,
+    measured: RunMetrics,
+    size: str = "wide",
+    *,
+    marks: tuple[Mark, ...] = (),
+    is_dark: bool = False,
+) -> bytes:
+    """One figure of a run as SVG, drawn from what was `measured` of it, without what its judgement set aside."""
+    return draw(name, figure_data(judged_metrics(job, measured), marks), size, is_dark=is_dark)
 
 
 def figure_pngs(job: Job, report: JobReport, measured: RunMetrics) -> dict[str, bytes]:
     """Every figure of the report for a message, by name."""
     if not report.figures:
         return {}
-    data = figure_data(judged_metrics(job, measured))
+    data = figure_data(judged_metrics(job, measured), figure_marks(report))
     return {name: draw_png(name, data) for name in report.figures}
 
 
@@ -91,7 +100,7 @@ def figure_views(job: Job, report: JobReport, measured: RunMetrics) -> tuple[Fig
     """The figures of a report with their numbers, from what was `measured` of the run: the numbers `figure` draws."""
     if not report.figures:
         return ()
-    data = figure_data(judged_metrics(job, measured))
+    data = figure_data(judged_metrics(job, measured), figure_marks(report))
     return tuple(
         FigureView(name, text, *readout(name, data)) if has_numbers(name, data) else FigureView(name, text)
         for name, text in report.figure_texts.items()

@@ -1,4 +1,4 @@
-"""Addresses of a run's pages and files; in mail absolute, and for opting out signed: they work without signing in."""
+"""Addresses of a run's pages and files; absolute in mail; signed for opting out, which needs no signing in."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def address(name: str, *arguments: object) -> str:
 
 
 def job_address(job: Job) -> str:
-    """The page of a run, from anywhere."""
+    """The absolute address of the page of a run."""
     return settings.SITE_URL + job_url(job)
 
 
 def opt_out_address(user: User) -> str:
-    """Where one click ends all mail to this person; it never expires."""
+    """The address where one click ends all mail to this person; it never expires."""
     return address("opt-out", SIGNER.sign(str(user.pk)))
 
 

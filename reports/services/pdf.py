@@ -12,18 +12,18 @@ from reports.services.rendering import context, data_uri
 try:
     from weasyprint import HTML
     from weasyprint.urls import URLFetcher
-except OSError as error:  # Pango is a system library, which pip cannot bring
+except OSError as error:  # Pango is a system library, which pip cannot install
     HTML, PANGO_ERROR = None, error
 
 PACKAGES = "libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0"
 
 
 class PdfUnavailable(RuntimeError):
-    """This machine cannot make PDFs; the message says what to install."""
+    """This machine cannot make PDFs; the message names what to install."""
 
 
 def print_html(report: JobReport, figures: Mapping[str, bytes]) -> str:
-    """What the PDF is made from; its figures are images, which a reader of PDF/UA knows by their text."""
+    """What the PDF is made from; its figures are images, which PDF/UA readers present by their text."""
     shown = [{"url": data_uri(svg), "text": report.figure_texts[name]} for name, svg in figures.items()]
     return render_to_string("reports/job_report.html", context(report) | {"figures": shown, "is_print": True})
 

@@ -1,4 +1,4 @@
-"""Keeping PDFs: one is made once, and stays for PDF_DAYS after somebody last asked for it."""
+"""Storing PDFs: each is made once, and kept for PDF_DAYS after its last request."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from jobs.failures.services import stores_nothing
 from reports.models import Report, StoredPdf
 
 SAME_ASKING = timedelta(days=1)
-"""The last asking is remembered to the day, so that a row is written once a day at most."""
+"""The last request is stored to the day, so that a row is written at most once a day."""
 
 
 def stored_pdf(row: Report, now: datetime) -> bytes | None:
-    """The PDF of a report, which is asked for now; None where none is kept."""
+    """The stored PDF of a report, marked as requested now; None where there is none."""
     stored = StoredPdf.objects.filter(report=row).first()
     if stored is None:
         return None
@@ -27,9 +27,9 @@ def stored_pdf(row: Report, now: datetime) -> bytes | None:
 
 
 def store_pdf(row: Report, content: bytes, now: datetime) -> None:
-    """Keep the PDF that was made of this report, unless the report says something else by now."""
+    """Keep the PDF that was made of this report, unless the report changed in the meantime."""
     with where_it_can_be_stored():
-        # Whoever publishes the report anew writes its row first and removes its PDF after that.
+        # Publishing a report again writes its row first and removes its PDF after that.
         same = Report.objects.select_for_update().filter(pk=row.pk, efficiency_revision=row.efficiency_revision)
         if same.exists():
             StoredPdf.objects.update_or_create(report=row, defaults={"content": content, "asked_at": now})
@@ -37,7 +37,7 @@ def store_pdf(row: Report, content: bytes, now: datetime) -> None:
 
 @contextmanager
 def where_it_can_be_stored() -> Iterator[None]:
-    """Store in one transaction; nothing is while the database is read-only or full, and nobody goes without a PDF."""
+    """Store in one transaction; a database that is read-only or full stores nothing, and the PDF is still returned."""
     try:
         with transaction.atomic():
             yield

@@ -32,10 +32,9 @@ from reports.selectors import (
 
 
 def follow_up(limit: int, now: datetime | None = None) -> int:
-    """Judge up to `limit` runs of what changed, and make their reports at once; how much was done.
+    """Judge up to `limit` changed runs, and make their reports at once; how much was done.
 
-    What was read and judged is passed on, so the measurements of a run are read once. Reports that wait for another
-    reason are made after that.
+    The measurements of a run are read once for both. Reports that wait for another reason are made after that.
     """
     now = now or timezone.now()
     lessons = cache(current_lessons)
@@ -63,15 +62,15 @@ def publish_changed(limit: int, now: datetime | None = None) -> int:
 
 
 def publish_by_hand(job_pk: int, now: datetime | None = None) -> int:
-    """Make the report of one judged run if it is due, 1 or 0, however often that failed; raises WorkFailed where it
-    fails."""
+    """Make the report of one judged run if it is due, 1 or 0, however often it failed before; raises WorkFailed
+    where it fails."""
     now = now or timezone.now()
     pk = JobEfficiency.objects.filter(job=job_pk).values_list("pk", flat=True).first()
     return 0 if pk is None else attempt_by_hand(_making(now), pk, now)
 
 
 def _keys(pages: Iterable[Mapping[int, datetime]], now: datetime) -> Iterator[list[int]]:
-    """The keys of these judgements; a report that failed of an earlier one of the run is due at once."""
+    """The keys of these judgements; a report that failed for an earlier judgement of the run is due at once."""
     for judged_at in pages:
         open_changed(REPORT, judged_at, now)
         yield list(judged_at)
@@ -90,7 +89,7 @@ def publish(
 ) -> bool:
     """Make the report of one judgement; False when another worker holds it or has just made it.
 
-    `judged` is what the caller has just judged: unless the run was judged again since, nothing is read for it.
+    `judged` is what the caller has just judged: nothing is read for it unless the run was judged again since.
     """
     with transaction.atomic():
         due = due_efficiencies().filter(pk=efficiency_pk)
@@ -108,7 +107,7 @@ def publish(
         is_first = not hasattr(job, "report")
         if is_first:
             Report.objects.create(job=job, content=content, **made)
-        # A PDF that was made of the same content still holds.
+        # A PDF made from the same content is still valid.
         elif not known.filter(content=content).update(**made):
             known.update(content=content, **made)
             StoredPdf.objects.filter(report__job=job).delete()

@@ -17,7 +17,7 @@ STYLE_FILES = ("tokens.css", "report.css")
 
 
 def report_html(report: JobReport, figures: Mapping[str, bytes]) -> str:
-    """The file that people keep, its figures part of it so that their labels can be selected."""
+    """The HTML file with its figures as SVG inside, so that their labels can be selected."""
     # Our own drawings, in which matplotlib has escaped every label.
     shown = [
         {"svg": mark_safe(svg.decode()), "text": report.figure_texts[name]}  # noqa: S308 (see the line above)

@@ -1,20 +1,14 @@
-// A button that copies the advised options. Without it they can be selected and copied as any text.
+// Buttons that copy text, as `data-copy` holds it. Without scripts they stay hidden; the text can be selected as any.
 "use strict";
 
 const SHOWN_MS = 2000;
 
-for (const diff of document.querySelectorAll(".kr-diff, .advice .diff")) {
-  const button = document.createElement("button");
-  button.type = "button";
-  button.className = "quiet copy";
-  button.textContent = "Copy the new options";
+for (const button of document.querySelectorAll("button[data-copy]")) {
+  const label = button.textContent;
+  button.hidden = false;
   button.addEventListener("click", async () => {
-    // "--gpus=8 -> --gpus=2" becomes a line for the batch script; what is left out has none.
-    const advised = diff.textContent.trim().split("\n").map((line) => line.split(" -> ").pop());
-    const options = advised.filter((option) => option.startsWith("--")).map((option) => `#SBATCH ${option}`);
-    await navigator.clipboard.writeText(options.join("\n"));
+    await navigator.clipboard.writeText(button.dataset.copy);
     button.textContent = "Copied";
-    setTimeout(() => { button.textContent = "Copy the new options"; }, SHOWN_MS);
+    setTimeout(() => { button.textContent = label; }, SHOWN_MS);
   });
-  diff.after(button);
 }

@@ -18,12 +18,17 @@ function numbersOf(figure) {
 }
 
 // With `lows` a cell is a span of values; `unit` and `parts` are those of a percent unless others are given.
-function textAt({ texts, rows, cells, lows, unit = " %", parts = PACKED.parts }, column, row) {
-  if (!rows.length) return texts[column];
+function textAt({ texts, rows, cells, lows, courses, unit = " %", parts = PACKED.parts }, column, row) {
+  if (!rows.length && !courses?.length) return texts[column];
   const valueIn = (packed) => {
     const value = parseInt(packed.slice(column * PACKED.length, (column + 1) * PACKED.length), PACKED.base) / parts;
     return Number.isNaN(value) ? "" : value.toFixed(1);
   };
+  if (courses?.length) {
+    const [mean, least, most] = courses.map(valueIn);
+    const span = mean && most ? `, single GPUs ${least} to ${most} %` : "";
+    return `${texts[column]}: ${mean ? `${mean} %` : "not measured"}${span}`;
+  }
   const high = valueIn(cells[row]);
   const low = lows ? valueIn(lows[row]) : high;
   const said = low === high ? high : `${low} to ${high}`;
@@ -45,29 +50,33 @@ function bind(figure) {
   if (!numbers || !numbers.texts.length || figure.dataset.bound) return;
   figure.dataset.bound = "true";
   const image = plot.querySelector("img");
-  // A picture is drawn in another shape for a narrow screen.
-  const box = () => (image?.currentSrc.includes("size=narrow") ? numbers.boxes.narrow : numbers.boxes.wide);
+  // A picture is drawn in another shape for a narrow screen, or for the whole breadth of a page.
+  const box = () => numbers.boxes[/size=(\w+)/.exec(image?.currentSrc ?? "")?.[1]] ?? numbers.boxes.wide;
   const columns = numbers.texts.length;
   const rows = numbers.rows.length || 1;
+  // The columns in sight, where a part of the figure is shown larger.
+  const span = () => [Number(figure.dataset.first ?? 0), Number(figure.dataset.shown ?? columns)];
   const mark = made("div", "mark", plot);
   const said = made("p", "reading", figure);
   const place = { column: 0, row: 0 };
   (figure.querySelector(".frame") ?? plot).after(said);
   mark.hidden = true;
   said.setAttribute("aria-live", "polite");
-  const shown = plot.querySelector("[alt], [aria-label]");
-  plot.setAttribute("aria-label", `${shown.getAttribute("alt") || shown.getAttribute("aria-label")} ${HOW}`);
+  const pictured = plot.querySelector("[alt], [aria-label]");
+  plot.setAttribute("aria-label", `${pictured.getAttribute("alt") || pictured.getAttribute("aria-label")} ${HOW}`);
   plot.setAttribute("role", "application");
   plot.setAttribute("aria-roledescription", "chart");
   plot.tabIndex = 0;
 
   function show(column, row) {
     const [left, top, width, height] = box();
-    place.column = within(column, columns);
+    const [first, shown] = span();
+    place.column = first + within(column - first, shown);
+    figure.dataset.column = place.column;
     place.row = within(row, rows);
-    mark.style.setProperty("left", `${100 * (left + (width * place.column) / columns)}%`);
+    mark.style.setProperty("left", `${100 * (left + (width * (place.column - first)) / shown)}%`);
     mark.style.setProperty("top", `${100 * (top + (height * place.row) / rows)}%`);
-    mark.style.setProperty("width", `${(100 * width) / columns}%`);
+    mark.style.setProperty("width", `${(100 * width) / shown}%`);
     mark.style.setProperty("height", `${(100 * height) / rows}%`);
     mark.hidden = false;
     said.textContent = textAt(numbers, place.column, place.row);
@@ -83,7 +92,8 @@ function bind(figure) {
     const frame = plot.getBoundingClientRect();
     const x = ((event.clientX - frame.left) / frame.width - left) / width;
     const y = ((event.clientY - frame.top) / frame.height - top) / height;
-    show(Math.floor(x * columns), Math.floor(y * rows));
+    const [first, shown] = span();
+    show(first + Math.floor(x * shown), Math.floor(y * rows));
   }
 
   const steps = {
@@ -91,10 +101,10 @@ function bind(figure) {
     ArrowRight: () => show(place.column + 1, place.row),
     ArrowUp: () => show(place.column, place.row - 1),
     ArrowDown: () => show(place.column, place.row + 1),
-    PageUp: () => show(place.column - Math.ceil(columns / 10), place.row),
-    PageDown: () => show(place.column + Math.ceil(columns / 10), place.row),
-    Home: () => show(0, place.row),
-    End: () => show(columns - 1, place.row),
+    PageUp: () => show(place.column - Math.ceil(span()[1] / 10), place.row),
+    PageDown: () => show(place.column + Math.ceil(span()[1] / 10), place.row),
+    Home: () => show(span()[0], place.row),
+    End: () => show(span()[0] + span()[1] - 1, place.row),
     Escape: clear,
   };
   // Up and down move the page, unless there are rows to go through.
@@ -103,6 +113,7 @@ function bind(figure) {
     delete steps.ArrowDown;
   }
 
+  figure.addEventListener("zoomed", () => { if (!mark.hidden) show(place.column, place.row); });
   plot.addEventListener("pointermove", follow);
   plot.addEventListener("pointerdown", follow);
   // What a finger has found stays when it is lifted.

@@ -193,7 +193,7 @@ def test_a_clock_step_on_some_gpus_does_not_stand_in_for_others() -> None:
 def test_more_gpus_than_were_allocated_are_said() -> None:
     judged = assess(job_record(gpus_allocated=4, gpus_requested=4), metrics_of(node_payload()))
     assert judged.efficiency.measured_gpus == 8
-    assert "GPU use: 8 GPUs were measured where Slurm gave 4" in judged.not_measured
+    assert "GPU use: 8 GPUs were measured where Slurm allocated 4" in judged.not_measured
 
 
 def test_a_strangers_node_and_a_node_under_two_names_do_not_count() -> None:
@@ -205,8 +205,8 @@ def test_a_strangers_node_and_a_node_under_two_names_do_not_count() -> None:
     judged = assess(job_record(), metrics_of(*nodes))
     assert judged.efficiency.avg_gpu_util == pytest.approx(90.0)
     assert judged.efficiency.measured_gpus == 8
-    assert "nid005123.lumi: known under another name already, left out" in judged.not_measured
-    assert "nid009999: not of this job, left out" in judged.not_measured
+    assert "nid005123.lumi: already counted under another name, left out" in judged.not_measured
+    assert "nid009999: not part of this job, left out" in judged.not_measured
 
 
 def test_a_measured_time_next_to_nothing_divides_nothing() -> None:

@@ -16,10 +16,19 @@ from django.test.utils import CaptureQueriesContext
 from analysis.efficiency import EfficiencyClass
 from analysis.findings import Finding, FindingCode
 from analysis.history.columns import RunColumns, run_columns
-from analysis.history.costs import costly_causes
+from analysis.history.costs import FirstCause, costly_causes
 from analysis.history.overview import WorkRun, followed
 from analysis.history.periods import Period, last_days, month, month_before
-from analysis.history.selectors import best_advice, costly_causes_in, followed_in, runs_and_trend, runs_of
+from analysis.history.selectors import (
+    costly_causes_in,
+    followed_in,
+    latest_savings,
+    runs_and_trend,
+    runs_of,
+    savings_of_works,
+    works_of,
+    worst_run,
+)
 from analysis.history.sums import frequent_findings, overview_of, steps_of, trend_of, use_by_weekday
 from analysis.models import FindingRow, JobEfficiency
 from jobs.models import Job
@@ -117,10 +126,51 @@ def test_a_few_jobs_tell_no_trend_and_many_rising_ones_do(db) -> None:
     assert (few.direction.value, few.points_a_week) == ("too few jobs", None)
 
 
-def test_the_advice_that_would_save_most_comes_with_its_latest_job(runs) -> None:
-    (best,) = best_advice(Q(), last_days(NOW, 30), 3)
-    assert (best.kind, best.jobs, best.latest_pk) == ("gpus", 1, Job.objects.get(job_id=3).pk)
-    assert best.potential_gpu_hours > 0
+def test_the_hours_of_a_run_count_under_its_first_cause_alone(runs) -> None:
+    found = frequent_findings(read(), last_days(NOW, 90))
+    several = JobEfficiency.objects.get(job__job_id=3)
+    assert len(several.finding_codes.split()) > 1
+    # 8.0 unused of the idle run; 80 % of 8.0 of the one on two of eight GPUs, though more than one cause holds for it.
+    assert sum(row.wasted_gpu_hours for row in found) == pytest.approx(8.0 + 6.4)
+    assert sum(row.first_jobs for row in found) == 2
+    assert sum(row.jobs for row in found) > 2
+    first, second = several.finding_codes.split()[:2]
+    by_code = {row.code: row for row in found}
+    assert (by_code[first].first_jobs, by_code[first].wasted_gpu_hours) == (1, pytest.approx(6.4))
+    assert (by_code[second].jobs, by_code[second].first_jobs, by_code[second].wasted_gpu_hours) == (1, 0, 0.0)
+
+
+def test_the_savings_of_a_work_add_up_and_come_with_its_latest_run(runs) -> None:
+    run(6, TWO_OF_EIGHT, 5, job_name="gromacs")
+    run(7, TWO_OF_EIGHT, 3, job_name="gromacs")
+    run(8, TWO_OF_EIGHT, 2, job_name="gromacs", hours=0.05)
+    judge()
+    period = last_days(NOW, 30)
+    (best,) = savings_of_works(Q(), period, 3)
+    # Of 8.0 GPU-hours 2.0 are enough; the run of three minutes does not count, and "train" runs at 90 % since.
+    assert (best.jobs, best.gpu_hours) == (2, pytest.approx(12.0))
+    assert latest_savings(Q(), [best])[best.work].job.job_id == 7
+    JobEfficiency.objects.filter(job__job_id__in=(1, 2)).update(ended_at=NOW - 20 * DAY)
+    assert [(row.jobs, row.gpu_hours) for row in savings_of_works(Q(), period, 3)] == [
+        (2, pytest.approx(12.0)),
+        (1, pytest.approx(6.0)),
+    ]
+    assert len(savings_of_works(Q(), period, 1)) == 1
+
+
+def test_the_works_of_a_period_add_up_whatever_names_them(runs) -> None:
+    run(6, 50.0, 3, job_name="bash")
+    run(7, 50.0, 2, job_name="bash")
+    judge()
+    named, unnamed = sorted(works_of(Q(), last_days(NOW, 30), 5), key=lambda row: not row.key)
+    # 0.8 + 0.8 + 6.4 of "train"; twice the half of 8.0 of those that nothing names.
+    assert (named.jobs, named.gpu_hours, named.wasted_gpu_hours) == (3, pytest.approx(24.0), pytest.approx(8.0))
+    assert (unnamed.key, unnamed.jobs, unnamed.wasted_gpu_hours) == ("", 2, pytest.approx(8.0))
+
+
+def test_the_worst_run_is_of_a_low_class(runs) -> None:
+    assert worst_run(Q(), NOW - 30 * DAY, NOW).job.job_id == 3
+    assert worst_run(Q(), NOW - 5 * DAY, NOW) is None, "efficient, or too short to count"
 
 
 def test_causes_cost_most_where_no_request_is_to_change(runs) -> None:
@@ -128,27 +178,36 @@ def test_causes_cost_most_where_no_request_is_to_change(runs) -> None:
     assert [row.job_id for row in JobEfficiency.objects.filter(saved_gpu_hours=None, findings__isnull=False)] == [
         Job.objects.get(job_id=4).pk
     ]
+    fixed = Job.objects.get(job_id=4).work_key
+    Job.objects.exclude(job_id=4).update(work_key="")
     (cause,) = costly_causes_in(Q(), last_days(NOW, 90), 3)
     # Four modules for two hours, none of it used, and surely so.
     assert (cause.code, cause.jobs, cause.lost_gpu_hours) == (FindingCode.NO_GPU_USE, 1, pytest.approx(8.0))
     assert cause.latest_pk == Job.objects.get(job_id=4).pk
     assert costly_causes_in(Q(), last_days(NOW, 30), 3) == []
+    Job.objects.filter(job_id=1).update(work_key=fixed)
+    assert costly_causes_in(Q(), last_days(NOW, 90), 3) == [], "the latest run of the work has it no longer"
+    Job.objects.filter(job_id=1).update(work_key="")
     FindingRow.objects.update(evidence={})
     JobEfficiency.objects.update(rules_version="0.1")
     assert costly_causes_in(Q(), last_days(NOW, 90), 3) == [], "what earlier rules found waits to be judged again"
 
 
 def test_a_run_counts_under_its_first_cause_and_what_costs_nothing_is_left_out() -> None:
+    def first(cause: Finding, gpu_hours: float, pk: int, work: str = "key") -> FirstCause:
+        return FirstCause(cause, work, gpu_hours, pk, NOW)
+
     tail = Finding(FindingCode.IDLE_TAIL, 0.8, {"idle_fraction": 0.5})
     late = Finding(FindingCode.LATE_START, 0.5, {"idle_fraction": 0.5})
     asked = Finding(FindingCode.WALLTIME_OVERREQUEST, 1.0, {})
     # 0.5 x 0.8 of 10 and 20 hours; 0.5 x 0.5 of 100.
-    found = costly_causes([(tail, 10.0, 3), (asked, 50.0, 4), (late, 100.0, 2), (tail, 20.0, 1)], 3)
+    found = costly_causes([first(tail, 10.0, 3), first(asked, 50.0, 4), first(late, 100.0, 2), first(tail, 20.0, 1)])
     assert [(row.code, row.jobs, row.lost_gpu_hours, row.latest_pk) for row in found] == [
         (FindingCode.LATE_START, 1, pytest.approx(25.0), 2),
         (FindingCode.IDLE_TAIL, 2, pytest.approx(12.0), 3),
     ]
-    assert costly_causes([(tail, 10.0, 3), (late, 100.0, 2)], 1)[0].code == FindingCode.LATE_START
+    apart = costly_causes([first(tail, 10.0, 3), first(tail, 20.0, 1, "other")])
+    assert [(row.work, row.lost_gpu_hours) for row in apart] == [("other", pytest.approx(8.0)), ("key", 4.0)]
 
 
 def test_the_queries_do_not_grow_with_the_runs(db) -> None:
@@ -160,7 +219,9 @@ def test_the_queries_do_not_grow_with_the_runs(db) -> None:
         period = last_days(NOW, 30)
         with CaptureQueriesContext(connection) as queries:
             runs_and_trend([Q()], period.start, NOW)
-            best_advice(Q(), period, 3)
+            latest_savings(Q(), savings_of_works(Q(), period, 3))
+            works_of(Q(), period, 10)
+            worst_run(Q(), period.start, NOW)
             costly_causes_in(Q(), period, 3)
             followed_in(Q(), [period])
         counts.append(len(queries))

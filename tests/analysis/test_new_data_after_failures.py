@@ -215,7 +215,7 @@ def test_by_hand_a_failure_is_one_clear_line_and_is_noted(no_pause, caplog) -> N
         call_command("analyse_job", "lumi/1")
     said = str(failed.value)
     assert said.startswith("judgement lumi/1 failed: ")
-    assert said.endswith("; /admin/ lists it, with a button to try it again")
+    assert said.endswith("; /admin/ lists it, with a button to retry")
     assert "\n" not in said
     row = WorkFailure.objects.get()
     assert (row.tries, row.set_aside_at is not None) == (6, True)

@@ -50,7 +50,7 @@ def test_one_that_cannot_be_judged_again_stops_no_other(capsys) -> None:
     said = capsys.readouterr()
     assert ("0 of 3 runs would change class" in said.out, said.err) == (
         True,
-        "1 cannot be judged again: the log says why\n",
+        "1 cannot be judged again: the log shows why\n",
     )
     call_command("analyse_job", "--all")
     said = capsys.readouterr()
@@ -96,7 +96,7 @@ def test_a_node_whose_clock_is_far_off_costs_its_curve_and_no_memory(at: datetim
     measured = measurements_of(Job.objects.get())
     assert measured.series.length == 120
     assert [round(float(column.mean())) for column in measured.series.util.T[[0, 4]]] == [90, 90]
-    assert "use over time on n2: its clock is more than a day from the other nodes'" in measured.not_measured
+    assert "use over time on n2: its clock differs by more than a day from the other nodes" in measured.not_measured
     assert measured.started_at == datetime(2026, 11, 20, 10, tzinfo=UTC)
     assert JobEfficiency.objects.get().measured_gpus == 6
 
@@ -128,5 +128,5 @@ def test_a_clock_far_from_slurms_is_said(at: str, is_said: bool) -> None:
     record_job(job_record(job_id=1))
     record_node_summary(node_payload(job_id=1, started_at=at, ended_at=at))
     analyse_due(10, LATER)
-    said = "the time of day: the nodes' clock is more than a day from Slurm's"
+    said = "the time of day: the nodes' clock differs by more than a day from Slurm's"
     assert (said in JobEfficiency.objects.get().not_measured) is is_said

@@ -81,7 +81,7 @@ def test_on_hardware_that_is_not_described_the_payloads_own_cap_shows_spinning(
     assert (finding is not None) == holds
     if finding is not None:
         assert (finding.evidence["power_fraction"], finding.evidence["modules"]) == (pytest.approx(0.2125), 4)
-    assert "price and power: the hardware of this partition is not described here" in known.not_measured
+    assert "price and power: the hardware of this partition is not described in the site profile" in known.not_measured
 
 
 def test_steady_half_use_at_half_power_with_room_is_for_the_kernels() -> None:

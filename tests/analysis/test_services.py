@@ -167,7 +167,7 @@ def test_a_dry_run_says_what_would_change_and_stores_nothing() -> None:
     assert JobEfficiency.objects.get(job__job_id=1).efficiency_class == "EFFICIENT"
     assert JobEfficiency.objects.get(job__job_id=1).rules_version == RULES_VERSION
     assert not FindingRow.objects.exists()
-    with pytest.raises(CommandError, match="goes with --all"):
+    with pytest.raises(CommandError, match="can only be used with --all"):
         call_command("analyse_job", "1", "--dry-run")
 
 

@@ -1,4 +1,4 @@
-"""Runs whose use over time is no longer kept: their figures stay, their judgement stays, and the report says so."""
+"""Runs whose use over time is no longer stored: their figures stay, their judgement stays, and the report says so."""
 
 from __future__ import annotations
 

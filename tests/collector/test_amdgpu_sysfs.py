@@ -157,7 +157,7 @@ def test_throttled_time_is_the_time_of_slow_ticks_with_a_throttle_bit(node: Fake
 def test_a_node_without_the_driver_or_with_fewer_gpus_says_so(node: FakeNode, tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="No such file"):
         AmdgpuSysfs(str(tmp_path / "nowhere"), None, Calibration())
-    with pytest.raises(SourceError, match="holds GPU 9, the driver knows 8 GPUs"):
+    with pytest.raises(SourceError, match="has GPU 9, the driver knows 8 GPUs"):
         source(node, [0, 9])
 
 

@@ -74,7 +74,7 @@ def test_a_node_that_is_well(node: Node, portal: Answers, slurm: Callable) -> No
     status, said = checked(node, portal_url=f"http://{portal.address}", **slurm())
     assert (status, said["BAD"], said["look"]) == (0, [], [])
     assert "GPUs 8 through amdgpu_sysfs" in said["ok"]
-    assert f"portal http://{portal.address} takes this token" in said["ok"]
+    assert f"portal http://{portal.address} accepts this token" in said["ok"]
     assert "Slurm squeue of 22.05.8 answers" in said["ok"]
     assert [document for _, _, document in portal.requests] == [[]]
 
@@ -120,7 +120,7 @@ def test_a_token_that_the_portal_refuses(node: Node, portal: Answers, slurm: Cal
 def test_hooks_that_slurm_does_not_call(node: Node, portal: Answers, slurm: Callable) -> None:
     commands = slurm(Prolog="(null)", PrologFlags="(null)")
     status, found = checked(node, portal_url=f"http://{portal.address}", **commands)
-    assert (status, found["BAD"]) == (1, ["Slurm Prolog=(null): none of it starts the collector"])
+    assert (status, found["BAD"]) == (1, ["Slurm Prolog=(null): does not start the collector"])
     assert found["look"] == [
         "Slurm PrologFlags has no Alloc: the prolog runs where the first step begins, not on every node at once"
     ]
@@ -132,11 +132,11 @@ def test_a_folder_of_hooks_is_warned_of_and_what_was_left_in_it_is_bad(
     commands = slurm(Prolog=f"{node.top}/slurm/p*")
     well = {"portal_url": f"http://{portal.address}", **commands}
     status, found = checked(node, **well)
-    assert (status, [line for line in found["look"] if "name one file" in line] != []) == (0, True)
+    assert (status, [line for line in found["look"] if "name a single file" in line] != []) == (0, True)
     (node.top / "slurm/prolog.rpmsave").write_text("#!/bin/sh\nexit 1\n")
     status, found = checked(node, **well)
     assert (status, len(found["BAD"])) == (1, 1)
-    assert found["BAD"][0].endswith("prolog.rpmsave is run as a hook, too: its failure drains nodes")
+    assert found["BAD"][0].endswith("prolog.rpmsave also runs as a hook: if it fails, the node is drained")
 
 
 def test_what_waits_and_what_was_set_aside_is_counted(node: Node, portal: Answers, slurm: Callable) -> None:
@@ -150,7 +150,7 @@ def test_what_waits_and_what_was_set_aside_is_counted(node: Node, portal: Answer
     assert status == 0
     assert found["look"] == [
         "waiting 2 payloads, the oldest for 120 min",
-        "waiting 1 payloads were refused and set aside; `resend` sends them again",
+        "waiting 1 payloads were rejected and set aside; `resend` sends them again",
     ]
 
 
@@ -159,4 +159,4 @@ def test_settings_with_a_mistake_are_named_by_file_and_line(node: Node) -> None:
     command = [sys.executable, str(collector_zip()), "check", "--config", str(node.config)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.strip() == f"{node.config}, line 2: no setting called 'intervall_s'"
+    assert done.stderr.strip() == f"{node.config}, line 2: unknown setting 'intervall_s'"

@@ -59,7 +59,7 @@ def test_an_empty_value_switches_a_command_off(tmp_path: Path) -> None:
     ],
 )
 def test_an_unknown_name_is_refused_with_file_and_line(tmp_path: Path, line: str) -> None:
-    with pytest.raises(ConfigError, match=r"collector\.conf, line 2: no setting called") as caught:
+    with pytest.raises(ConfigError, match=r"collector\.conf, line 2: unknown setting") as caught:
         loaded(tmp_path, f"cluster = lumi\n{line}\n")
     assert len(str(caught.value)) < 400
 
@@ -77,7 +77,7 @@ def test_the_interval_lies_between_a_twentieth_of_a_second_and_a_minute(
     if is_taken:
         assert loaded(tmp_path, f"interval_s = {value}\n").interval_s == float(value)
         return
-    with pytest.raises(ConfigError, match=r"collector\.conf: interval_s must lie between"):
+    with pytest.raises(ConfigError, match=r"collector\.conf: interval_s must be between"):
         loaded(tmp_path, f"interval_s = {value}\n")
 
 

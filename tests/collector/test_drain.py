@@ -150,7 +150,7 @@ def test_what_was_set_aside_is_sent_again_by_a_command(node: Path, portal: Answe
     aside = node / "state/spool/set-aside"
     assert len(list(aside.iterdir())) == 4
     portal.answers = [(201, counted(), {})]
-    said = "2 set aside before will be sent again\n2 sent, 0 left"
+    said = "2 payloads that were set aside will be sent again\n2 sent, 0 left"
     assert ended(shipper(node, f"http://{portal.address}", command="resend")) == (0, said)
     assert [document["name"] for _, _, document in portal.requests[2:]] == ["one", "two"]
     assert list(aside.iterdir()) == []

@@ -114,7 +114,7 @@ def test_a_short_job_says_why_it_has_no_numbers_and_one_without_a_group_another_
         sampler.tick(seconds)
         reasons.append(summary(sampler)["cpu"]["missing"]["cpu"])
     assert reasons == [
-        "the job was over before its control group was read",
+        "the job ended before its control group was read",
         "the job has no control group on this node",
     ]
 

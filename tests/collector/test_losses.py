@@ -55,7 +55,7 @@ def test_settings_that_are_not_there_are_a_mistake_too(node: Node) -> None:
     node.hook("prolog")
     node.hook("epilog")
     assert (node.state.exists(), Path("/var/lib/kaiku").exists(), node.samplers()) == (False, default, [])
-    said = f"ConfigError: {node.config} is not there"
+    said = f"ConfigError: {node.config} does not exist"
     assert node.failures.read_text() == f"7\tprolog: {said}\n7\tepilog: {said}\n"
 
 

@@ -65,7 +65,7 @@ def test_files_are_sent_with_the_users_own_settings(node: Node) -> None:
         ]  # fmt: skip
         assert said[0] == "a.json: sent\n"
         assert "the first is kept" in said[1]
-        assert said[2] == f"a.json: the portal refused the token in {own}/token\n"
+        assert said[2] == f"a.json: the portal rejected the token in {own}/token\n"
     finally:
         portal.server.shutdown()
         portal.thread.join()
@@ -175,5 +175,5 @@ def test_a_command_without_dashes_before_it_is_told_so() -> None:
     done = subprocess.run([sys.executable, collector_zip(), "run", "true"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (
         1,
-        "kaiku-collector: two dashes stand before the command: run -- COMMAND\n",
+        "kaiku-collector: two dashes must precede the command: run -- COMMAND\n",
     )

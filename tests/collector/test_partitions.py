@@ -115,7 +115,7 @@ def test_partitions_that_the_table_does_not_tell_apart_are_no_source(tmp_path: P
     node = FakeNode(tmp_path / "sys", gpus=1, device=MI300X)
     node.gpus[0].write("current_compute_partition", b"DPX\n")
     # Revision 1.3 has no statistics of partitions.
-    with pytest.raises(SourceError, match="does not tell the partitions"):
+    with pytest.raises(SourceError, match="does not report the partitions"):
         AmdgpuSysfs(str(node.root), [0], Calibration())
 
 

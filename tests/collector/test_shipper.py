@@ -208,7 +208,7 @@ def test_an_answer_of_success_that_makes_no_sense_keeps_the_entry(config: Config
     store(config, "one")
     sent, reason = shipped(config, made)
     assert (sent, left(config)) == (0, ["one"])
-    assert reason in ("the portal's answer makes no sense", "the portal did not count the entry")
+    assert reason in ("the portal's answer is invalid", "the portal did not count the entry")
 
 
 class FailsOnOne(Answers):
@@ -258,7 +258,7 @@ def test_a_server_that_drips_is_given_up_in_time(config: Config) -> None:
 
     sent, reason, took_s = answering(config, drip)
     assert (sent, left(config)) == (0, ["one"])
-    assert reason == "TimeoutError: no whole answer in time"
+    assert reason == "TimeoutError: no complete answer in time"
     assert 1.4 <= took_s < 10
 
 
@@ -317,9 +317,9 @@ def test_a_portal_is_trusted_by_its_certificate_only(config: Config, portal, cer
     [
         (b"secret\n", 0o644, "can be read by others: chmod 600"),
         (b"secret\n", 0o640, "can be read by others"),
-        (b"", 0o600, "does not hold one token"),
-        (b" \n", 0o600, "does not hold one token"),
-        (b"secret\nX-Other: header", 0o600, "does not hold one token"),
+        (b"", 0o600, "does not contain exactly one token"),
+        (b" \n", 0o600, "does not contain exactly one token"),
+        (b"secret\nX-Other: header", 0o600, "does not contain exactly one token"),
         (b"\xff\xfe", 0o600, "can't decode"),
         (None, 0, "No such file"),
     ],
@@ -375,7 +375,7 @@ def test_what_is_broken_on_disk_is_set_aside_and_never_sent(config: Config, port
     assert [document for _, _, document in made.requests] == [{"name": "good"}]
     reasons = set_aside(config)
     assert reasons.keys() == {*broken, "stranger", "folder"}
-    assert reasons["cut"].startswith("not whole on disk: ")
+    assert reasons["cut"].startswith("incomplete on disk: ")
     assert left(config) == []
 
 

@@ -109,9 +109,9 @@ def test_nvidia_smi_in_csv() -> None:
 @pytest.mark.parametrize(
     ("body", "timeout_s", "why"),
     [
-        ("", 20, "rocm-smi printed something unknown"),
+        ("", 20, "rocm-smi printed an unknown format"),
         ("print('{}')", 20, "rocm-smi listed no GPU"),
-        ("print('NOT_SUPPORTED: Cannot print JSON/CSV output')", 20, "something unknown"),
+        ("print('NOT_SUPPORTED: Cannot print JSON/CSV output')", 20, "printed an unknown format"),
         ("import time; time.sleep(60)", 0.3, r"did not answer within 0\.3 s"),
         ("import subprocess; subprocess.run(['sleep', '60'])", 0.5, r"did not answer within 0\.5 s"),
     ],

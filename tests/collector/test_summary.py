@@ -43,7 +43,7 @@ def test_a_whole_node_is_eight_gpus_with_their_places_and_the_run_they_belong_to
     assert found.gpus[7].pci_bus == "0000:de:00.0"
     assert (found.ended_at - found.started_at).total_seconds() == 1.0
     assert payload["cpu"]["cores_allocated"] == 56
-    assert payload["cpu"]["missing"] == {"cpu": "the job was over before its control group was read"}
+    assert payload["cpu"]["missing"] == {"cpu": "the job ended before its control group was read"}
 
 
 def test_power_and_energy_are_on_the_primary_die_only(node: FakeNode, make) -> None:
@@ -266,7 +266,7 @@ def test_the_host_side_is_in_fractions_of_the_cores_that_the_job_holds(node: Fak
     cpu = node_summary(sampler.job, sampler.state(), sampler.job["started_at"] + 100, [])["cpu"]
     assert (cpu["busy_cores_avg"], cpu["user_fraction"], cpu["system_fraction"]) == (5.6, 0.09, 0.01)
     assert (cpu["idle_fraction"], cpu["peak_memory_gb"], cpu["memory_limit_gb"]) == (0.9, 80.0, 480.0)
-    assert cpu["missing"] == {"iowait_fraction": "known of whole nodes only"}
+    assert cpu["missing"] == {"iowait_fraction": "known for whole nodes only"}
     # 30 GB of its own and 10 GB shared: what files keep in memory is in the total alone.
     payload = node_summary(sampler.job, sampler.state(), sampler.job["started_at"] + 100, [])
     assert decoded(payload).cpu.peak_memory_anon_gb == 40.0

@@ -30,7 +30,7 @@ def test_without_stored_lessons_the_shipped_ones_are_said(db) -> None:
 def test_seeding_stores_every_lesson_once(db, capsys) -> None:
     count = len(FindingCode)
     call_command("seed_lessons")
-    assert capsys.readouterr().out == f"{count} lessons new, 0 updated, 0 left to staff\n"
+    assert capsys.readouterr().out == f"{count} lessons new, 0 updated, 0 edited by staff and unchanged\n"
     assert current_lessons() == seed_lessons()
     assert store_seeds() == Seeding(created=0, updated=0, kept=0)
     assert LessonVersion.objects.count() == count

@@ -85,11 +85,11 @@ def test_cells_of_a_csv() -> None:
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        ({"gpu_hours": "much"}, "gpu_hours 'much' is no number of GPU-hours"),
+        ({"gpu_hours": "much"}, "gpu_hours 'much' is not a number of GPU-hours"),
         ({"gpu_hours": "-1"}, "gpu_hours '-1'"),
         ({"gpu_hours": "nan"}, "gpu_hours 'nan'"),
         ({"gpu_hours": "1", "used_gpu_hours": "inf"}, "used_gpu_hours 'inf'"),
-        ({"gpu_hours": "1", "ends_on": "31.12.2026"}, "ends_on '31.12.2026' is no day"),
+        ({"gpu_hours": "1", "ends_on": "31.12.2026"}, "ends_on '31.12.2026' is not a date"),
     ],
 )
 def test_what_is_no_number_or_no_day_is_named(given: dict[str, str], why: str) -> None:
@@ -99,5 +99,5 @@ def test_what_is_no_number_or_no_day_is_named(given: dict[str, str], why: str) -
 
 @pytest.mark.parametrize("alloc", [None, True, [], {}, 10**400, "x"])
 def test_no_hostile_figure_of_a_project_file_passes(alloc: object) -> None:
-    with pytest.raises(AllocationFormatError, match=r"alloc .* is no number"):
+    with pytest.raises(AllocationFormatError, match=r"alloc .* is not a number"):
         of_project_file({"billing": {"gpu_hours": {"alloc": alloc}}})

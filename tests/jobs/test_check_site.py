@@ -153,7 +153,7 @@ def test_many_nodes_with_one_difference_are_counted() -> None:
 
 def test_partitions_with_gpus_are_on_both_sides_or_left_out_on_purpose() -> None:
     fewer = {name: CAMPUS.partitions[name] for name in ("gpu", "gpu-whole")}
-    line = "partition mig: has GPUs in Slurm, is not in the profile (list it in left_out to leave it so)"
+    line = "partition mig: has GPUs in Slurm, is not in the profile (list it in left_out to ignore it)"
     assert found(cluster=replace(CAMPUS, partitions=fewer)) == (line,)
     assert found(cluster=replace(CAMPUS, partitions=fewer, left_out=("mig",))) == ()
     without = "\n".join(line for line in PARTITIONS.splitlines() if "=mig " not in line)

@@ -47,11 +47,11 @@ def test_a_bad_row_of_a_csv_is_left_out_by_line() -> None:
     )
     assert found.roles == {"p2": {"bob": "member"}}
     assert found.skipped == (
-        "line 2: 'a b' is no account name",
-        "line 3: 'p 1' is no project name",
-        "line 4: role 'king' is none of member, manager, pi",
-        "line 5: role 'pi' is none of support, policy, administrator",
-        "line 6: 'a b' is no identifier: at most 255 ASCII characters without white space",
+        "line 2: 'a b' is not a valid account name",
+        "line 3: 'p 1' is not a valid project name",
+        "line 4: role 'king' is not one of member, manager, pi",
+        "line 5: role 'pi' is not one of support, policy, administrator",
+        "line 6: 'a b' is not a valid identifier: at most 255 ASCII characters without white space",
     )
 
 
@@ -75,7 +75,7 @@ def test_identifiers_are_different_people_by_case_unless_the_site_folds_it() -> 
 def test_an_identifier_with_blanks_or_beyond_ascii_leaves_its_row_out(subject: str, case: str) -> None:
     found = from_csv(f"username,project,subject\nalice,p1,{subject}\nbob,p1, b@idp\ncarol,p1, \n", case)
     assert (found.subjects, list(found.roles["p1"])) == ({"bob": "b@idp"}, ["bob", "carol"])
-    assert "is no identifier" in found.skipped[0]
+    assert "is not a valid identifier" in found.skipped[0]
     team = [{"user_username": subject, "role_name": "PROJECT.MEMBER", "expiration_time": None}]
     users = [{"user_username": subject, "username": "alice", "state": "OK"}]
     listed = from_waldur(users, {"p1": team}, now=NOW, case=case)
@@ -101,7 +101,7 @@ def test_project_files_list_active_members_and_no_pi() -> None:
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"members": ["alice"]}', '{"members": {"a": true}}', "[" * 100_000])
 def test_something_else_is_no_project_file(text: str) -> None:
-    with pytest.raises(DirectoryFormatError, match="project_1: no project file"):
+    with pytest.raises(DirectoryFormatError, match="project_1: not a project file"):
         from_project_files({"project_1": text}, is_complete=True)
 
 
@@ -123,7 +123,7 @@ def test_another_cluster_and_a_broken_table() -> None:
     accounts = (SAMPLES / "sacctmgr-accounts-withcoord.txt").read_text()
     assert from_slurm(associations, accounts, cluster="other").roles == {}
     for broken in ("", "sacctmgr: error", associations + "lumi|a\n"):
-        with pytest.raises(DirectoryFormatError, match="sacctmgr's table"):
+        with pytest.raises(DirectoryFormatError, match="the table of sacctmgr"):
             from_slurm(broken, accounts, cluster="lumi")
 
 
@@ -156,7 +156,7 @@ def test_a_role_of_waldur_ends_when_its_time_comes() -> None:
     accounts = [{"user_username": "a@idp", "username": "alice"}]
     team = [member("a@idp", "PROJECT.MANAGER", "2026-11-20T12:30:00+00:00")]
     assert from_waldur(accounts, {"p1": team}, now=NOW).roles == {"p1": {}}
-    with pytest.raises(DirectoryFormatError, match="'soon' is no time"):
+    with pytest.raises(DirectoryFormatError, match="'soon' is not a time"):
         from_waldur(accounts, {"p1": [member("a@idp", "PROJECT.MANAGER", "soon")]}, now=NOW)
 
 
@@ -177,10 +177,10 @@ def test_a_row_of_a_csv_without_a_username_gives_a_project_its_hours() -> None:
     }
     assert (found.roles, found.tells_hours) == ({"p1": {"alice": "member"}}, True)
     assert found.skipped == (
-        "line 5: GPU-hours stand in a row of their project, without a username",
-        "line 6: GPU-hours stand in a row of their project, without a username",
-        "line 7: gpu_hours 'much' is no number of GPU-hours",
-        "line 8: 'p 3' is no project name",
+        "line 5: GPU-hours belong in a row of their project without a username",
+        "line 6: GPU-hours belong in a row of their project without a username",
+        "line 7: gpu_hours 'much' is not a number of GPU-hours",
+        "line 8: 'p 3' is not a valid project name",
     )
     assert not from_csv("username,project\nalice,p1\n").tells_hours
 
@@ -197,4 +197,4 @@ def test_a_project_file_gives_hours_and_bad_ones_do_not_cost_its_members() -> No
     )
     assert found.allocations == {"p1": AllocatedHours(1000.0, 500.0)}
     assert found.roles == {name: {"alice": "member"} for name in ("p1", "p2", "p3")}
-    assert found.skipped == ("p2: alloc 'x' is no number of GPU-hours",)
+    assert found.skipped == ("p2: alloc 'x' is not a number of GPU-hours",)

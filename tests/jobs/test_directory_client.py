@@ -156,7 +156,7 @@ def test_a_path_is_a_csv_a_project_file_or_the_folder_of_all(tmp_path: Path) -> 
 def test_a_path_that_leads_nowhere_is_said(tmp_path: Path) -> None:
     with pytest.raises(DirectoryError, match="No such file"):
         files(tmp_path / "nowhere.csv")
-    with pytest.raises(DirectoryError, match="no project files in it"):
+    with pytest.raises(DirectoryError, match="contains no project files"):
         files(tmp_path)
     (tmp_path / "list.csv").write_text("a,b\n")
     with pytest.raises(DirectoryError, match=r"list\.csv: the first line must name the columns"):

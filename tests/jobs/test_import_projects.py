@@ -148,7 +148,7 @@ def test_a_source_that_would_take_the_last_administrator_is_not_believed(tmp_pat
     row = f"alice,{PROJECT},,,"
     imported(tmp_path, row, "erin,,administrator,,", "frank,,administrator,,")
     assert "portal roles: 0 began, 1 ended" in imported(tmp_path, row, "erin,,administrator,,")
-    refused = "csv would take the role of the last administrator; nothing was changed, --force does it all the same"
+    refused = "csv would remove the role of the last administrator; nothing was changed. Use --force to apply it anyway"
     with pytest.raises(CommandError, match=refused):
         imported(tmp_path, row, "bob,project_2,,,", "erin,,support,,")
     assert (members(), User.objects.get(is_superuser=True).username) == ({"alice": "member"}, "erin")

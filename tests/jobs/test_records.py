@@ -47,7 +47,7 @@ def test_contradictions_are_named() -> None:
     run = record(
         started_at="2026-11-20T10:00:00Z", ended_at="2026-11-20T09:00:00Z", nodes=["nid005001", "nid005001"]
     )  # fmt: skip
-    assert problems(run) == [("ended_at", "lies before started_at"), ("nodes", "names the same node twice")]
+    assert problems(run) == [("ended_at", "is before started_at"), ("nodes", "names the same node twice")]
     assert problems(record()) == []
 
 

@@ -276,7 +276,7 @@ def test_a_bad_row_is_named_by_line_and_reason_and_the_others_are_kept() -> None
         (3, "2", "has not ended (RUNNING)"),
         (4, "3", "has no user"),
         (5, "4", "ElapsedRaw is not a whole number"),
-        (6, "5", "ended_at lies before started_at"),
+        (6, "5", "ended_at is before started_at"),
         (7, "6", "NodeList names more than 20000 nodes"),
         (8, "7", "`$.user_id`"),
         (9, "seven", "not a job id"),

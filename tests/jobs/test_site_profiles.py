@@ -83,7 +83,7 @@ def test_the_smallest_profile_has_no_limits_no_bill_and_no_twins(tmp_path: Path)
         ),
         (
             SMALLEST + "default_memory_gb = 8\ndefault_memory_per_core_gb = 2",
-            "clusters.c.partitions.p.default_memory_per_core_gb: cannot be given beside default_memory_gb",
+            "clusters.c.partitions.p.default_memory_per_core_gb: cannot be set together with default_memory_gb",
         ),
         (SMALLEST + PRICE, "prices.h: needs gpus_per_slice, cores_per_slice or memory_gb_per_slice"),
         (SMALLEST + PRICE + 'gpus_per_slice = 1\ncombine = "min"', "prices.h.combine: invalid enum value 'min'"),

@@ -50,17 +50,17 @@ SOUND = node_payload().gpus[0]
         ("p95_util", -1, "-1 is below 0"),
         ("measured_s", -1, "-1 is below 0"),
         ("samples", -5, "-5 is below 0"),
-        ("samples", 10**400, "a number beyond all bounds is above 1000000000"),
+        ("samples", 10**400, "a number beyond all limits is above 1000000000"),
         ("module_id", 1024, "1024 is above 1023"),
-        ("power_avg_w", float("nan"), "it is no number"),
-        ("energy_j", float("inf"), "a number beyond all bounds is above 1e+15"),
+        ("power_avg_w", float("nan"), "it is not a number"),
+        ("energy_j", float("inf"), "a number beyond all limits is above 1e+15"),
         ("mem_total_gb", -64, "-64 is below 0"),
         ("peak_mem_gb", 70, "70 GB is above the capacity of 64 GB"),
         ("avg_mem_gb", 64.33, "64.33 GB is above the capacity of 64 GB"),
         ("throttled_s", 7346, "7346 s in all, 7200 s were measured"),
         ("pci_bus", "<b>", "not the address of a PCI device"),
-        ("util_histogram_s", {"101": 1.0}, "101 is no whole percent"),
-        ("util_histogram_s", {"-1": 1.0}, "-1 is no whole percent"),
+        ("util_histogram_s", {"101": 1.0}, "101 is not a whole percent"),
+        ("util_histogram_s", {"-1": 1.0}, "-1 is not a whole percent"),
         ("util_histogram_s", {"9": -2.0}, "-2 s at 9 %"),
         ("util_histogram_s", {"9": 7000.0, "10": 346.0}, "7346 s in all, 7200 s were measured"),
     ],
@@ -165,7 +165,7 @@ def test_the_same_gpu_twice_is_a_contradiction() -> None:
 
 
 def test_an_end_before_the_start_is_a_contradiction() -> None:
-    assert problems(node_payload(ended_at="2026-11-20T09:00:00Z")) == [("ended_at", "lies before started_at")]
+    assert problems(node_payload(ended_at="2026-11-20T09:00:00Z")) == [("ended_at", "is before started_at")]
 
 
 @pytest.mark.parametrize("node", ["", "nid 1", "../etc", "nid\n1", "a" * 65, "-x"])

@@ -63,14 +63,17 @@ def test_memory_and_an_interval_that_cannot_be_are_unknown() -> None:
             ],
         ),
         ({"gpus": [points(3), points(3)]}, [("gpus[1].gpu_id", "GPU 3 is already in this window")]),
-        ({"ended_at": "2026-11-20T11:49:59Z"}, [("ended_at", "lies before started_at")]),
+        ({"ended_at": "2026-11-20T11:49:59Z"}, [("ended_at", "is before started_at")]),
         (
             {"ended_at": "2028-11-20T11:50:00Z"},
-            [("ended_at", "lies further after started_at than any job is long")],
+            [("ended_at", "is longer after started_at than any job can run")],
         ),
-        ({"ended_at": "9999-12-31T23:59:59-14:00"}, [("ended_at", "is not a time of any job")]),
-        ({"started_at": "9999-12-31T23:59:59Z", "ended_at": None}, [("started_at", "is not a time of any job")]),
-        ({"started_at": "0001-01-01T00:00:00+14:00"}, [("started_at", "is not a time of any job")]),
+        ({"ended_at": "9999-12-31T23:59:59-14:00"}, [("ended_at", "is not a plausible time of a job")]),
+        (
+            {"started_at": "9999-12-31T23:59:59Z", "ended_at": None},
+            [("started_at", "is not a plausible time of a job")],
+        ),
+        ({"started_at": "0001-01-01T00:00:00+14:00"}, [("started_at", "is not a plausible time of a job")]),
     ],
 )
 def test_what_contradicts_itself_is_named_with_its_path(changes: dict[str, Any], found: list) -> None:

@@ -107,6 +107,20 @@ def reported(cast: Callable[[str], Client]) -> Callable[..., None]:
     return report
 
 
+@pytest.fixture
+def recent(reported: Callable[..., None]) -> None:
+    """Two jobs of alice's that ended an hour ago, or as this day began."""
+    ended = an_hour_ago_today()
+    reported(1, 2, ended_at=ended.isoformat(), started_at=(ended - timedelta(hours=2)).isoformat())
+
+
+def text(client: Client, path: str) -> str:
+    """A page that opens, as text."""
+    answer = client.get(path)
+    assert answer.status_code == 200, path
+    return answer.content.decode()
+
+
 def carry_session(context: object, live_server: object, client: Client) -> None:
     """Let a browser go on where a test client is signed in."""
     session = client.cookies["sessionid"].value

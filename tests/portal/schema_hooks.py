@@ -16,7 +16,7 @@ CLUSTER = "lumi"
 
 MEANINGS = re.compile(
     r"lies (in the future|before started_at|further after started_at than any job is long)"
-    r"|is not a time of any job|names the same node twice|is not after the tick before it"
+    r"|is not a plausible time of a job|names the same node twice|is not after the tick before it"
     r"|GPU [0-9]+ is already in this (window|summary)|has [0-9]+ points, and at_s has [0-9]+"
     r"|differs from the stored run of this job"
     r"|Invalid RFC3339 encoded datetime"  # the 31st of a short month

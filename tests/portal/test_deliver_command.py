@@ -40,17 +40,17 @@ def test_a_dry_run_lists_who_would_get_what_and_does_nothing(addressed) -> None:
 
 def test_a_dry_run_says_who_would_get_nothing_and_why(reported) -> None:
     reported(1, ended_at="2026-01-01T12:00:00Z", started_at="2026-01-01T10:00:00Z")
-    assert "alice, nothing (ended_long_ago): lumi/1\n" in said("deliver", "--dry-run")
+    assert "alice, no message (ended_long_ago): lumi/1\n" in said("deliver", "--dry-run")
 
 
 def test_deliver_due_sends_and_says_how_many(addressed) -> None:
-    assert said("deliver", "--due") == "1 messages planned, 1 sent, 0 to be tried again\n"
-    assert said("deliver", "--due") == "0 messages planned, 0 sent, 0 to be tried again\n"
-    assert [message.subject for message in mail.outbox] == ["Kaiku: jobs 1, 2"]
+    assert said("deliver", "--due") == "1 messages planned, 1 sent, 0 to be retried\n"
+    assert said("deliver", "--due") == "0 messages planned, 0 sent, 0 to be retried\n"
+    assert [message.subject for message in mail.outbox] == ["Kaiku: 2 jobs, 12.5 GPU-hours unused"]
 
 
 def test_deliver_wants_to_be_told_what_to_do(db) -> None:
-    with pytest.raises(CommandError, match="say --due to send"):
+    with pytest.raises(CommandError, match="use --due to send"):
         call_command("deliver")
 
 
@@ -74,7 +74,7 @@ def test_a_preview_can_be_html_for_a_browser_or_the_whole_message(addressed, tmp
     assert html.count("data:image/png;base64,") == 3
     assert "cid:" not in html
     message = message_from_string(said("preview_mail", "1", "--format", "eml"), policy=policy.default)
-    assert message["Subject"] == "Kaiku: job 1, train"
+    assert message["Subject"] == "Kaiku: job 1, train, 6.24 GPU-hours unused"
 
 
 def test_a_preview_of_what_is_not_there_is_said_plainly(db) -> None:

@@ -154,7 +154,7 @@ def test_zero_days_are_for_ever(now: datetime, settings, tmp_path: Path) -> None
     before = {model: model.objects.count() for model in models_of_runs()}
     outcomes = expiry.expire(now + timedelta(days=20_000))
     assert [(outcome.removed, outcome.is_all) for outcome in outcomes] == [(0, True)] * 6
-    assert str(outcomes[0]) == "raw samples: 0 windows removed, kept for ever"
+    assert str(outcomes[0]) == "raw samples: 0 windows deleted, kept for ever"
     assert {model: model.objects.count() for model in models_of_runs()} == before
     assert run_metrics(("lumi", 1, 0)).series.length > 0
     assert [*tmp_path.iterdir()] != []
@@ -192,12 +192,12 @@ def test_a_kind_that_fails_stops_no_other(broken_runs, now: datetime, capsys, se
     with pytest.raises(CommandError, match="the next time tries again"):
         call_command("expire")
     assert capsys.readouterr().out.splitlines() == [
-        "raw samples: 1 window removed, kept for 7 days",
-        "use over time: 0 nodes removed, kept for 400 days",
-        "PDFs: 0 PDFs removed, kept for 30 days",
-        "text of mail: 0 messages removed, kept for 90 days",
-        "runs: 3 runs removed, kept for 1,100 days; stopped by OperationalError",
-        "openings and logs: 1 record removed, kept for 400 days",
+        "raw samples: 1 window deleted, kept for 7 days",
+        "use over time: 0 nodes deleted, kept for 400 days",
+        "PDFs: 0 PDFs deleted, kept for 30 days",
+        "text of mail: 0 messages deleted, kept for 90 days",
+        "runs: 3 runs deleted, kept for 1,100 days; stopped by OperationalError",
+        "views and logs: 1 record deleted, kept for 400 days",
     ]
     assert not worker_expire()
 

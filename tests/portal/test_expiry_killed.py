@@ -81,7 +81,7 @@ def test_a_kill_leaves_whole_runs_and_the_next_process_goes_on(house: dict[str, 
     assert run(house, COUNT).stdout.split() == ["4"] * 3
     command = [sys.executable, "manage.py", "expire"]
     said = subprocess.run(command, cwd=ROOT, env=house, check=True, capture_output=True, text=True).stdout
-    assert "runs: 4 runs removed, kept for 1,100 days\n" in said
+    assert "runs: 4 runs deleted, kept for 1,100 days\n" in said
     assert run(house, COUNT).stdout.split() == ["0"] * 3
 
 

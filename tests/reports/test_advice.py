@@ -26,11 +26,11 @@ ADVICE = {
     ),
     "more_memory": (
         {"memory_gb": 60.0, "recommended_memory_gb": 90.0, "share_gb": 60.0},
-        "Host memory ran out at 60.0 GB; 90.0 GB are a first try, which raises the bill",
+        "Host memory ran out at 60.0 GB; try 90.0 GB first, which raises the bill",
     ),
     "more_time": (
         {"walltime_requested_s": 7200.0, "recommended_walltime_s": 10_800.0},
-        "The GPUs worked until the limit of 2 h 00 min; how long the work takes is not known, and 3 h 00 min",
+        "The GPUs worked until the limit of 2 h 00 min; how long the work takes is not known, so try 3 h 00 min",
     ),
     "own_longer_runs": (
         {"walltime_requested_s": 7200.0, "longest_run_s": 9000.0},
@@ -38,7 +38,7 @@ ADVICE = {
     ),
     "gpu_memory": (
         {"gpus": 8, "active_gpus": 2, "memory_gpus": 6, "peak_memory_total_gb": 320.0},
-        "6 GPUs hold the 320.0 GB of GPU memory",
+        "the 320.0 GB of GPU memory that was used fit on 6 GPUs",
     ),
     "no_gpu_use": ({"gpus": 8}, "No GPU showed sustained utilization"),
     "overscaling": (
@@ -105,22 +105,23 @@ COUNTED_WORK = {"gpus": 8, "target_percent": 70.0, "threshold_percent": 30.0}
             "active_gpus",
             {"active_gpus": 3, "busy_gpus": 3, "needed_gpus": 3, "avg_util_percent": 25.0},
             4,
-            "Only 3 GPUs showed sustained utilization > 30 %; 4 is the nearest count the work divides into.",
+            "Only 3 GPUs showed sustained utilization > 30 %; 4 is the nearest count that the work divides into"
+            " evenly.",
         ),
         # 2 active, and 8 x 25 = 200 percent of use fill three GPUs at 67 %.
         (
             "active_gpus",
             {"active_gpus": 2, "busy_gpus": 3, "needed_gpus": 3, "avg_util_percent": 25.0},
             4,
-            "Only 2 GPUs showed sustained utilization > 30 %; all use together fills 3 GPUs at 67 %; 4 is the nearest"
-            " count the work divides into.",
+            "Only 2 GPUs showed sustained utilization > 30 %; the use of all GPUs together equals 3 GPUs at 67"
+            " %; 4 is the nearest count that the work divides into evenly.",
         ),
         # In turns no GPU is above 30 % on average.
         (
             "active_gpus",
             {"active_gpus": 0, "busy_gpus": 2, "needed_gpus": 2, "avg_util_percent": 12.5},
             2,
-            "No GPU showed sustained utilization > 30 %; all use together fills 2 GPUs at 50 %.",
+            "No GPU showed sustained utilization > 30 %; the use of all GPUs together equals 2 GPUs at 50 %.",
         ),
         # 8 x 20 = 160 percent fill two GPUs at 80 %, which the busiest GPU of the run showed to be possible.
         (
@@ -134,14 +135,14 @@ COUNTED_WORK = {"gpus": 8, "target_percent": 70.0, "threshold_percent": 30.0}
             {"active_gpus": 3, "busy_gpus": 2, "needed_gpus": 3, "avg_util_percent": 17.5},
             4,
             "The work of 8 GPUs at 17.5 % fits on 2 GPUs at 70 %, but 3 showed sustained utilization > 30 %; 4 is the"
-            " nearest count the work divides into.",
+            " nearest count that the work divides into evenly.",
         ),
         (
             "gpu_memory",
             {"active_gpus": 2, "memory_gpus": 3, "needed_gpus": 3, "peak_memory_total_gb": 160.0},
             4,
-            "Only 2 GPUs showed sustained utilization > 30 %, and 3 GPUs hold the 160.0 GB of GPU memory that was used;"
-            " 4 is the nearest count the work divides into.",
+            "Only 2 GPUs showed sustained utilization > 30 %, and the 160.0 GB of GPU memory that was used fit on 3"
+            " GPUs; 4 is the nearest count that the work divides into evenly.",
         ),
     ],
 )

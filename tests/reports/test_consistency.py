@@ -97,7 +97,7 @@ def _sure(_: JobReport, page: Layout, text: str) -> Iterator[str]:
     for cause in page.findings:
         if (cause.code in COUNTED or cause.code == "low_use_unexplained") and cause.sure:
             yield f"{cause.code} is {cause.sure}"
-        if re.search(r"\b1?\d % sure", cause.sure):
+        if re.search(r"confidence 1?\d %", cause.sure):
             yield f"{cause.code} with next to no confidence: {cause.sure}"
 
 
@@ -146,7 +146,7 @@ def _measured(report: JobReport, _: Layout, text: str) -> Iterator[str]:
     idle = re.findall(r"idle for [<>\d ]+ % of (.{12})", text)
     if report.efficiency.coverage_fraction < 0.95 and any(what != "the measured" for what in idle):
         yield "idle for a share of a run that was measured in part"
-    if (report.efficiency.peak_gpu_mem_gb or 0) >= 1 and "before it reached the GPUs" in text:
+    if (report.efficiency.peak_gpu_mem_gb or 0) >= 1 and "before it used the GPUs" in text:
         yield "GPUs that were not reached and hold memory"
     if not report.is_use_judged and report.efficiency.avg_gpu_util is not None and "ot judged" not in text:
         yield "a class of a run whose use is not judged"
@@ -249,7 +249,7 @@ EFFICIENT, FAILED, HUNG = "efficient_training", "failed", "timeout_hung"
         ),
         (lambda: _mismatch("Let each rank select a GPU of its own."), "fewer GPUs, both"),
         (lambda: _covered("no_gpu_use", 0.5), "measured in part"),
-        (lambda: _with_text("no_gpu_use", "It ended before it reached the GPUs.", peak_gpu_mem_gb=20.8), "hold memory"),
+        (lambda: _with_text("no_gpu_use", "It ended before it used the GPUs.", peak_gpu_mem_gb=20.8), "hold memory"),
         (lambda: _with_text("gpu_memory_full", "What to try: use a larger batch."), "full GPU memory"),
         (lambda: _assuming("keeps 4 GPUs busy 70.0 % of 9 h 00 min"), "of the work"),
         (lambda: replace(drawn_report("collective_hang"), verdict=f"{SPUN} {BUT}"), "although GPUs waited"),

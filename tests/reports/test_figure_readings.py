@@ -40,6 +40,7 @@ def wide(nodes: int, buckets: int = 240) -> FigureData:
         series=JobSeries(30.0, util, util),
         peak_mem_gb=np.linspace(1, 64, gpus),
         mem_total_gb=np.full(gpus, 64.0),
+        nodes=tuple(f"nid{node:06d}" for node in range(nodes)),
     )
 
 

@@ -59,6 +59,7 @@ def test_forty_thousand_gpus_are_still_a_small_picture() -> None:
         series=JobSeries(360.0, util, util / 2),
         peak_mem_gb=np.full(gpus, 40.0),
         mem_total_gb=np.full(gpus, 64.0),
+        nodes=tuple(f"nid{node:06d}" for node in range(gpus // 8)),
     )
     sizes = {name: len(draw(name, data)) for name in FIGURES}
     assert max(sizes.values()) < 500_000, sizes
@@ -83,6 +84,7 @@ def of_nodes(nodes: int) -> FigureData:
         series=JobSeries(60.0, util, util),
         peak_mem_gb=np.full(gpus, 40.0),
         mem_total_gb=np.full(gpus, 64.0),
+        nodes=tuple(f"nid{node:06d}" for node in range(nodes)),
     )
 
 

@@ -75,8 +75,14 @@ def test_memory_of_some_gpus_can_show_that_half_of_them_are_too_few() -> None:
 @pytest.mark.parametrize(
     ("partition", "expected"),
     [
-        ("standard-g", "standard-g gives and bills whole nodes: 1 node with 8 GPUs, of which 2 worked. A partition"),
-        ("small-g", "The job requested --exclusive, which gives and bills whole nodes: 1 node with 8 GPUs, of which 2"),
+        (
+            "standard-g",
+            "standard-g allocates and bills whole nodes: 1 node with 8 GPUs, of which 2 worked. A partition",
+        ),
+        (
+            "small-g",
+            "The job requested --exclusive, which allocates and bills whole nodes: 1 node with 8 GPUs, of which 2",
+        ),
     ],
 )
 def test_whole_nodes_are_the_partitions_doing_or_that_of_an_option(partition: str, expected: str) -> None:
@@ -84,7 +90,7 @@ def test_whole_nodes_are_the_partitions_doing_or_that_of_an_option(partition: st
     seen = {"active_gpus": 2, "gpus": 8, "nodes": 1, "partition": partition}
     told = finding_text(Finding(FindingCode.EXCLUSIVE_NODE_UNDERUSED, 1.0, seen), facts)
     assert told.startswith(expected)
-    assert ("Leave --exclusive out" in told) == (partition == "small-g")
+    assert ("Leave out --exclusive" in told) == (partition == "small-g")
 
 
 BUSY_TO_THE_END = {"final_util_percent": 88.0, "pattern": "busy"}
@@ -109,7 +115,7 @@ def test_nobody_at_the_longest_limit_is_sent_to_a_longer_one(limit_s: float, say
 @pytest.mark.parametrize(
     ("record", "expected"),
     [
-        ({"cpus_allocated": 16}, "The job held 16 cores, and 56 come with its 8 GPUs: request 7 for each GPU"),
+        ({"cpus_allocated": 16}, "The job was allocated 16 cores, but 56 come with its 8 GPUs: request 7 for each GPU"),
         ({"cpus_allocated": 56}, "Move work from the cores to the GPUs"),
         ({"cluster": "elsewhere"}, "Move work from the cores to the GPUs"),
     ],
@@ -160,8 +166,8 @@ def test_one_idle_gpu_is_no_size_and_the_report_says_so() -> None:
     run = judged(ONE_OF_EIGHT_IDLE)
     assert run.recommendations == ()
     assert no_advice(run) == (
-        "Fewer GPUs are not suggested because the work needs 7 of the 8 GPUs, and 7 is no count that work on 8 divides"
-        " into; give the idle GPU work instead."
+        "Fewer GPUs are not suggested because the work needs 7 of the 8 GPUs, and work on 8 does not divide"
+        " evenly into 7; give the idle GPU work instead."
     )
     assert no_causes(run) == ""
     assert no_advice(judged()) == ""
@@ -173,7 +179,7 @@ IDLE_GPUS = frozenset({FindingCode.IDLE_GPUS})
 def test_what_blocks_a_smaller_request_is_named() -> None:
     half_measured = judged(ONE_OF_EIGHT_IDLE[:4], gpus_allocated=8).facts
     # 3 at work and 4 unmeasured ones are 7; with all four at work there are 8.
-    assert "7 is no count" in why_not_fewer(half_measured, IDLE_GPUS)
+    assert "does not divide evenly into 7" in why_not_fewer(half_measured, IDLE_GPUS)
     unmeasured = judged([gpu(index, 95.0) for index in range(4)], gpus_allocated=8).facts
     assert why_not_fewer(unmeasured, IDLE_GPUS).endswith(
         "because 4 GPUs of the job were not measured and may have worked."

@@ -36,7 +36,7 @@ def test_what_is_not_known_is_said(wording) -> None:
 
 
 def test_no_price_is_not_a_price_of_zero() -> None:
-    assert (hours(None), hours(0.0), hours(1234.5)) == ("no price known", "0.00", "1,234.5")
+    assert (hours(None), hours(0.0), hours(1234.5)) == ("price not known", "0.00", "1,234.5")
 
 
 @pytest.mark.parametrize(

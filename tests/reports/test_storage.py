@@ -1,4 +1,4 @@
-"""What is stored of a report: its content packed, its PDF for a while, its figures less what is no longer kept."""
+"""What is stored of a report: its content packed, its PDF for a while, its figures less what is no longer stored."""
 
 from __future__ import annotations
 
@@ -101,13 +101,13 @@ def test_a_report_says_when_its_use_over_time_is_no_longer_kept(ended, settings)
     assert figure_names(row) == before.figures
     assert [*thin_measurements(timezone.now() + timedelta(days=1))] == [1]
     after = report_value(row)
-    assert (after.figures, after.not_measured[0]) == (("gpu_memory",), "GPU use over time: no longer kept")
+    assert (after.figures, after.not_measured[0]) == (("gpu_memory",), "GPU use over time: no longer stored")
     assert (after.headline, after.findings, after.efficiency) == (before.headline, before.findings, before.efficiency)
     measured = measurements_of(row.job)
     views = figure_views(row.job, after, measured)
     assert [*figures(row.job, after, measured)] == [view.name for view in views] == ["gpu_memory"]
     for name in ("txt", "md", "html", "json"):
-        assert b"no longer kept" in rendered(row.job, row, name)
+        assert b"no longer stored" in rendered(row.job, row, name)
     assert figure_names(row) == ("gpu_memory",)
     settings.SERIES_DAYS = 0
     assert report_value(row).figures == after.figures, "it is gone, whatever the setting"

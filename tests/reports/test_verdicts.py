@@ -76,8 +76,8 @@ def test_partial_data_are_said_first_and_uncounted_runs_last() -> None:
         ([90.0] * 120, "steady"),
         ([0.0] * 60 + [90.0] * 60, "idle for the first 1 h 00 min, steady"),
         ([90.0] * 40 + [20.0] * 60 + [0.0] * 20, "falling after the start, idle for the last 20 min 00 s"),
-        ([90.0] * 2, "too few points to show its course"),
-        ([0.0] * 120, "no work seen"),
+        ([90.0] * 2, "too few measurements to describe"),
+        ([0.0] * 120, "no work measured"),
         ([None] * 120, "not measured"),
     ],
 )
@@ -91,4 +91,4 @@ def test_busy_gpus_are_praised_only_where_nothing_else_was_found() -> None:
     assert report([gpu(index, 95.0) for index in range(8)]).verdict.endswith("No change needed.")
     assert report([gpu(index, 95.0) for index in range(8)], state="TIMEOUT").verdict.count("No change needed") == 0
     one_idle = report([gpu(index, 95.0 if index else 0.0) for index in range(8)])
-    assert one_idle.verdict == "The GPUs were kept busy. Even so, there is something to look at below."
+    assert one_idle.verdict == "The GPUs were busy most of the time. See the points listed below."

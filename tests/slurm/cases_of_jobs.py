@@ -204,4 +204,4 @@ def over_at_once(nodes: CaseNodes) -> None:
         assert [gpu.measured_s for gpu in summary.gpus] == [pytest.approx(seconds_of(summary), abs=0.5)]
         assert [gpu.active_s for gpu in summary.gpus] == [0.0]
         assert summary.cpu is not None
-        assert summary.cpu.missing == {"cpu": "the job was over before its control group was read"}
+        assert summary.cpu.missing == {"cpu": "the job ended before its control group was read"}

@@ -78,7 +78,7 @@ def test_the_page_followed_on_a_real_slurm(site: Nodes, tmp_path: Path) -> None:
     status, bad = checked(site)
     assert (status, bad) == (
         1,
-        [f"BAD Slurm {hook}=/bin/true: none of it starts the collector" for hook in ("Prolog", "Epilog")],
+        [f"BAD Slurm {hook}=/bin/true: does not start the collector" for hook in ("Prolog", "Epilog")],
     )
 
     variables = {

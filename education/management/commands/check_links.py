@@ -1,4 +1,4 @@
-"""`manage.py check_links`: ask every documentation link whether it still answers."""
+"""`manage.py check_links`: check whether every documentation link still answers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from education.services.links import TIMEOUT_S, check_links
 
 
 class Command(BaseCommand):
-    help = "Ask each link of the lessons, mark and list those that do not answer; fails when there is any."
+    help = "Request each link of the lessons; mark and list those that do not answer. Fails when there is any."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--timeout", type=float, default=TIMEOUT_S, help="seconds to wait for an answer")

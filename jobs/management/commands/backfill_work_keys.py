@@ -1,4 +1,4 @@
-"""`manage.py backfill_work_keys`: every stored run gets the key of its work anew."""
+"""`manage.py backfill_work_keys`: compute the work key of every stored run again."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ BATCH_ROWS = 2000
 
 class Command(BaseCommand):
     help = (
-        "Find anew which runs are the same work: after a change of WORK_KEY_SECRET (or of SECRET_KEY where that is not"
-        " set). May be stopped and run again at any time; judgements stay until analyse_job --all."
+        "Compute again which runs are the same work: after a change of WORK_KEY_SECRET (or of SECRET_KEY where that"
+        " is not set). Can be stopped and run again at any time; judgements do not change until analyse_job --all."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

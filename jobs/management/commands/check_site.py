@@ -1,4 +1,4 @@
-"""`manage.py check_site`: the site's profile against the partitions and nodes of the real Slurm."""
+"""`manage.py check_site`: compare the site's profile with the partitions and nodes of the real Slurm."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Command(BaseCommand):
             "--from-files",
             nargs=2,
             metavar=("PARTITIONS", "NODES"),
-            help="captured output of scontrol show partition and scontrol show node, instead of asking Slurm",
+            help="captured output of scontrol show partition and scontrol show node, instead of running scontrol",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -26,15 +26,15 @@ class Command(BaseCommand):
     help = (
         "Store the ended runs of Slurm's accounting. A file is the output of"
         f" sacct -D -X -P --delimiter=$'\\x1f' --format={','.join(SACCT_FIELDS)}; `|` is read too, but a job name"
-        " can hold that and pass for another job, so use it for files you trust. Slurm 22.05 knows no Restarts."
+        " can contain that and look like another job, so use it only for files you trust. Slurm 22.05 has no Restarts."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         source = parser.add_mutually_exclusive_group()
-        source.add_argument("--since", default="24h", metavar="AGE", help="ask sacct back to 30m, 24h or 7d ago")
+        source.add_argument("--since", default="24h", metavar="AGE", help="run sacct for the last 30m, 24h or 7d")
         source.add_argument("--from-file", metavar="FILE", help="read this file instead, or - for standard input")
         parser.add_argument("--cluster", default="lumi", help="Slurm's name of the cluster (default: lumi)")
-        parser.add_argument("--time-zone", default="UTC", help="where the times in FILE were printed (default: UTC)")
+        parser.add_argument("--time-zone", default="UTC", help="time zone of the times in FILE (default: UTC)")
 
     def handle(self, *args: Any, **options: Any) -> None:
         found = _from_file(options) if options["from_file"] else _from_sacct(options)
@@ -47,13 +47,13 @@ class Command(BaseCommand):
                 left_out.append(LeftOut(line, str(record.job_id), str(conflict)))
                 continue
             except (DataError, ValueError, TypeError, ArithmeticError, LookupError) as error:
-                # One row that cannot be stored must not keep the others out, with each import again.
+                # One row that cannot be stored must not prevent the others from being stored.
                 left_out.append(LeftOut(line, str(record.job_id), f"cannot be stored: {type(error).__name__}"))
                 continue
             new, known = new + is_new, known + (not is_new)
         for row in sorted(left_out, key=lambda row: row.line):
             self.stderr.write(str(row))
-        self.stdout.write(f"{new + known} runs: {new} new or changed, {known} known; {len(left_out)} rows left out")
+        self.stdout.write(f"{new + known} runs: {new} new or changed, {known} unchanged; {len(left_out)} rows left out")
 
 
 def _from_sacct(options: dict[str, Any]) -> Accounting:

@@ -15,18 +15,18 @@ from jobs.services import DirectoryShrunk
 
 class Command(BaseCommand):
     help = (
-        "Store users, projects, members, PIs and identities as a directory lists them; what it no longer lists ends."
-        " FILE is a CSV with the columns username,project,role,subject,email, one of LUMI's project files, or the"
-        " folder of all of them. Without any, DIRECTORY_SOURCE is asked."
+        "Store users, projects, members, PIs and identities as a directory lists them; what it no longer lists is"
+        " removed. FILE is a CSV with the columns username,project,role,subject,email, one of LUMI's project files, or"
+        " the folder of all of them. Without any, DIRECTORY_SOURCE is read."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         source = parser.add_mutually_exclusive_group()
         source.add_argument("file", nargs="?", metavar="FILE", help="a CSV, a project_N.json, or their folder")
         source.add_argument(
-            "--waldur", metavar="URL", help="Waldur or Puhuri; WALDUR_TOKEN and WALDUR_OFFERING say who"
+            "--waldur", metavar="URL", help="Waldur or Puhuri; with the settings WALDUR_TOKEN and WALDUR_OFFERING"
         )
-        source.add_argument("--slurm", action="store_true", help="ask sacctmgr for associations and coordinators")
+        source.add_argument("--slurm", action="store_true", help="read associations and coordinators from sacctmgr")
         parser.add_argument("--cluster", default=settings.DIRECTORY_CLUSTER, help="Slurm's name of the cluster")
         parser.add_argument(
             "--force", action="store_true", help="even if most memberships or the last administrator's role end"
@@ -45,7 +45,7 @@ class Command(BaseCommand):
         except DirectoryError as error:
             raise CommandError(str(error)) from error
         except DirectoryShrunk as error:
-            raise CommandError(f"{error}; nothing was changed, --force does it all the same") from error
+            raise CommandError(f"{error}; nothing was changed. Use --force to apply it anyway") from error
         for row in directory.skipped:
             self.stderr.write(row)
         self.stdout.write(

@@ -1,4 +1,4 @@
-"""`manage.py analyse_job`: judge one run, those that are due, or all again; then make their reports."""
+"""`manage.py analyse_job`: judge one run, all due runs, or all runs again; then make their reports."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ log = logging.getLogger(__name__)
 
 
 class Command(BaseCommand):
-    help = "Analyse one job, what is due, or everything (after a change of the rules), and make the reports."
+    help = "Analyse one job, all due jobs, or all jobs (after a change of the rules), and make the reports."
 
     def add_arguments(self, parser: CommandParser) -> None:
         what = parser.add_mutually_exclusive_group(required=True)
         what.add_argument("job", nargs="?", metavar="[CLUSTER/]JOBID")
-        what.add_argument("--due", action="store_true", help="every ended run with data that was not judged yet")
+        what.add_argument("--due", action="store_true", help="every ended run with data that has not been judged yet")
         what.add_argument("--all", action="store_true", help="every run that was ever judged, again")
         parser.add_argument(
-            "--dry-run", action="store_true", help="with --all: store nothing, say how many would change class"
+            "--dry-run", action="store_true", help="with --all: store nothing, show how many runs would change class"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["dry_run"]:
             if not options["all"]:
-                raise CommandError("--dry-run goes with --all")
+                raise CommandError("--dry-run can only be used with --all")
             self._say_changes()
             return
         reported = 0
@@ -51,11 +51,11 @@ class Command(BaseCommand):
         self.stdout.write(f"{judged} analysed, {reported + publish_everything_due()} reports made")
         if failed := sum(failure_counts().values()):
             self.stderr.write(
-                f"pieces of work that failed so far: {failed}; /admin/ lists them, with a button to try again"
+                f"pieces of work that failed so far: {failed}; /admin/ lists them, with a button to retry"
             )
 
     def _say_changes(self) -> None:
-        """How many judged runs would get another class, from which to which, and how many other findings."""
+        """How many judged runs would get another class, from which to which, and how many would have other findings."""
         rows = JobEfficiency.objects.select_related("job__user", "job__project").prefetch_related("findings")
         classes: Counter[tuple[str, str]] = Counter()
         total = other_findings = unjudged = 0
@@ -75,15 +75,15 @@ class Command(BaseCommand):
             self.stdout.write(f"  {before} -> {now}: {count}")
         self.stdout.write(f"{other_findings} would have other findings; nothing was stored")
         if unjudged:
-            self.stderr.write(f"{unjudged} cannot be judged again: the log says why")
+            self.stderr.write(f"{unjudged} cannot be judged again: the log shows why")
 
 
 def analyse_one(run: Job) -> tuple[int, int]:
-    """Judge this run and make its report, however often that failed: how much of each was done, 0 or 1."""
+    """Judge this run and make its report, however often that failed: how many of each were made, 0 or 1."""
     try:
         return analyse_by_hand(run.pk), publish_by_hand(run.pk)
     except WorkFailed as error:
-        raise CommandError(f"{error}; /admin/ lists it, with a button to try it again") from error
+        raise CommandError(f"{error}; /admin/ lists it, with a button to retry") from error
 
 
 def analyse_everything_due() -> int:

@@ -1,4 +1,4 @@
-"""`manage.py create_token`: let the collectors of a cluster in, all of them by one token or each node by its own."""
+"""`manage.py create_token`: give access to the collectors of a cluster, with one token for all or one for each node."""
 
 from __future__ import annotations
 
@@ -18,14 +18,16 @@ NAME_LENGTH_MAX = CollectorToken._meta.get_field("name").max_length
 class Command(BaseCommand):
     help = (
         "Create a collector token and print it; it is stored hashed and cannot be shown again. With --node one token"
-        " for each node, named NAME-NODE and printed as node, tab, token: it speaks for that node alone."
+        " for each node, named NAME-NODE and printed as node, tab, token: it is valid for that node only."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name", help="what the token is for, for example lumi-g-nodes")
-        parser.add_argument("--cluster", default="lumi", help="the only cluster the token speaks for")
+        parser.add_argument("--cluster", default="lumi", help="the only cluster for which the token is valid")
         parser.add_argument(
-            "--node", metavar="NODES", help="bind tokens to nodes: nid005001, or a list as Slurm's nid[005001-005003]"
+            "--node",
+            metavar="NODES",
+            help="bind tokens to nodes: nid005001, or a list such as Slurm's nid[005001-005003]",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -36,7 +38,7 @@ class Command(BaseCommand):
                     secret = create_collector_token(name, cluster)
                     _record([name], cluster)
             except IntegrityError as error:
-                raise CommandError(f"there is a token named {name} already") from error
+                raise CommandError(f"a token named {name} already exists") from error
             self.stdout.write(secret)
             return
         nodes = _nodes(name, options["node"])
@@ -45,7 +47,7 @@ class Command(BaseCommand):
                 made = create_node_tokens(name, cluster, nodes)
                 _record([f"{name}-{node}" for node in nodes], cluster)
         except IntegrityError as error:
-            raise CommandError(f"there is a token named {_taken(name, nodes)} already; none was made") from error
+            raise CommandError(f"a token named {_taken(name, nodes)} already exists; none was created") from error
         for node, secret in made:
             self.stdout.write(f"{node}\t{secret}")
 
@@ -56,13 +58,13 @@ def _record(names: list[str], cluster: str) -> None:
 
 
 def _nodes(name: str, hostlist: str) -> tuple[str, ...]:
-    """The nodes of the list, each once; CommandError where it makes no sense."""
+    """The nodes of the list, each once; CommandError if the list is invalid."""
     try:
         nodes = node_names(hostlist)
     except HostlistError as error:
         raise CommandError(f"--node {hostlist}: {error}") from error
     if len({short_name(node) for node in nodes}) != len(nodes):
-        raise CommandError(f"--node {hostlist}: names the same node twice")
+        raise CommandError(f"--node {hostlist}: contains the same node twice")
     if longest := max((f"{name}-{node}" for node in nodes), key=len)[NAME_LENGTH_MAX:]:
         raise CommandError(f"{name}-NODE: {len(longest)} characters longer than the {NAME_LENGTH_MAX} of a name")
     return nodes

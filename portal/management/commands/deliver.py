@@ -1,4 +1,4 @@
-"""`manage.py deliver`: send the mail that is due, or say who would get what."""
+"""`manage.py deliver`: send the mail that is due, or show who would get which message."""
 
 from __future__ import annotations
 
@@ -20,11 +20,13 @@ JOBS_SHOWN_MAX = 5
 
 
 class Command(BaseCommand):
-    help = "Tell people of their new reports; --dry-run writes and sends nothing."
+    help = "Send mail about new reports; --dry-run writes and sends nothing."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--due", action="store_true", help="send every message that is due")
-        parser.add_argument("--dry-run", action="store_true", help="only list who would get what, and why others not")
+        parser.add_argument(
+            "--dry-run", action="store_true", help="only list who would get which message, and who none and why"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["dry_run"]:
@@ -32,9 +34,9 @@ class Command(BaseCommand):
         elif options["due"]:
             planned, sent = plan_everything_due(), send_due(sys.maxsize)
             left = Delivery.objects.filter(state__in=OPEN_STATES).count()
-            self.stdout.write(f"{planned} messages planned, {sent} sent, {left} to be tried again")
+            self.stdout.write(f"{planned} messages planned, {sent} sent, {left} to be retried")
         else:
-            raise CommandError("say --due to send, or --dry-run to look first")
+            raise CommandError("use --due to send, or --dry-run to look first")
 
     def _list(self, now: datetime) -> None:
         made = plans(now)
@@ -45,7 +47,9 @@ class Command(BaseCommand):
             for message in wanted.messages:
                 self.stdout.write(f"{person.username} <{to}> {message.frequency}: {jobs_named(message.report_pks)}")
             for withheld in wanted.withheld:
-                self.stdout.write(f"{person.username}, nothing ({withheld.reason}): {jobs_named(withheld.report_pks)}")
+                self.stdout.write(
+                    f"{person.username}, no message ({withheld.reason}): {jobs_named(withheld.report_pks)}"
+                )
         for row in due_deliveries(now).select_related("user"):
             to = printable(row.user.email) or "no address"
             pks = tuple(row.reports.values_list("pk", flat=True))
@@ -56,7 +60,7 @@ class Command(BaseCommand):
 
 
 def plan_everything_due() -> int:
-    """Fill the outbox for everyone, so many people at a time; how many messages it got."""
+    """Fill the outbox for everyone, some people at a time; returns the number of new messages."""
     total = 0
     while True:
         people = len(people_due(timezone.now()))
@@ -66,7 +70,7 @@ def plan_everything_due() -> int:
 
 
 def jobs_named(report_pks: tuple[int, ...]) -> str:
-    """The jobs of some reports, the first of many."""
+    """The jobs of some reports; of many, only the first."""
     rows = Report.objects.filter(pk__in=report_pks).select_related("job").order_by("job__ended_at", "job__job_id")
     named = ", ".join(str(row.job) for row in rows.defer("content", "pdf")[:JOBS_SHOWN_MAX])
     more = len(report_pks) - JOBS_SHOWN_MAX

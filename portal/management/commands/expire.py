@@ -1,4 +1,4 @@
-"""`manage.py expire`: remove what has been kept for its time; the worker does it by itself once a day."""
+"""`manage.py expire`: delete data past its retention time; a worker does this automatically once a day."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from portal.expiry import expire
 
 
 class Command(BaseCommand):
-    help = "Remove what was kept for as many days as the settings say; it may be stopped and started again at any time."
+    help = "Delete data past the retention times in the settings; the command can be stopped and restarted at any time."
 
     def handle(self, *args: Any, **options: Any) -> None:
         outcomes = expire(timezone.now())
         for outcome in outcomes:
             self.stdout.write(str(outcome))
         if any(outcome.error for outcome in outcomes):
-            raise CommandError("Not everything could be removed; the next time tries again.")
+            raise CommandError("Not everything could be deleted; the next run tries again.")

@@ -28,7 +28,7 @@ class Command(BaseCommand):
             self._say(name, outcome)
             refused += len(outcome.rejected)
         if refused:
-            raise CommandError(f"{refused} records were refused; every other one is stored.")
+            raise CommandError(f"{refused} records were rejected; all others are stored.")
 
     def _documents(self, name: str) -> Iterable[Any]:
         try:
@@ -44,7 +44,7 @@ class Command(BaseCommand):
         return found
 
     def _say(self, name: str, outcome: Outcome) -> None:
-        counts = f"{outcome.accepted} new, {outcome.duplicate} known, {len(outcome.rejected)} refused"
+        counts = f"{outcome.accepted} new, {outcome.duplicate} known, {len(outcome.rejected)} rejected"
         self.stdout.write(f"{name}: {counts}")
         for index, problems in outcome.rejected:
             for path, message in problems:

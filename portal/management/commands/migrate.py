@@ -22,9 +22,9 @@ class Command(migrate.Command):
 
 @contextmanager
 def alone() -> Iterator[None]:
-    """While no other process of this database migrates; SQLite is one machine's own.
+    """While no other process of this database migrates; SQLite belongs to one machine.
 
-    Asked for again and again: whoever waits within a statement would keep an index from being made concurrently.
+    The lock is polled, because waiting for it within a statement would block the creation of a concurrent index.
     """
     if connection.vendor != "postgresql":
         yield

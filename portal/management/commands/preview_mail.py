@@ -1,4 +1,4 @@
-"""`manage.py preview_mail`: the message that would tell of one job, printed or written to a file; nothing is sent."""
+"""`manage.py preview_mail`: the message about one job, printed or written to a file; nothing is sent."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from reports.selectors import delivery_choices, told_reports
 
 
 class Command(BaseCommand):
-    help = "Print the message that would tell of one job. Nothing is sent."
+    help = "Print the message about one job. Nothing is sent."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("job", metavar="[CLUSTER/]JOBID")
         parser.add_argument("--format", choices=FORMATS, default="text", help="headers and text, HTML alone, or all")
-        parser.add_argument("-o", "--output", metavar="FILE", help="where to write it; standard output without")
+        parser.add_argument("-o", "--output", metavar="FILE", help="file to write to; default: standard output")
 
     def handle(self, *args: Any, **options: Any) -> None:
         run = named_run(options["job"])
@@ -42,7 +42,7 @@ class Command(BaseCommand):
 
 
 def as_text(made: Letter) -> str:
-    """The headers, the text, and what hangs on to it."""
+    """The headers, the text, and the attachments."""
     message = made.message()
     headers = [f"{name}: {printable(value)}" for name, value in decoded(message, made)]
     parts = [f"[{part.get_content_type()} {part.get_filename()}]" for part in message.walk() if part.get_filename()]
@@ -50,12 +50,12 @@ def as_text(made: Letter) -> str:
 
 
 def decoded(message: Message, made: Letter) -> list[tuple[str, str]]:
-    """The headers as people read them: the subject is not encoded yet."""
+    """The headers as people read them, with the subject not encoded yet."""
     return [(name, str(made.subject) if name == "Subject" else str(value)) for name, value in message.items()]
 
 
 def as_html(made: Letter) -> str:
-    """The HTML with its pictures inside, for a browser."""
+    """The HTML with its images embedded, for a browser."""
     html = made.html
     for name, png in made.pictures.items():
         html = html.replace(f"cid:{name}@kaiku", f"data:image/png;base64,{base64.b64encode(png).decode()}")

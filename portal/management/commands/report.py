@@ -22,7 +22,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("job", metavar="[CLUSTER/]JOBID")
         parser.add_argument("--format", choices=NAMES, default="text")
-        parser.add_argument("-o", "--output", metavar="FILE", help="where to write it; standard output without")
+        parser.add_argument("-o", "--output", metavar="FILE", help="file to write to; default: standard output")
 
     def handle(self, *args: Any, **options: Any) -> None:
         run = named_run(options["job"])
@@ -36,7 +36,7 @@ class Command(BaseCommand):
         if options["output"]:
             Path(options["output"]).write_bytes(content)
         elif options["format"] == "pdf" and sys.stdout.isatty():
-            raise CommandError("a PDF is not for the terminal; name a file with -o")
+            raise CommandError("a PDF cannot be written to the terminal; name a file with -o")
         else:
             sys.stdout.buffer.write(content)
             sys.stdout.flush()

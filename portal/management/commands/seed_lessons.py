@@ -12,7 +12,7 @@ from jobs.audit.services import Action, Change, Kind, by_command, record_changes
 
 
 class Command(BaseCommand):
-    help = "Store the lessons Kaiku comes with, and their changes of a new release; what staff edited stays as it is."
+    help = "Store the lessons that come with Kaiku, and their updates; lessons that staff edited stay unchanged."
 
     def handle(self, *args: Any, **options: Any) -> None:
         with transaction.atomic():
@@ -20,4 +20,6 @@ class Command(BaseCommand):
             changes = (Change(Action.LESSON_CHANGED, Kind.LESSON, code, "as shipped") for code in done.changed)
             record_changes(by_command("seed_lessons"), changes)
         if options["verbosity"]:
-            self.stdout.write(f"{done.created} lessons new, {done.updated} updated, {done.kept} left to staff")
+            self.stdout.write(
+                f"{done.created} lessons new, {done.updated} updated, {done.kept} edited by staff and unchanged"
+            )

@@ -12,22 +12,22 @@ from granian.http import HTTP1Settings
 from granian.server.mp import MPServer
 
 HEAD_MS = 10_000
-"""Within it the head of a request has to arrive."""
+"""The head of a request must arrive within this time."""
 
 CONNECTIONS_MAX = 8192
-"""At once, for each process: all nodes of LUMI-G at the same moment, and people."""
+"""Simultaneous connections for each process: all nodes of LUMI-G at the same moment, and people."""
 
 PAGES, INGEST_ONLY = "portal.asgi:application", "portal.asgi:ingest_application"
 
 
 class Command(BaseCommand):
-    help = "Serve the portal and the ingest; --ingest-only for a process that does nothing but take payloads."
+    help = "Serve the portal and the ingest; --ingest-only for a process that only receives payloads."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--bind", default="127.0.0.1:8000", help="address and port (default %(default)s)")
-        parser.add_argument("--ingest-only", action="store_true", help="take payloads, show no pages")
+        parser.add_argument("--ingest-only", action="store_true", help="receive payloads, serve no pages")
         # An embedded database has one writer at a time; a second process would only wait for the first.
-        parser.add_argument("--workers", type=int, help="processes (default 2; 1 of the ingest alone or with SQLite)")
+        parser.add_argument("--workers", type=int, help="processes (default 2; 1 with --ingest-only or with SQLite)")
 
     def handle(self, *args: Any, **options: Any) -> None:
         host, _, port = options["bind"].rpartition(":")
@@ -53,6 +53,6 @@ def server(target: str, host: str, port: int, workers: int) -> MPServer:
         backlog=4096,
         backpressure=CONNECTIONS_MAX,
         respawn_failed_workers=True,
-        # Its own lines like all others; who asked for which page it never writes (log_access).
+        # Its own log lines like all others; requests of pages are never logged (log_access).
         log_dictconfig=deepcopy(settings.LOGGING),
     )

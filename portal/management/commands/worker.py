@@ -32,16 +32,16 @@ MAIL_BATCH_SIZE = 20
 LOOK_SECONDS = 1.0
 EXPIRE_SECONDS, EXPIRE_AGAIN_SECONDS = 86_400, 60
 EXPIRE_SECONDS_A_KIND = 5.0
-"""Judgements and mail wait meanwhile."""
+"""Judgements and mail wait during this time."""
 
 log = logging.getLogger(__name__)
 
 
 class Command(BaseCommand):
-    help = "Analyse, report, mail and remove what is due, and check links when asked, until it is told to stop."
+    help = "Analyse, report, send mail, delete expired data, and check links on request, until the process is stopped."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--seconds", type=float, default=settings.SWEEP_SECONDS, help="rest between sweeps")
+        parser.add_argument("--seconds", type=float, default=settings.SWEEP_SECONDS, help="pause between sweeps")
 
     def handle(self, *args: Any, **options: Any) -> None:
         stop = threading.Event()
@@ -63,7 +63,7 @@ class Command(BaseCommand):
 
 
 def wait(stop: threading.Event, seconds: float, seen: datetime | None) -> None:
-    """Rest for so long, or until something changed."""
+    """Pause for this time, or until something changed."""
     until = time.monotonic() + seconds
     while time.monotonic() < until and not stop.wait(min(LOOK_SECONDS, seconds)):
         if changed_at() != seen:
@@ -71,7 +71,7 @@ def wait(stop: threading.Event, seconds: float, seen: datetime | None) -> None:
 
 
 def changed_at() -> datetime | None:
-    """When something changed last; None while the database does not say."""
+    """When something last changed; None while the database does not answer."""
     close_old_connections()
     try:
         return last_change()
@@ -80,27 +80,28 @@ def changed_at() -> datetime | None:
 
 
 def sweep() -> int:
-    """One round of what is due; how much was done."""
+    """One round of due work; returns how much was done."""
     return done("follow_up", lambda: follow_up(BATCH_SIZE)) or 0
 
 
 def deliver() -> int:
-    """One round of the mail that is due; how many messages were sent."""
+    """One round of due mail; returns how many messages were sent."""
     return done("deliver", lambda: deliver_due(MAIL_BATCH_SIZE)) or 0
 
 
 def check_links() -> bool:
-    """The check of links that staff asked for, if any."""
+    """The check of links that staff requested, if any."""
     return bool(done("check_links", lambda: check_asked_links(timezone.now())))
 
 
 def expire() -> bool:
-    """Remove what has been kept for its time; whether that was all of it."""
+    """Delete data past its retention time; returns whether all of it was deleted."""
     return expiry.told(expiry.expire(timezone.now(), EXPIRE_SECONDS_A_KIND))
 
 
 def done(name: str, step: Callable[[], int]) -> int | None:
-    """What came of one step; None where it failed: the next round goes on. What this server cannot do is one line."""
+    """The result of one step; None if it failed: the next round continues. If the server is unable to work, one line is
+    logged."""
     close_old_connections()
     with during_task(name):
         try:

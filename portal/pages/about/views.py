@@ -15,7 +15,7 @@ from reports.wording import TITLES
 
 @require_GET
 def about(request: HttpRequest) -> HttpResponse:
-    """Open to everyone, signed in or not: there is nothing in it about anyone."""
+    """Open to everyone, signed in or not, because it contains no personal data."""
     context = {
         "limits": LIMITS,
         "version": VERSION,

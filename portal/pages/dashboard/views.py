@@ -1,4 +1,4 @@
-"""The dashboard: this month against the last, the advice that would save most, and the latest jobs."""
+"""The dashboard: the biggest savings with their new lines, what to look at, the latest jobs, and the trend."""
 
 from __future__ import annotations
 
@@ -6,19 +6,25 @@ from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from analysis.history.periods import last_days, month, month_before
-from analysis.history.selectors import best_advice, costly_causes_in, followed_in, runs_and_trend
-from analysis.history.sums import overview_of, steps_of, trend_of, trend_period
-from jobs.selectors import Reach, jobs_within, reach_of
+from analysis.history.selectors import followed_in, runs_and_trend, worst_run
+from analysis.history.sums import steps_of, trend_of, trend_period
+from jobs.selectors import Reach, led_projects, reach_of
+from portal.access import person
 from portal.charts.history import charts
-from portal.pages.dashboard.advice_list import advice_list
-from reports.services.links import job_url
+from portal.pages.dashboard.month_line import month_line
+from portal.pages.dashboard.recent import recent_jobs, shown_job
+from portal.pages.dashboard.suggestions import suggestions
+from reports.request_diff import diff_lines
 
-LATEST, ADVICE_MAX, ADVICE_DAYS = 5, 3, 30
+RECENT, SUGGESTED_MAX, SUGGESTED_DAYS, LOOK_AT_DAYS = 5, 3, 30, 14
+EXAMPLE = diff_lines(["--gpus-per-node=8 -> --gpus-per-node=2", "--mem=480G -> --mem=120G"])
+"""The new lines of the fictional job in `first_steps.html`: two of eight GPUs at 88 % for two hours."""
+
 CHARTS = 2
 """Classes and median use; the history has the rest."""
 
@@ -27,32 +33,39 @@ CHARTS = 2
 @login_required
 def dashboard(request: HttpRequest) -> HttpResponse:
     """Own jobs only: a PI finds those of others under Projects."""
-    reach = reach_of(request.user)
-    runs = jobs_within(reach).filter(reach.own).select_related("efficiency")
-    latest = list(runs.order_by("-ended_at", "-pk")[:LATEST])
-    for run in latest:
-        run.url = job_url(run)
-    context = {"latest": latest, "leads": bool(reach.led)}
-    if latest:
-        context |= _figures(reach)
-    return render(request, "portal/dashboard/dashboard.html", context)
+    reach = reach_of(person(request))
+    recent = recent_jobs(reach, RECENT)
+    if not recent:
+        return _without_jobs(request)
+    return render(request, "portal/dashboard/dashboard.html", {"recent": recent, **_figures(reach)})
+
+
+def _without_jobs(request: HttpRequest) -> HttpResponse:
+    """Whoever looks after the portal starts where their work is; everybody else with the first steps."""
+    if request.user.is_superuser:
+        return redirect("system")
+    if request.user.is_staff:
+        return redirect("support")
+    led = led_projects(person(request)).order_by("name")
+    return render(request, "portal/dashboard/first_steps.html", {"led": led, "example": EXAMPLE})
 
 
 def _figures(reach: Reach) -> dict[str, Any]:
-    """This month and the last, the trend, and what to do about it."""
+    """What to do next, what to look at, this month beside the last, and the trend."""
     now = timezone.localtime()
-    weeks = trend_period(now)
-    months, lately = (month(now), month_before(now)), last_days(now, ADVICE_DAYS)
-    runs = runs_and_trend([reach.own], months[1].start, now)
+    weeks, lately = trend_period(now), last_days(now, SUGGESTED_DAYS)
+    this, before = month(now), month_before(now)
+    runs = runs_and_trend([reach.own], before.start, now)
+    (followed,) = followed_in(reach.own, [this])
+    suggested = suggestions(reach.own, lately, SUGGESTED_MAX)
+    worst = worst_run(reach.own, last_days(now, LOOK_AT_DAYS).start, now)
     return {
-        "months": [
-            {"name": f"{period.start:%B}", "period": period, "sum": overview_of(runs, period)} for period in months
-        ],
-        "followed": followed_in(reach.own, months),
+        "suggestions": suggested,
+        "total_gpu_hours": sum(suggestion.gpu_hours for suggestion in suggested),
+        "days": SUGGESTED_DAYS,
+        "month": month_line(runs, this, before, followed),
+        "worst": shown_job(worst.job, worst) if worst else None,
+        "look_at_days": LOOK_AT_DAYS,
         "trend": trend_of(runs, now),
         "charts": charts(steps_of(runs, weeks), weeks.step)[:CHARTS],
-        "advice": advice_list(
-            best_advice(reach.own, lately, ADVICE_MAX), costly_causes_in(reach.own, lately, ADVICE_MAX), ADVICE_MAX
-        ),
-        "advice_days": ADVICE_DAYS,
     }

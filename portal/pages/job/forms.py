@@ -1,4 +1,4 @@
-"""The forms of a job's page: what its readers say of it, and letting support look at it."""
+"""The forms of a job's page: what its readers say of it, letting support look at it, and the owner's own notes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from django import forms
+
+from jobs.notes.tags import NOTE_LENGTH_MAX, TAG_LENGTH_MAX, TAGS_MAX, tags_in
 
 RIGHT, WRONG, WITHDRAW = "right", "wrong", "withdraw"
 SHARE_DAYS = (7, 14, 30)
@@ -36,3 +38,35 @@ class ShareForm(forms.Form):
         label="What would you like help with?",
         widget=forms.Textarea(attrs={"rows": 2, "maxlength": 500}),
     )
+
+
+class Lines(forms.CharField):
+    """Text of several lines, as long as its writer saw it: browsers send two characters for the end of a line."""
+
+    def to_python(self, value: Any) -> Any:
+        return super().to_python(value.replace("\r\n", "\n") if isinstance(value, str) else value)
+
+
+class NoteForm(forms.Form):
+    """What an owner writes beside a run for themselves."""
+
+    text = Lines(
+        required=False,
+        max_length=NOTE_LENGTH_MAX,
+        label="Note",
+        widget=forms.Textarea(attrs={"rows": 4, "maxlength": NOTE_LENGTH_MAX}),
+    )
+    tags = forms.CharField(
+        required=False,
+        max_length=2 * TAGS_MAX * TAG_LENGTH_MAX,
+        label="Tags",
+        help_text=f"Up to {TAGS_MAX}, with commas between them.",
+    )
+
+    def clean_tags(self) -> tuple[str, ...]:
+        names = tags_in(self.cleaned_data["tags"])
+        if len(names) > TAGS_MAX:
+            raise forms.ValidationError(f"These are {len(names)} tags; a run can have {TAGS_MAX}.")
+        if any(len(name) > TAG_LENGTH_MAX for name in names):
+            raise forms.ValidationError(f"A tag can have {TAG_LENGTH_MAX} characters.")
+        return names

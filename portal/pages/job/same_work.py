@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from django.db.models import Q, QuerySet
+
 from jobs.models import Job
 from reports.numbers import duration, gigabytes
 from reports.services.links import job_url
@@ -20,6 +22,16 @@ ASKED: tuple[tuple[str, Callable[[Job], object]], ...] = (
 )
 """What both of Slurm's records know, whatever spelling the user chose."""
 
+RUNS_SHOWN_MAX = 5
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """The pages of the run of the same work before this one and of the one after it; empty where there is none."""
+
+    earlier_url: str
+    later_url: str
+
 
 @dataclass(frozen=True)
 class SameWork:
@@ -29,6 +41,29 @@ class SameWork:
     url: str
     is_this: bool
     changes: tuple[str, ...]
+
+
+def neighbours(run: Job, visible: QuerySet[Job]) -> Neighbours:
+    """The runs of the same work that ended just before and just after this one."""
+    if not run.work_key or run.ended_at is None:
+        return Neighbours("", "")
+    same = _same(run, visible)
+    earlier = same.filter(Q(ended_at__lt=run.ended_at) | Q(ended_at=run.ended_at, pk__lt=run.pk))
+    later = same.filter(Q(ended_at__gt=run.ended_at) | Q(ended_at=run.ended_at, pk__gt=run.pk))
+    before, after = earlier.order_by("-ended_at", "-pk").first(), later.order_by("ended_at", "pk").first()
+    return Neighbours(job_url(before) if before else "", job_url(after) if after else "")
+
+
+def other_runs(run: Job, visible: QuerySet[Job]) -> list[Job]:
+    """The latest other runs of the same work."""
+    if not run.work_key:
+        return []
+    others = _same(run, visible).exclude(pk=run.pk).select_related("efficiency")
+    return list(others.order_by("-ended_at", "-pk")[:RUNS_SHOWN_MAX])
+
+
+def _same(run: Job, visible: QuerySet[Job]) -> QuerySet[Job]:
+    return visible.filter(user=run.user, work_key=run.work_key)
 
 
 def same_work(run: Job, others: Sequence[Job]) -> list[SameWork]:

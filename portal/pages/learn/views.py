@@ -1,4 +1,4 @@
-"""Learn: every lesson that is shown, and a search among them."""
+"""Learn: every published lesson, and a search in them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ QUERY_CHARACTERS_MAX = 200
 
 
 def asked_language(request: HttpRequest) -> str:
-    """The language that `?language=` names, else English."""
+    """The language in `?language=`, else English."""
     language = request.GET.get("language", "")
     return language if language in LANGUAGES else DEFAULT_LANGUAGE
 
@@ -24,7 +24,7 @@ def asked_language(request: HttpRequest) -> str:
 @require_GET
 @login_required
 def learn(request: HttpRequest) -> HttpResponse:
-    """The lessons that hold every word of `?q=`; all of them without."""
+    """The lessons that contain every word of `?q=`; all lessons without it."""
     language = asked_language(request)
     query = request.GET.get("q", "").replace("\x00", " ")[:QUERY_CHARACTERS_MAX].strip()
     found = matching(current_lessons(language), query)
@@ -43,7 +43,7 @@ def learn(request: HttpRequest) -> HttpResponse:
 @require_GET
 @login_required
 def lesson(request: HttpRequest, code: str) -> HttpResponse:
-    """The micro-lesson, the explanation, the hint and the links of one shown lesson."""
+    """The micro-lesson, the explanation, the hint and the links of one published lesson."""
     language = asked_language(request)
     found = {known.value: (known, content) for known, content in current_lessons(language).items()}.get(code)
     if found is None:

@@ -24,7 +24,7 @@ from portal.pages.lessons.forms import LessonForm, LinkForms, LinkFormSet, fille
 @require_http_methods(["GET", "HEAD", "POST"])
 @staff_only
 def edit_lesson(request: HttpRequest, code: str, language: str) -> HttpResponse:
-    """The editor; "Save" stores a new version, "Preview" shows what it would look like and stores nothing."""
+    """The editor; "Save" stores a new version, "Preview" shows how it will look and stores nothing."""
     row = lesson_of(code, language)
     if request.method != "POST":
         content = lesson_content(row)
@@ -43,14 +43,14 @@ def edit_lesson(request: HttpRequest, code: str, language: str) -> HttpResponse:
                 record_change(by_person(person(request)), Action.LESSON_CHANGED, Kind.LESSON, row)
     except EditConflict as conflict:
         return _conflict(request, row, conflict, links)
-    messages.success(request, "Saved. It shows from now on." if is_changed else "Nothing was changed.")
+    messages.success(request, "Saved as a new version." if is_changed else "Nothing was changed.")
     return redirect("edit-lesson", code, language)
 
 
 @require_POST
 @staff_only
 def preview_lesson(request: HttpRequest, code: str, language: str) -> HttpResponse:
-    """Only the preview of what is in the fields, for the script that keeps it fresh while somebody types."""
+    """Only the preview of the fields' content, for the script that updates it while somebody types."""
     lesson_of(code, language)
     form, links = LessonForm(request.POST), LinkFormSet(request.POST, prefix="links")
     form.is_valid(), links.is_valid()
@@ -65,7 +65,7 @@ def _editor(
 
 
 def _conflict(request: HttpRequest, row: Lesson, conflict: EditConflict, links: LinkForms) -> HttpResponse:
-    """What the editor wrote, still in the fields, beside what someone else saved; saving again is then allowed."""
+    """The editor's text, still in the fields, beside what someone else saved; saving again is then allowed."""
     newest, sent = conflict.newest, request.POST.copy()
     sent["version"] = str(newest.number)
     form = LessonForm(sent)

@@ -1,4 +1,4 @@
-"""The forms staff edit lessons with; what they refuse stays in the fields, with the reason beside it."""
+"""The forms with which staff edit lessons; rejected values stay in the fields, with the reason beside them."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from education.lesson import (
 from reports.wording import TITLES
 
 EMPTY_LINKS = 2
-"""Empty rows offered after the links there are."""
+"""Empty rows offered after the existing links."""
 
-is_web_address = URLValidator(schemes=["http", "https"], message="An address begins with https:// or http://.")
+is_web_address = URLValidator(schemes=["http", "https"], message="An address must begin with https:// or http://.")
 has_no_markup = RegexValidator(
-    r"[<>\"`\\]", "An address has no quotes, angle brackets or backslashes.", inverse_match=True
+    r"[<>\"`\\]", "An address must not contain quotes, angle brackets or backslashes.", inverse_match=True
 )
 
 
@@ -56,19 +56,19 @@ class LessonForm(forms.Form):
         required=False,
         max_length=EXPLANATION_CHARACTERS_MAX,
         widget=forms.Textarea(attrs={"rows": 16}),
-        help_text="Markdown, shown on the Learn page. HTML is shown as text.",
+        help_text="Markdown, shown on the Learn page. HTML is shown as plain text.",
     )
     hint = Text(
         label="ROCm and HIP hint",
         required=False,
         max_length=HINT_CHARACTERS_MAX,
         widget=forms.Textarea(attrs={"rows": 4}),
-        help_text="Markdown; leave it empty where nothing special holds.",
+        help_text="Markdown; leave it empty if there is no special hint.",
     )
     is_active = forms.BooleanField(
-        label="Show this lesson",
+        label="Publish this lesson",
         required=False,
-        help_text="A hidden lesson is in no new report, on no page and not in the API.",
+        help_text="A hidden lesson is not included in new reports, on any page or in the API.",
     )
 
     def clean_micro(self) -> str:
@@ -76,7 +76,7 @@ class LessonForm(forms.Form):
 
 
 class LinkForm(forms.Form):
-    """One link; a row without an address and a title is no link, which is how one is removed."""
+    """One link; a row without an address and a title is not a link, so emptying a row removes its link."""
 
     order = forms.IntegerField(required=False, min_value=1, max_value=99)
     title = forms.CharField(required=False, max_length=TITLE_CHARACTERS_MAX)
@@ -92,7 +92,7 @@ class LinkForm(forms.Form):
         values = super().clean() or self.cleaned_data
         for name, other in (("title", "url"), ("url", "title")):
             if values.get(other) and not values.get(name) and name not in self.errors:
-                self.add_error(name, f"This link has {'an address' if other == 'url' else 'a title'} only.")
+                self.add_error(name, f"This link has only {'an address' if other == 'url' else 'a title'}.")
         return values
 
 
@@ -117,14 +117,14 @@ LinkFormSet: type[LinkForms] = forms.formset_factory(  # type: ignore[assignment
 
 
 class TranslationForm(forms.Form):
-    """Which lesson to begin in which other language."""
+    """Which lesson to translate into which language."""
 
     code = forms.ChoiceField(label="Lesson", choices=[(code.value, TITLES[code]) for code in FindingCode])
     language = forms.ChoiceField(choices=[item for item in LANGUAGES.items() if item[0] != DEFAULT_LANGUAGE])
 
 
 def filled_forms(content: LessonContent, version: int) -> tuple[LessonForm, LinkForms]:
-    """The forms with what a lesson says now."""
+    """The forms with the lesson's current content."""
     names = ("title", "micro", "explanation", "hint", "is_active")
     initial = {name: getattr(content, name) for name in names} | {"version": version}
     links = [{"order": n, "title": link.title, "url": link.url} for n, link in enumerate(content.links, 1)]
@@ -132,7 +132,7 @@ def filled_forms(content: LessonContent, version: int) -> tuple[LessonForm, Link
 
 
 def sent_content(form: LessonForm, links: LinkForms) -> LessonContent:
-    """What an editor sent, as far as it was accepted."""
+    """What an editor sent, as far as it is valid."""
     values = form.cleaned_data
     texts = {name: values.get(name, "") for name in ("title", "micro", "explanation", "hint")}
     return LessonContent(**texts, links=links.links(), is_active=values.get("is_active", False))

@@ -1,4 +1,4 @@
-"""The history of one lesson, for staff: who changed what and when, and the way back."""
+"""The history of one lesson, for staff: who changed what and when, and how to restore a version."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def lesson_history(request: HttpRequest, code: str, language: str) -> HttpRespon
 @require_POST
 @staff_only
 def restore_lesson(request: HttpRequest, code: str, language: str) -> HttpResponse:
-    """Say again what version `number` said; nothing happens if someone saved after this page was opened."""
+    """Restore version `number` as a new version; nothing happens if someone saved after this page was opened."""
     row = lesson_of(code, language)
     number, opened = request.POST.get("number", ""), request.POST.get("version", "")
     if not (opened.isdecimal() and number.isdecimal() and len(number) < 9 and len(opened) < 9):
@@ -46,6 +46,6 @@ def restore_lesson(request: HttpRequest, code: str, language: str) -> HttpRespon
     except EditConflict as conflict:
         messages.error(request, f"Version {conflict.newest.number} was saved meanwhile. Nothing was restored.")
     else:
-        said = f"Version {number} is said again." if is_changed else "The lesson says this already."
+        said = f"Version {number} is restored." if is_changed else "The lesson is already the same as this version."
         messages.success(request, said)
     return redirect("lesson-history", code, language)

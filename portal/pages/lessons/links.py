@@ -1,4 +1,4 @@
-"""The links of the lessons, for staff: which are reached, since when one is not, and a check at once."""
+"""The links of the lessons, for staff: which can be reached, since when one cannot, and a check on request."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def lesson_links(request: HttpRequest) -> HttpResponse:
 @require_POST
 @staff_only
 def check_links(request: HttpRequest) -> HttpResponse:
-    """A worker asks all of them within a minute: some take longer to answer than anyone waits for a page."""
+    """A worker checks all of them within a minute; some take longer to answer than anyone waits for a page."""
     ask_for_check(timezone.now())
-    messages.success(request, "Asked for. A worker checks the links within the next minutes.")
+    messages.success(request, "Check requested. A worker checks the links within the next minutes.")
     return redirect("lesson-links")

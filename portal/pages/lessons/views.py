@@ -1,4 +1,4 @@
-"""Lessons, for staff: all of them with their state, and the beginning of a translation."""
+"""Lessons, for staff: all of them with their state, and the start of a translation."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from django.contrib import messages
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET, require_http_methods
 
 from education.lesson import DEFAULT_LANGUAGE
 from education.selectors import lessons_for_staff
@@ -19,19 +19,21 @@ from portal.pages.lessons.forms import TranslationForm
 @require_GET
 @staff_only
 def lessons(request: HttpRequest) -> HttpResponse:
-    """Every stored lesson; those with links that did not answer can be told at a glance."""
+    """Every stored lesson; lessons with broken links are marked."""
     rows = list(lessons_for_staff())
     context = {"lessons": rows, "dead_count": sum(row.dead_links for row in rows), "form": TranslationForm()}
     return render(request, "portal/lessons/lessons.html", context)
 
 
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 @staff_only
 def start_lesson(request: HttpRequest) -> HttpResponse:
-    """Begin a translation, or go on with the one there is."""
+    """Start a translation, or continue the existing one."""
+    if request.method != "POST":
+        return render(request, "portal/lessons/new_lesson.html", {"form": TranslationForm()})
     form = TranslationForm(request.POST)
     if not form.is_valid():
-        messages.error(request, "A translation needs one of the lessons and one of the languages in the lists.")
+        messages.error(request, "Choose one of the lessons and one of the languages for a translation.")
         return redirect("lessons")
     code, language = form.cleaned_data["code"], form.cleaned_data["language"]
     lesson_of(code, DEFAULT_LANGUAGE)
@@ -39,7 +41,7 @@ def start_lesson(request: HttpRequest) -> HttpResponse:
         is_new = start_translation(code, language, person(request))
         if is_new:
             said = f"{code} ({language})"
-            record_change(by_person(person(request)), Action.LESSON_CHANGED, Kind.LESSON, said, "translation begun")
+            record_change(by_person(person(request)), Action.LESSON_CHANGED, Kind.LESSON, said, "translation started")
     if is_new:
-        messages.success(request, "This is a hidden copy of the English lesson. Translate it, then show it.")
+        messages.success(request, "This is a hidden copy of the English lesson. Translate it, then publish it.")
     return redirect("edit-lesson", code, language)

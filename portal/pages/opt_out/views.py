@@ -1,4 +1,4 @@
-"""Ending all mail without signing in: a page that asks, and the POST that does it (RFC 8058)."""
+"""Stopping all mail without signing in: a page that asks for confirmation, and the POST that does it (RFC 8058)."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from reports.mail.services.preferences import opt_out
 from reports.services.links import opt_out_user
 
 
-# A mail program posts without our cookie; the signed address itself shows that the request was meant.
+# A mail program posts without our cookie; the signed address itself shows that the request is intended.
 @csrf_exempt
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def opt_out_page(request: HttpRequest, token: str) -> HttpResponse:
-    """GET changes nothing, since scanners open every link of a message; POST ends the mail at once."""
+    """GET changes nothing, because scanners open every link of a message; POST stops the mail at once."""
     person = opt_out_user(token)
     if person is None:
-        raise Http404("This link does not belong to anyone here.")
+        raise Http404("This link is not valid.")
     if request.method == "POST":
         opt_out(person)
     return render(request, "portal/opt_out/opt_out.html", {"person": person, "is_done": request.method == "POST"})

@@ -1,4 +1,4 @@
-"""What a project's page says of its GPU-hours: given, used, and what the jobs that Kaiku saw add up to."""
+"""What a project's page shows of its GPU-hours: allocated, used, left, and how that compares with its time."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from datetime import date
 
 from jobs.allocations import AllocatedHours, Pace, pace_of
 from jobs.models import ProjectAllocation
+from portal.pages.projects.forecast import left_of
 
 METER_WIDTH = 100.0
 SOURCE_WORDS = {"lumi": "LUMI's project file", "waldur": "Puhuri", "csv": "the site's list", "demo": "the sample data"}
@@ -14,12 +15,13 @@ SOURCE_WORDS = {"lumi": "LUMI's project file", "waldur": "Puhuri", "csv": "the s
 
 @dataclass(frozen=True)
 class AllocationLine:
-    """One allocation in words and on a meter of 0..100; None where nobody said."""
+    """One allocation in words and on a meter of 0..100; None where no directory reports it."""
 
     row: ProjectAllocation
     used_fraction: float | None
     pace: Pace | None
-    said_by: str
+    source: str
+    left_gpu_hours: float | None
 
     @property
     def used_width(self) -> float:
@@ -37,4 +39,6 @@ def allocation_line(row: ProjectAllocation | None, today: date) -> AllocationLin
     hours = AllocatedHours(row.gpu_hours, row.used_gpu_hours, row.begins_on, row.ends_on)
     is_counted = row.used_gpu_hours is not None and row.gpu_hours > 0
     used_fraction = row.used_gpu_hours / row.gpu_hours if is_counted else None
-    return AllocationLine(row, used_fraction, pace_of(hours, today), SOURCE_WORDS.get(row.source, row.source))
+    return AllocationLine(
+        row, used_fraction, pace_of(hours, today), SOURCE_WORDS.get(row.source, row.source), left_of(row)
+    )

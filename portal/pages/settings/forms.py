@@ -20,13 +20,13 @@ TOKEN_DAYS = (30, 90, 365)
 TOKEN_DAYS_DEFAULT = 90
 
 
-THEMES = [("", "As this device"), *User.Theme.choices]
+THEMES = [("", "Same as this device"), *User.Theme.choices]
 AREAS = "Africa America Antarctica Arctic Asia Atlantic Australia Europe Indian Pacific".split()
-"""What the database of zones calls its parts of the world; all other names stand for one of theirs."""
+"""The regions in the database of time zones; all other names are aliases of names in these regions."""
 
 
 def zone_choices() -> list[Any]:
-    """Every zone by its part of the world, and leaving it to the browser."""
+    """Every zone by its region, and the option to leave it to the browser."""
     zones = sorted(zone_names())
     areas = [(area, [(name, _place(name)) for name in zones if name.startswith(f"{area}/")]) for area in AREAS]
     return [("", "My browser's time zone"), ("UTC", "UTC"), *areas]
@@ -37,20 +37,20 @@ def _place(name: str) -> str:
 
 
 class AppearanceForm(forms.Form):
-    """Light or dark, and which clock."""
+    """Light or dark, and which time zone."""
 
     theme = forms.ChoiceField(choices=THEMES, required=False, widget=forms.RadioSelect)
     time_zone = forms.ChoiceField(choices=zone_choices, required=False)
 
 
 class TokenForm(forms.Form):
-    """What a new token is for, what it may do where there is a choice, and how long it holds."""
+    """What a new token is for, what it may do if there is a choice, and how long it is valid."""
 
-    name = forms.CharField(max_length=64, label="What it is for", widget=forms.TextInput(attrs={"autocomplete": "off"}))
-    kind = forms.ChoiceField(label="What it may do", choices=ApiToken.Kind.choices, initial=ApiToken.Kind.READ)
+    name = forms.CharField(max_length=64, label="Purpose", widget=forms.TextInput(attrs={"autocomplete": "off"}))
+    kind = forms.ChoiceField(label="Permission", choices=ApiToken.Kind.choices, initial=ApiToken.Kind.READ)
     days = forms.TypedChoiceField(
         coerce=int,
-        label="Holds for",
+        label="Valid for",
         choices=[(days, f"{days} days") for days in TOKEN_DAYS],
         initial=TOKEN_DAYS_DEFAULT,
     )
@@ -64,14 +64,18 @@ class TokenForm(forms.Form):
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"]
         if self.held.filter(name=name).exists():
-            raise forms.ValidationError("You have a token of this name; revoke it first, or choose another name.")
+            raise forms.ValidationError(
+                "You already have a token with this name; revoke it first, or choose another name."
+            )
         return name
 
     def clean(self) -> None:
         if "kind" not in self.fields and self.data.get("kind", ApiToken.Kind.READ) != ApiToken.Kind.READ:
-            raise forms.ValidationError("Sending own runs is switched off on this portal.")
+            raise forms.ValidationError("Sending measurements of own runs is disabled on this portal.")
         if self.held.count() >= TOKENS_MAX:
-            raise forms.ValidationError(f"You have {TOKENS_MAX} tokens; revoke one that you no longer need.")
+            raise forms.ValidationError(
+                f"You have {TOKENS_MAX} tokens, which is the limit; revoke one that you no longer need."
+            )
 
 
 AS_ABOVE = ""
@@ -90,7 +94,7 @@ CLASS_LABELS = [
 
 
 class MailForm(forms.Form):
-    """What one person wishes to be told; a project says "as above" or has a frequency of its own."""
+    """Which mail one person wants; a project has "as above" or has its own frequency."""
 
     frequency = forms.ChoiceField(choices=FREQUENCY_LABELS, widget=forms.RadioSelect)
     minimum_class = forms.ChoiceField(choices=CLASS_LABELS)

@@ -1,4 +1,4 @@
-"""Settings: what a person hears about by mail, and how often."""
+"""Settings: which mail a person gets, and how often."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from reports.selectors import delivery_choices
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def mail_settings(request: HttpRequest) -> HttpResponse:
-    """The choices of the signed-in person; they hold from the moment they are saved."""
+    """The choices of the signed-in person; they apply as soon as they are saved."""
     user = person(request)
     chosen = delivery_choices([user.pk])[user.pk]
     form = MailForm(own_projects(user), chosen, request.POST if request.method == "POST" else None)
     if form.is_valid():
         save_choices(user, form.chosen())
-        messages.success(request, "Saved. Your choices hold from now on.")
+        messages.success(request, "Saved. Your choices apply from now on.")
         return redirect("settings")
     return render(request, "portal/settings/settings.html", {"form": form})
 
@@ -41,7 +41,7 @@ def mail_settings(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def api_tokens(request: HttpRequest) -> HttpResponse:
-    """The tokens that hold; a new one stands in the very answer that made it, and is kept nowhere."""
+    """The valid tokens; a new one is shown only in the answer that created it, and is not stored."""
     if request.method == "POST" and (wait_s := seconds_to_wait(CHANGES, request)):
         return too_often(request, wait_s)
     form, now, secret = TokenForm(person(request), request.POST or None), timezone.now(), ""
@@ -50,7 +50,7 @@ def api_tokens(request: HttpRequest) -> HttpResponse:
             secret = issue_token(person(request), now=now, **form.cleaned_data)
             form = TokenForm(person(request))
         except IntegrityError:  # the same form was sent twice at once
-            form.add_error("name", "You have a token of this name now.")
+            form.add_error("name", "You have a token with this name now.")
     context = {
         **{"form": form, "tokens": own_api_tokens(person(request)), "now": now, "secret": secret},
         "is_sending": secret.startswith(SENDING_PREFIX),
@@ -63,18 +63,18 @@ def api_tokens(request: HttpRequest) -> HttpResponse:
 @require_POST
 @login_required
 def revoke(request: HttpRequest, pk: int) -> HttpResponse:
-    """Nobody is let in with it from now on."""
+    """It gives no access from now on."""
     token = get_object_or_404(own_api_tokens(person(request)), pk=pk)
     revoke_api_token(token, timezone.now())
-    done = "sent" if token.kind == ApiToken.Kind.SEND else "read"
-    messages.success(request, f"Revoked. Nothing is {done} with “{token.name}” any longer.")
+    done = "send" if token.kind == ApiToken.Kind.SEND else "read"
+    messages.success(request, f"Revoked. “{token.name}” can no longer be used to {done}.")
     return redirect("api-tokens")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def appearance(request: HttpRequest) -> HttpResponse:
-    """The choices of the signed-in person, on every device; without any each device decides for itself."""
+    """The choices of the signed-in person, on every device; without any, each device decides for itself."""
     chosen = {"theme": person(request).theme, "time_zone": person(request).time_zone}
     form = AppearanceForm(request.POST if request.method == "POST" else None, initial=chosen)
     if form.is_valid():

@@ -1,4 +1,4 @@
-"""Support: where staff begin, with what waits for them in each place."""
+"""Support: the start page of staff, with what waits for them in each place."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from reports.wording import TITLES
 @require_GET
 @staff_only
 def support(request: HttpRequest) -> HttpResponse:
-    """Every place of staff as a card."""
+    """Every place for staff as a card."""
     context = {
         "shared": open_shares(timezone.now()).count(),
         "failed": outbox(Delivery.State.FAILED).count(),
@@ -43,7 +43,7 @@ TITLES_BY_CODE = {Feedback.VERDICT: "The class of the job", **{code.value: title
 @require_GET
 @staff_only
 def feedback_page(request: HttpRequest) -> HttpResponse:
-    """Right and wrong for each finding and version of the rules."""
+    """Answers "right" and "wrong" for each finding and version of the rules."""
     rows = [(TITLES_BY_CODE.get(row.code, row.code), row) for row in feedback_sums()]
     return render(request, "portal/support/feedback_sums.html", {"rows": rows, "users_min": GROUP_USERS_MIN})
 
@@ -54,7 +54,7 @@ PAGE_SIZE = 50
 @require_GET
 @staff_only
 def shared_jobs_page(request: HttpRequest) -> HttpResponse:
-    """The latest first, each with what its owner would like to know."""
+    """The latest first, each with its owner's question."""
     page = Paginator(open_shares(timezone.now()), PAGE_SIZE).get_page(request.GET.get("page"))
     for share in page:
         share.url = job_url(share.job)  # type: ignore[attr-defined]  # for the template
@@ -67,7 +67,7 @@ PAGE_SIZE = 50
 @require_GET
 @staff_only
 def outbox_page(request: HttpRequest) -> HttpResponse:
-    """Every message by time, the newest first, by state if one is chosen."""
+    """Every message by time, the newest first, optionally by state."""
     chosen = request.GET.get("state", "")
     chosen = chosen if chosen in Delivery.State.values else ""
     page = Paginator(outbox(chosen), PAGE_SIZE).get_page(request.GET.get("page"))
@@ -82,7 +82,7 @@ IMPORTS_SHOWN, NAMES_SHOWN = 20, 100
 @require_GET
 @staff_only
 def directory_state(request: HttpRequest) -> HttpResponse:
-    """Names of people and projects alone: nothing here tells of anybody's jobs."""
+    """Contains only names of people and projects, and nothing about anybody's jobs."""
     unlinked, unlisted = unlinked_accounts(), unlisted_projects()
     imports = list(directory_imports()[:IMPORTS_SHOWN])
     context = {

@@ -16,7 +16,7 @@ from portal.system.tables import missing_rows, process_rows
 @require_GET
 @administrators_only
 def system(request: HttpRequest) -> HttpResponse:
-    """Names of nodes and of kinds of work alone: nothing here tells of anybody's jobs."""
+    """Contains only names of nodes and of kinds of work, and nothing about anybody's jobs."""
     state = system_state(timezone.now())
     context = {
         "state": state,

@@ -24,7 +24,7 @@ class FileBackend(BaseEmailBackend):
             for letter in email_messages:
                 _write(Path(settings.EMAIL_FILE_PATH), letter)
         except OSError as error:
-            raise MailError(f"folder of messages: {error.strerror}", is_connection=True) from error
+            raise MailError(f"mail folder: {error.strerror}", is_connection=True) from error
         return len(email_messages)
 
 

@@ -17,6 +17,7 @@ from reports.layout import ADVISORY, layout
 from reports.mail.emails import Letter, headers
 from reports.mail.view import Told, calm, digest, improvement, subject, title
 from reports.models import Report
+from reports.numbers import unbroken
 from reports.selectors import made_report, report_value
 from reports.services.formats import figure_pngs, rendered
 from reports.services.links import address, job_address, opt_out_address
@@ -24,7 +25,7 @@ from reports.services.pdf import PdfUnavailable
 from reports.text import report_text
 
 PDFS_MAX = 5
-"""An ordinary report is below 200 kB; a message with all of a busy week's would not be taken by every server."""
+"""A report is usually below 200 kB; not every server accepts a message with all PDFs of a busy week."""
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +41,7 @@ class Written:
 
 
 def letter(user: User, key: str, rows: Sequence[Report], *, with_pdf: bool) -> Letter:
-    """The letter that tells this person of these reports, as `reports.selectors.told_reports` reads them."""
+    """The letter to this person about these reports, as `reports.selectors.told_reports` reads them."""
     told = [_told(row) for row in rows]
     written = _written(user, rows, told)
     made = Letter(
@@ -58,12 +59,12 @@ def letter(user: User, key: str, rows: Sequence[Report], *, with_pdf: bool) -> L
 
 
 def is_telling(rows: Sequence[Report]) -> bool:
-    """Whether any of these reports may be told by itself."""
+    """Whether a message may be sent for any of these reports alone."""
     return any(_told(row).is_telling for row in rows)
 
 
 def _written(user: User, rows: Sequence[Report], told: Sequence[Told]) -> Written:
-    """One measured job, or the only one, is told in full with its figures; several in a list."""
+    """The whole report with its figures for one measured job, or the only one; a list for several."""
     telling = [place for place, item in enumerate(told) if item.is_telling] or list(range(len(told)))
     full = telling[0] if len(telling) == 1 else None
     context: dict[str, Any] = {
@@ -85,7 +86,7 @@ def _written(user: User, rows: Sequence[Report], told: Sequence[Told]) -> Writte
     return Written(
         subject=calm(render_to_string(f"{folder}/subject.txt", context), 200),
         text=render_to_string(f"{folder}/body.txt", context),
-        html=render_to_string(f"{folder}/body.html", context),
+        html=unbroken(render_to_string(f"{folder}/body.html", context)),
         pictures=pictures,
     )
 
@@ -113,10 +114,10 @@ def _told(row: Any) -> Told:
 
 
 def _attach_pdfs(made: Letter, rows: Sequence[Report], told: Sequence[Told]) -> None:
-    """The PDFs of the first measured runs; a machine that cannot make any sends the letter without."""
+    """Attach the PDFs of the first measured runs; without them where this machine cannot make PDFs."""
     measured = [row for row, item in zip(rows, told, strict=True) if item.is_telling]
     try:
         for row in measured[:PDFS_MAX]:
             made.attach(f"kaiku-{row.job.job_id}.pdf", rendered(row.job, row, "pdf"), "application/pdf")
     except PdfUnavailable:
-        log.warning("a message goes without its PDF: this machine cannot make any")
+        log.warning("message sent without its PDF: this machine cannot make PDFs")

@@ -20,16 +20,16 @@ log = logging.getLogger(__name__)
 
 NO_ADDRESS = "no_address"
 PEOPLE_MAX = 200
-"""So many people are planned for in one round."""
+"""How many people one round plans for."""
 ADDRESS_WAIT = timedelta(days=14)
-"""So long reports wait for their owner's address; older ones are no news any more."""
+"""How long reports wait for their owner's address; older ones are not sent any more."""
 
 PLANNING = "mail to a person"
-"""The kind of work that a failure is noted as where a person's messages cannot be planned; its key is the account."""
+"""The kind of work of a failure to plan a person's messages; its key is the account."""
 
 
 def plans(now: datetime) -> dict[int, Plan]:
-    """What is due for each person, written nowhere; people whose mail could not be planned are left to their guard."""
+    """What is due for each person, without storing it; people whose mail could not be planned before are left out."""
     failing = set(failures(PLANNING).values_list("key", flat=True))
     waiting = waiting_reports(without=failing)
     choices, past = delivery_choices(waiting), delivery_past(waiting)
@@ -38,7 +38,7 @@ def plans(now: datetime) -> dict[int, Plan]:
 
 
 def plan_due(limit: int, now: datetime | None = None) -> int:
-    """Fill the outbox for up to `limit` people; how many messages it got. Whose reports cannot be read stops nobody."""
+    """Fill the outbox for up to `limit` people; how many messages were added. One person's failure affects no other."""
     now = now or timezone.now()
     release_addressed(now)
     work = Work(PLANNING, partial(plan_person, now=now), name=account_name)
@@ -46,23 +46,23 @@ def plan_due(limit: int, now: datetime | None = None) -> int:
 
 
 def people_due(now: datetime) -> list[int]:
-    """Whom something is due for; where that fails for anybody all who have reports waiting, each to be tried alone."""
+    """Who is due for a message; where that fails for anybody, all who have waiting reports, to be tried one by one."""
     try:
         return list(plans(now))
     except DatabaseError:
         raise
     except Exception:
-        log.exception("some person's mail cannot be planned; each is planned alone")
+        log.exception("mail of at least one person cannot be planned; planning each person separately")
         return people_waiting()
 
 
 def account_name(user_pk: int) -> str:
-    """What the log calls a person: the number of the account, neither name nor address."""
+    """The name of a person in the log: the number of the account, without name or address."""
     return f"account {user_pk}"
 
 
 def plan_person(user_pk: int, now: datetime) -> int:
-    """The outbox rows that are due for one person; none while another worker is at it."""
+    """The outbox rows that are due for one person; none while another worker plans them."""
     with transaction.atomic():
         # no_key: a job of this person may arrive meanwhile; only another planner must wait.
         claimed = User.objects.select_for_update(skip_locked=True, no_key=True).filter(pk=user_pk).first()
@@ -80,7 +80,7 @@ def plan_person(user_pk: int, now: datetime) -> int:
 
 
 def release_addressed(now: datetime) -> int:
-    """Let reports wait again whose owner had no address and has one now; how many messages that were."""
+    """Make reports wait again whose owner had no address and has one now; how many messages that were."""
     rows = Delivery.objects.filter(
         state=Delivery.State.SUPPRESSED, reason=NO_ADDRESS, created_at__gte=now - ADDRESS_WAIT
     ).exclude(user__email="")

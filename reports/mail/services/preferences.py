@@ -1,4 +1,4 @@
-"""Writing what people wish to be told; it holds for every message that is not yet with the mail server."""
+"""Writing people's mail choices; they apply to every message that the mail server does not have yet."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def opt_out(user: User, now: datetime | None = None) -> None:
 
 
 def _held_back(user: User) -> QuerySet[Delivery]:
-    """Messages that a worker is writing and has not handed over: it finds the row changed and lets go."""
+    """Messages that a worker is writing and has not handed over: it sees that the row changed and does not send."""
     return Delivery.objects.filter(user=user, state=Delivery.State.SENDING, handed_at__isnull=True)
 
 

@@ -1,8 +1,8 @@
-"""Sending the outbox: claim a row, write the letter, hand it over, record what came of it; each step is committed.
+"""Sending the outbox: claim a row, write the letter, hand it over, record the result; each step is committed.
 
 A worker that ends between handing over and recording leaves the row so. It is tried once more when the lease is over,
 with the same Message-ID, so at most that one message repeats; a second such end gives up. A server that took all of it
-and never answered counts the same. A worker that ends before handing over costs nothing but the time of the lease.
+and never answered counts the same. A worker that ends before handing over only delays the message by the lease.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 
 
 class LetGo(Exception):
-    """The row is not this worker's any more."""
+    """The row does not belong to this worker any more."""
 
 
 class NotWanted(Exception):
@@ -51,7 +51,7 @@ def deliver_due(limit: int, now: datetime | None = None) -> int:
 def send_due(limit: int, now: datetime | None = None) -> int:
     """Send up to `limit` messages; how many were sent.
 
-    A mail server in trouble ends the round, so that it is not asked again and again, and so does a round that is long.
+    A failing mail server ends the round, so that it gets no more requests, and so does a round that takes too long.
     """
     sent, began_s = 0, time.monotonic()
     with post_office() as connection:
@@ -76,13 +76,13 @@ def send_due(limit: int, now: datetime | None = None) -> int:
 
 
 def claim(now: datetime) -> Delivery | None:
-    """The next due message, now this worker's own; None when there is none that another does not hold."""
+    """The next due message, claimed by this worker; None when there is none that is free."""
     with transaction.atomic():
         due = due_deliveries(now).select_for_update(skip_locked=True, of=("self",)).select_related("user")
         for delivery in due[:CLAIM_SCAN]:
             delivery.interruptions += delivery.handed_at is not None
             is_in_doubt = delivery.interruptions > INTERRUPTIONS_MAX
-            # Workers ended so often while they wrote it that it is no chance.
+            # Workers ended so often while they wrote it that the message is the likely cause.
             if is_in_doubt or delivery.attempts > len(BACK_OFF):
                 reason = "interrupted_twice" if is_in_doubt else "worker_ended"
                 delivery.state, delivery.reason = Delivery.State.FAILED, reason
@@ -100,7 +100,7 @@ def claim(now: datetime) -> Delivery | None:
 def _send(delivery: Delivery, connection: BaseEmailBackend, now: datetime) -> None:
     """Raises LetGo, NotWanted and MailError."""
     written = _letter(delivery)
-    # The last word before the mail server has it: somebody may have opted out while the letter was written.
+    # The last check before the mail server gets it: somebody may have opted out while the letter was written.
     if not _record(delivery, handed_at=now):
         raise LetGo
     post(written, connection)
@@ -124,7 +124,7 @@ def _letter(delivery: Delivery) -> Letter:
     except Exception as error:
         if is_of_the_database(error):
             raise
-        # A fault of ours in one letter: it is tried again later, and the others go on.
+        # An error of ours in one letter: it is tried again later, and the others are sent.
         log.exception("delivery %s could not be written", delivery.pk)
         raise MailError(f"could not be written: {type(error).__name__}") from error
 
@@ -141,7 +141,7 @@ def _check_recipient(delivery: Delivery, choices: Choices) -> None:
 
 
 def _record(delivery: Delivery, **columns: object) -> int:
-    """What came of it, unless the lease ran out and another worker has the row: how many rows that were, 0 or 1."""
+    """Store the result unless the lease ran out and another worker has the row; how many rows changed, 0 or 1."""
     held = Delivery.objects.filter(
         pk=delivery.pk, state=Delivery.State.SENDING, claimed_at=delivery.claimed_at, attempts=delivery.attempts
     )
@@ -160,8 +160,8 @@ def _record_failure(delivery: Delivery, error: MailError, now: datetime) -> None
     again_at = None if error.is_permanent else next_attempt_at(delivery.attempts, now)
     interruptions = delivery.interruptions + error.is_in_doubt
     if again_at is None or interruptions > INTERRUPTIONS_MAX:
-        # What the mail server said may hold the address; the outbox has it.
-        log.warning("delivery %s failed for good", delivery.pk)
+        # The mail server's answer may hold the address, so it is in the outbox only.
+        log.warning("delivery %s failed permanently", delivery.pk)
         recorded = _record(delivery, state=Delivery.State.FAILED, reason=str(error), interruptions=interruptions)
         add(MESSAGES.of("failed", times=recorded))
     else:

@@ -57,7 +57,7 @@ def test_lessons_edited_restored_and_translated_by_staff(cast) -> None:
     assert entries()[len(seeded) :] == [
         ("erin", "lesson_changed", "parallelism_mismatch (en)", ""),
         ("erin", "lesson_changed", "parallelism_mismatch (en)", "version 1 restored"),
-        ("erin", "lesson_changed", "timeout (fi)", "translation begun"),
+        ("erin", "lesson_changed", "timeout (fi)", "translation started"),
     ]
 
 

@@ -159,8 +159,8 @@ def test_an_unknown_format_or_job_is_not_found(job) -> None:
 def test_a_call_that_there_is_none_of_is_a_problem_and_a_page_that_there_is_none_of_a_page(client, verb: str) -> None:
     answer = getattr(client, verb)("/api/v1/nothing/")
     assert (answer.status_code, answer["Content-Type"]) == (404, "application/problem+json")
-    assert answer.json()["detail"] == "There is no such call; /api/docs/ lists all."
-    assert "There is nothing here" in getattr(client, verb)("/nothing/").content.decode()
+    assert answer.json()["detail"] == "There is no such call; /api/docs/ lists all calls."
+    assert "This page does not exist" in getattr(client, verb)("/nothing/").content.decode()
 
 
 def test_a_forgotten_slash_is_forgiven(client) -> None:

@@ -91,7 +91,7 @@ def test_a_value_that_cannot_be_true_costs_neither_its_gpu_nor_its_node(post) ->
     assert row["missing"] == {
         "avg_util": "not possible: 250 is above 100",
         "measured_s": "not possible: -1 is below 0",
-        "util_histogram_s": "not possible: 101 is no whole percent",
+        "util_histogram_s": "not possible: 101 is not a whole percent",
         "peak_mem_gb": "not possible: 99 GB is above the capacity of 64 GB",
     }
     host = unpack_figures(NodeSummary.objects.get().figures)
@@ -106,8 +106,8 @@ def test_a_value_that_cannot_be_true_costs_neither_its_gpu_nor_its_node(post) ->
         (summary(job_id="one"), "job_id", "Expected `int`, got `str`"),
         (summary(job_id=-1), "job_id", "Expected `int` >= 1"),
         (summary(job_id=1.5), "job_id", "Expected `int`, got `float`"),
-        (summary(schema="node-summary/2"), "schema", "unknown schema; known here: node-summary/1"),
-        (summary(schema="job-record/1"), "schema", "unknown schema; known here: node-summary/1"),
+        (summary(schema="node-summary/2"), "schema", "unknown schema; accepted here: node-summary/1"),
+        (summary(schema="job-record/1"), "schema", "unknown schema; accepted here: node-summary/1"),
         ({"cluster": "lumi"}, "schema", "required"),
         ([], None, None),
         (summary(gpus="all"), "gpus", "Expected `array`, got `str`"),
@@ -115,7 +115,7 @@ def test_a_value_that_cannot_be_true_costs_neither_its_gpu_nor_its_node(post) ->
         (summary(node="nid\u0000"), "node", None),
         (summary(started_at="yesterday"), "started_at", "Invalid RFC3339 encoded datetime"),
         (summary(started_at="2026-11-20T10:00:00"), "started_at", None),
-        (summary(cluster="mahti"), "cluster", "this token speaks for lumi only"),
+        (summary(cluster="mahti"), "cluster", "this token is valid for lumi only"),
         (summary(gpus=[gpu(0) | {"gpu_id": None}]), "gpus[0].gpu_id", "Expected `int`, got `null`"),
         (summary(gpus=[gpu(0, None)]), "gpus[0].avg_util", "required, or a reason for it in missing"),
         (summary(cpu=[1]), "cpu[0]", "Expected an object"),
@@ -254,7 +254,10 @@ def test_a_get_is_not_a_way_in(client: Client) -> None:
 
 def test_a_call_of_too_many_records_is_refused_before_it_is_read(post) -> None:
     answer = post(SUMMARIES, gzip.compress(b"[" + b",".join([b"1"] * 1001) + b"]"), content_encoding="gzip")
-    assert (answer.status_code, answer.json()["detail"]) == (413, "This token sends at most 1,000 records in one call.")
+    assert (answer.status_code, answer.json()["detail"]) == (
+        413,
+        "This token may send at most 1,000 records in one call.",
+    )
     assert len(answer.content) < 500
 
 
@@ -268,13 +271,13 @@ def test_the_list_of_errors_of_a_call_is_short_and_each_record_has_its_own(post)
 @pytest.mark.parametrize(
     ("body", "headers", "said"),
     [
-        (b"{nope", {}, "nodes (lumi): a call of node-summary/1 is refused: 400, not JSON"),
-        (b"x", {"content_encoding": "gzip"}, "nodes (lumi): a call of node-summary/1 is refused: 400, the gzip data"),
-        (b"{}", {"content-type": "text/plain"}, "nodes (lumi): a call of node-summary/1 is refused: 415, "),
-        (b"[1" + b",1" * 1000 + b"]", {}, "nodes (lumi): a call of node-summary/1 is refused: 413, "),
+        (b"{nope", {}, "nodes (lumi): rejected a call of node-summary/1: 400, not JSON"),
+        (b"x", {"content_encoding": "gzip"}, "nodes (lumi): rejected a call of node-summary/1: 400, the gzip data"),
+        (b"{}", {"content-type": "text/plain"}, "nodes (lumi): rejected a call of node-summary/1: 415, "),
+        (b"[1" + b",1" * 1000 + b"]", {}, "nodes (lumi): rejected a call of node-summary/1: 413, "),
         # The first eight digits of the SHA-256 of "another".
-        (b"{}", {"Authorization": "Bearer another"}, "token ae448ac8…: a call of node-summary/1 is refused: 401, "),
-        (b"{}", {"Authorization": ""}, "no token: a call of node-summary/1 is refused: 401, "),
+        (b"{}", {"Authorization": "Bearer another"}, "token ae448ac8…: rejected a call of node-summary/1: 401, "),
+        (b"{}", {"Authorization": ""}, "no token: rejected a call of node-summary/1: 401, "),
     ],
 )
 def test_the_log_says_which_token_was_turned_away_and_why(post, caplog, body, headers, said) -> None:

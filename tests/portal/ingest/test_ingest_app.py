@@ -201,7 +201,7 @@ def test_a_database_that_hangs_is_told_of_at_once_to_whoever_waits_and_to_whoeve
         return [(status, said.get("detail", ""), head.get("retry-after", "")) for status, said, head in answers]
 
     hanging, coming, after = asyncio.run(run())
-    assert hanging == coming == (503, "The database does not answer in time at this moment.", "5")
+    assert hanging == coming == (503, "The database does not answer in time. Please try again later.", "5")
     assert after == (201, "", "")
     assert store.groups == [1, 1], "what was turned away is not stored behind anybody's back"
 

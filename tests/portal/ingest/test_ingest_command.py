@@ -21,7 +21,7 @@ def test_a_file_may_hold_both_kinds_as_a_list_or_as_lines(tmp_path: Path) -> Non
     (tmp_path / "lines.jsonl").write_text("\n".join(json.dumps(p) for p in (summary(sequence=2), record(job_id=2))))
     said = StringIO()
     call_command("ingest", str(tmp_path / "list.json"), str(tmp_path / "lines.jsonl"), stdout=said)
-    assert said.getvalue().count("2 new, 0 known, 0 refused") == 2
+    assert said.getvalue().count("2 new, 0 known, 0 rejected") == 2
     assert (Job.objects.count(), NodeSummary.objects.get().sequence) == (2, 2)
 
 
@@ -35,7 +35,7 @@ def test_a_bad_line_is_named_and_the_others_are_stored(tmp_path: Path) -> None:
     file = tmp_path / "lines.jsonl"
     file.write_text(f"{json.dumps(record())}\n{{cut\n{json.dumps(record(job_id=2, ntasks=-1))}\n")
     errors = StringIO()
-    with pytest.raises(CommandError, match="2 records were refused; every other one is stored"):
+    with pytest.raises(CommandError, match="2 records were rejected; all others are stored"):
         call_command("ingest", str(file), stdout=StringIO(), stderr=errors)
     assert "record 1: record: not JSON" in errors.getvalue()
     assert "record 2: ntasks: Expected `int` >= 0" in errors.getvalue()

@@ -39,7 +39,7 @@ def test_of_the_first_refused_records_every_field_is_named_and_of_the_others_one
         (WRONG, "gpus[0]", "Object missing required field `gpu_id`"),
         ({}, "", "Object missing required field `schema`"),
         ({"schema": 1}, "schema", "Expected `str`, got `int`"),
-        ({"schema": "x"}, "schema", "unknown schema; known here: node-summary/1, raw-samples/1, job-record/1"),
+        ({"schema": "x"}, "schema", "unknown schema; accepted here: node-summary/1, raw-samples/1, job-record/1"),
         (summary([90.0], node="n d"), "node", "Expected `str` matching regex"),
         (summary(gpus=[{"gpu_id": 0}] * 64), "gpus[0].avg_util", "required, or a reason for it in missing"),
     ],

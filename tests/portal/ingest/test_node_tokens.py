@@ -51,10 +51,10 @@ def test_one_node_is_printed_as_a_list_of_one() -> None:
 @pytest.mark.parametrize(
     ("nodes", "why"),
     [
-        ("nid[005003-005001]", "runs backwards"),
+        ("nid[005003-005001]", "in descending order"),
         ("", "is not a list of nodes"),
         ("nid005001; rm", "is not a list of nodes"),
-        ("nid005001,nid005001.lumi.csc.fi", "names the same node twice"),
+        ("nid005001,nid005001.lumi.csc.fi", "contains the same node twice"),
         ("n[1-20001]", "names more than 20000 nodes"),
         ("n" * 63, "1 characters longer than the 64 of a name"),
     ],
@@ -67,7 +67,7 @@ def test_a_list_that_makes_no_sense_makes_no_token(nodes: str, why: str) -> None
 
 def test_where_one_name_is_taken_none_is_made() -> None:
     made("g", "--node", "nid005002")
-    with pytest.raises(CommandError, match="a token named g-nid005002 already; none was made"):
+    with pytest.raises(CommandError, match="a token named g-nid005002 already exists; none was created"):
         made("g", "--node", "nid[005001-005003]")
     assert [name for name, _, _ in tokens()] == ["g-nid005002"]
 
@@ -80,7 +80,7 @@ def bound() -> str:
 def test_a_summary_of_another_node_is_refused_by_itself(bound: str) -> None:
     answer = post(bound, [summary(), summary(node="nid005124")])
     assert answer.status_code == 201
-    refused = [{"path": "node", "message": "this token speaks for nid005123 only"}]
+    refused = [{"path": "node", "message": "this token is valid for nid005123 only"}]
     assert answer.json()["rejected"] == [{"index": 1, "errors": refused}]
     assert list(NodeSummary.objects.values_list("node", flat=True)) == ["nid005123"]
 
@@ -99,7 +99,7 @@ def test_a_summary_of_another_node_is_refused_by_itself(bound: str) -> None:
 def test_a_job_record_must_name_the_node(bound: str, changes: dict[str, Any], status: int) -> None:
     answer = post(bound, record(**changes), RECORDS)
     assert answer.status_code == status
-    assert status == 201 or errors(answer) == [("nodes", "this token speaks for nid005123 only")]
+    assert status == 201 or errors(answer) == [("nodes", "this token is valid for nid005123 only")]
     assert Job.objects.exists() == (status == 201)
 
 

@@ -19,8 +19,8 @@ from tests.payloads import gpu, record, summary
 pytestmark = pytest.mark.django_db
 
 SUMMARIES, RECORDS = "/api/v1/ingest/node-summaries", "/api/v1/ingest/job-records"
-NO_TIME = "is not a time of any job"
-TOO_LONG = "lies further after started_at than any job is long"
+NO_TIME = "is not a plausible time of a job"
+TOO_LONG = "is longer after started_at than any job can run"
 
 
 def post(path: str, *documents: Any) -> tuple[int, dict[str, Any]]:
@@ -53,7 +53,7 @@ def test_a_time_of_no_job_is_refused_and_the_record_beside_it_is_taken(path: str
 
 def test_a_summary_of_more_than_a_year_is_refused() -> None:
     status, counted = post(SUMMARIES, summary(ended_at="2028-01-01T00:00:00Z"))
-    assert (status, refusals(counted)) == (422, [("ended_at", "lies further after started_at than any job is long")])
+    assert (status, refusals(counted)) == (422, [("ended_at", "is longer after started_at than any job can run")])
 
 
 def test_an_odd_time_in_the_queue_says_nothing() -> None:
@@ -93,8 +93,8 @@ def test_a_fault_of_ours_on_one_record_refuses_that_record(monkeypatch: pytest.M
 
 def test_the_log_names_the_token_the_schema_and_the_path_and_nothing_else(caplog: pytest.LogCaptureFixture) -> None:
     post(RECORDS, record(user_id="alice secret"), record(job_id=-1), record(job_id=2))
-    (line,) = [entry.getMessage() for entry in caplog.records if "refused" in entry.getMessage()]
-    assert line == "job-records (lumi): refused 2 of 3 records of job-record/1: user_id (1), job_id (1)"
+    (line,) = [entry.getMessage() for entry in caplog.records if "rejected" in entry.getMessage()]
+    assert line == "job-records (lumi): rejected 2 of 3 records of job-record/1: user_id (1), job_id (1)"
 
 
 def in_days(days: float) -> str:
@@ -111,7 +111,7 @@ def in_days(days: float) -> str:
 )
 def test_a_time_that_has_not_been_yet_is_refused(path: str, odd: Any, name: str) -> None:
     status, counted = post(path, odd())
-    assert (status, (name, "lies in the future") in refusals(counted)) == (422, True)
+    assert (status, (name, "is in the future") in refusals(counted)) == (422, True)
 
 
 def test_a_clock_that_keeps_local_time_as_utc_is_taken() -> None:
@@ -123,7 +123,7 @@ def test_a_run_of_ten_years_is_refused_by_either_door() -> None:
         status, counted = post(path, made(started_at="2016-11-20T10:00:00Z"))
         assert (status, refusals(counted)) == (
             422,
-            [("ended_at", "lies further after started_at than any job is long")],
+            [("ended_at", "is longer after started_at than any job can run")],
         )
 
 

@@ -35,7 +35,7 @@ pytestmark = pytest.mark.django_db
 
 NEW = {"accepted": 1, "duplicate": 0, "rejected": []}
 KNOWN = {"accepted": 0, "duplicate": 1, "rejected": []}
-NOT_YOURS = [("job_id", "this job is not yours")]
+NOT_YOURS = [("job_id", "this job belongs to another user")]
 
 
 @pytest.fixture(autouse=True)
@@ -153,7 +153,7 @@ def test_nobody_sends_in_the_name_of_another(alice: str) -> None:
 
 def test_without_the_owners_word_an_unknown_run_is_refused_and_a_known_one_taken(alice: str) -> None:
     answer = post(alice, own_summary(NOTHING))
-    assert errors(answer) == [("own_run", "required for a run that is not known here yet")]
+    assert errors(answer) == [("own_run", "required for a run that is not stored yet")]
     assert not NodeSummary.objects.exists()
     record_job(job_record())
     assert post(alice, own_summary(NOTHING)).status_code == 201
@@ -190,7 +190,7 @@ def test_a_project_must_be_one_of_the_owners_and_the_message_says_what_is_missin
         assert path == "own_run.project_id"
         messages.add(message)
     assert len(messages) == 1, "whether a project exists is nobody's business outside of it"
-    assert messages.pop().startswith("you are not a member of this project here")
+    assert messages.pop().startswith("you are not a member of this project in Kaiku")
     assert nothing_is_stored()
     assert not Project.objects.filter(name__startswith="own-").exists()
     assert post(alice, own_summary(told(project_id="own-alice"))).status_code == 201
@@ -206,7 +206,7 @@ def test_a_personal_project_is_of_one_person_alone(alice: str) -> None:
     project = Project.objects.create(name="own-alice")
     Membership.objects.create(user=User.objects.get(username="bob"), project=project)
     answer = post(alice, own_summary(told(project_id=None)))
-    assert errors(answer) == [("own_run.project_id", "required: own-alice is not a project of yours alone")]
+    assert errors(answer) == [("own_run.project_id", "required: own-alice is not your personal project")]
     Membership.objects.filter(project=project).delete()
     Project.objects.filter(pk=project.pk).update(is_listed=True)
     assert post(alice, own_summary(told(project_id=None))).status_code == 422
@@ -282,7 +282,7 @@ def test_a_clock_of_tomorrow_on_a_further_node_is_refused_too(alice: str) -> Non
     post(alice, own_summary())
     far = (timezone.now() + timedelta(days=2)).isoformat()
     answer = post(alice, own_summary(node="nid005124", started_at=far, ended_at=far))
-    assert errors(answer) == [("started_at", "lies in the future"), ("ended_at", "lies in the future")]
+    assert errors(answer) == [("started_at", "is in the future"), ("ended_at", "is in the future")]
 
 
 def test_names_keep_their_letters_and_lose_their_control_characters(alice: str) -> None:

@@ -96,7 +96,7 @@ def test_more_windows_than_a_minute_may_bring_are_shed(post, settings) -> None:
     assert shed(post(raw_samples(node="nid005125"))) == (
         503,
         "60",
-        "Raw samples are not taken at this moment: 2 windows arrived within the last minute, and 2 may.",
+        "Raw samples are rejected at the moment: 2 windows arrived within the last minute; the limit is 2.",
     )
     assert RawWindow.objects.count() == 2
     RawWindow.objects.update(received_at=timezone.now() - timedelta(seconds=61))
@@ -109,7 +109,7 @@ def test_no_more_is_kept_than_the_setting_says(post, settings) -> None:
     RawWindow.objects.update(size_bytes=2**20)
     status, retry_after, why = shed(post(raw_samples(node="nid005124")))
     assert (status, retry_after) == (503, "3600")
-    assert why == "Raw samples are not taken at this moment: 1 MiB of them are kept, and 1 may be."
+    assert why == "Raw samples are rejected at the moment: 1 MiB of them are stored; the limit is 1."
 
 
 def test_a_portal_that_is_behind_with_its_reports_takes_none(post, settings) -> None:
@@ -124,7 +124,7 @@ def test_a_portal_that_is_behind_with_its_reports_takes_none(post, settings) -> 
     record_job(job_record(job_id=4, started_at=ended_at, ended_at=timezone.now() - timedelta(minutes=1)))
     status, retry_after, why = shed(post(raw_samples(node="nid005124")))
     assert (status, retry_after) == (503, "300")
-    assert why == "Raw samples are not taken at this moment: more than 2 ended jobs wait for their analysis."
+    assert why == "Raw samples are rejected at the moment: more than 2 ended jobs wait for their analysis."
     call_command("analyse_job", "--due", verbosity=0)
     assert post(raw_samples(node="nid005124")).status_code == 202
 
@@ -142,7 +142,7 @@ def test_a_file_of_them_is_stored_by_hand_whatever_the_load(tmp_path, settings) 
     settings.RAW_WINDOWS_PER_MINUTE = 0
     file = tmp_path / "raw.jsonl"
     file.write_text("\n".join(json.dumps(raw_samples(node=node)) for node in ("nid005123", "nid 5")))
-    with pytest.raises(CommandError, match="1 records were refused"):
+    with pytest.raises(CommandError, match="1 records were rejected"):
         call_command("ingest", str(file))
     assert RawWindow.objects.get().node == "nid005123"
 

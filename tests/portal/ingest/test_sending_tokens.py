@@ -57,7 +57,7 @@ def test_it_reads_nothing(reported) -> None:
     for path in ("/api/v1/jobs/", "/api/v1/jobs/lumi/123456/", "/api/v1/jobs/lumi/123456/report.pdf"):
         answer = read(secret, path)
         assert (answer.status_code, answer["Content-Type"]) == (403, "application/problem+json")
-        assert answer.json()["detail"] == "This token sends measurements of your own runs and reads nothing."
+        assert answer.json()["detail"] == "This token only sends measurements of your own runs; it cannot read."
     assert read(secret, "/jobs/")["Location"] == "/sign-in/?next=/jobs/"
     assert {read(secret, "/api/v1/jobs/", verb).status_code for verb in ("post", "put", "delete")} == {403}
 
@@ -65,7 +65,7 @@ def test_it_reads_nothing(reported) -> None:
 def test_it_sends_no_job_records(cast) -> None:
     answer = post(sending_token(), record(), RECORDS)
     assert answer.status_code == 403
-    assert answer.json()["detail"] == "This token sends node summaries of your own runs, and nothing else."
+    assert answer.json()["detail"] == "This token only sends node summaries of your own runs."
     assert not Job.objects.exists()
     assert read(sending_token(name="two"), SUMMARIES).status_code == 405
 
@@ -82,16 +82,16 @@ def test_while_it_is_off_nobody_makes_one_and_existing_ones_are_refused(cast, se
     settings.OWN_RUNS = False
     page = client.get(PAGE).content.decode()
     assert 'name="kind"' not in page
-    assert "switched off" in page
+    assert "disabled" in page
     answer = client.post(PAGE, FORM | {"name": "another"}).content.decode()
-    assert "Sending own runs is switched off on this portal." in answer
+    assert "Sending measurements of own runs is disabled on this portal." in answer
     assert ApiToken.objects.count() == 1
     assert SECRET.search(client.post(PAGE, {"name": "reads", "days": "30"}).content.decode()) is None
     assert ApiToken.objects.get(name="reads").kind == "read"
     for path in (SUMMARIES, RECORDS):
         refused = post(secret, own_summary(alone()), path)
         assert (refused.status_code, refused["Content-Type"]) == (403, "application/problem+json")
-        assert refused.json()["detail"] == "Sending own runs is switched off on this portal."
+        assert refused.json()["detail"] == "Sending measurements of own runs is disabled on this portal."
     settings.OWN_RUNS = True
     assert post(secret, own_summary(alone())).status_code == 201
 
@@ -106,7 +106,7 @@ def test_it_ends_when_it_expires_is_revoked_or_its_owner_leaves(cast) -> None:
     late = sending_token(name="late", now=timezone.now() - timedelta(days=31))
     revoked, left = sending_token(name="one"), sending_token(name="two")
     answer = cast("alice").post(f"{PAGE}{ApiToken.objects.get(name='one').pk}/revoke/", follow=True)
-    assert "Nothing is sent with “one” any longer." in answer.content.decode()
+    assert "“one” can no longer be used to send." in answer.content.decode()
     answers = [post(secret, own_summary(alone())) for secret in (late, revoked, f"{SENDING_PREFIX}x")]
     assert [(answer.status_code, answer["WWW-Authenticate"]) for answer in answers] == [(401, "Bearer")] * 3
     assert post(left, own_summary(alone())).status_code == 201
@@ -155,7 +155,7 @@ def test_somebody_makes_a_sending_token_in_a_browser(browser, live_server, cast,
     page.goto(PAGE)
     page.fill("#id_name", "training on a weekend")
     page.select_option("#id_kind", label="Sends measurements of your own runs")
-    page.click("button:has-text('Make the token')")
+    page.click("button:has-text('Create token')")
     secret = page.inner_text(".new-token code >> nth=0")
     assert SECRET.fullmatch(secret)
     assert "send own runs" in page.inner_text("table.jobs")

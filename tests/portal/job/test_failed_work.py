@@ -202,7 +202,7 @@ def test_an_administrator_tries_one_again_in_a_browser_that_complains_of_nothing
             shown.click("th.field-kind a")
             assert "lumi/123456" in shown.text_content(".field-of")
             shown.click("button:text-is('Try again')")
-            shown.wait_for_selector(".messagelist:has-text('will be tried again at once')")
+            shown.wait_for_selector(".messagelist:has-text('will be retried now')")
         context.close()
     assert COULD_NOT in texts["alice"]
     assert "lumi/123456" in texts["grace"]

@@ -44,7 +44,9 @@ def test_an_answer_is_kept_with_the_rules_it_was_given_on_and_shown(alice) -> No
     judged = Job.objects.get().efficiency
     assert (row.user.username, row.code, row.is_right) == ("alice", "parallelism_mismatch", False)
     assert row.rules_version == judged.rules_version
-    assert "You said: <strong>wrong</strong>, “<bdi>It was a warm-up &lt;b&gt;run&lt;/b&gt;</bdi>”" in text_of(alice)
+    assert "You answered: <strong>wrong</strong>, “<bdi>It was a warm-up &lt;b&gt;run&lt;/b&gt;</bdi>”" in text_of(
+        alice
+    )
 
 
 def test_the_last_answer_counts_and_can_be_taken_back(alice) -> None:
@@ -59,7 +61,7 @@ def test_an_answer_outlives_a_new_judgement_and_even_its_finding(alice) -> None:
     alice.post(ANSWER, said())
     FindingRow.objects.all().delete()
     analyse_job(Job.objects.get().pk)
-    assert "You said: <strong>wrong</strong>" in text_of(alice)
+    assert "You answered: <strong>wrong</strong>" in text_of(alice)
     FindingRow.objects.filter(code="parallelism_mismatch").delete()
     assert Feedback.objects.count() == 1
 
@@ -76,8 +78,8 @@ def test_the_pi_may_answer_and_reads_the_owners_answer_beside_their_own(alice, c
     carol = cast_again("carol")
     assert carol.post(ANSWER, said(code="verdict", answer="right")).status_code == 302
     page = text_of(carol)
-    assert "alice said: <strong>wrong</strong>, “<bdi>It is right for us</bdi>”" in page
-    assert "You said: <strong>right</strong>" in page
+    assert "alice answered: <strong>wrong</strong>, “<bdi>It is right for us</bdi>”" in page
+    assert "You answered: <strong>right</strong>" in page
 
 
 def cast_again(name: str) -> Client:
@@ -151,7 +153,7 @@ def test_only_the_offered_days_and_a_short_question_are_taken(alice, sent: dict[
 
 
 def test_owners_see_who_opened_their_job_and_their_own_visits_do_not_count(alice) -> None:
-    assert "Nobody but you." in text_of(alice)
+    assert "Only you." in text_of(alice)
     carol = cast_again("carol")
     carol.get(PAGE)
     carol.get("/api/v1/jobs/lumi/123456/gpus/")
@@ -164,7 +166,7 @@ def test_owners_see_who_opened_their_job_and_their_own_visits_do_not_count(alice
     page = text_of(alice)
     assert "PI of the project" in page
     assert "Support staff</td>" in page
-    assert "Who opened this job" not in text_of(carol)
+    assert "Viewed by" not in text_of(carol)
 
 
 def test_requests_close_together_are_one_opening(alice, now) -> None:

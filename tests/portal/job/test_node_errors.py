@@ -25,8 +25,8 @@ SHARED = "GPU 1 was job 4711's as well for some of the time: its use is of both"
 HOSTILE = "<script>alert(1)</script> [x](http://evil.example) \x1b[31m `rm`" + "y" * 5000
 SAID = (
     "On 2 nodes: nothing was measured: the collector was not started for this job",
-    "On nid005123: another job had GPU 1 as well for part of the time: the measured use is of both jobs",
-    "On nid005123: sampling stood still for 31 s",
+    "On nid005123: another job also had GPU 1 for part of the time: the measured use includes both jobs",
+    "On nid005123: sampling paused for 31 s",
 )
 
 
@@ -104,7 +104,7 @@ def test_a_hostile_text_acts_nowhere_and_stays_short(cast, client: Client) -> No
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
     assert "\\<script\\>alert(1)\\</script\\> \\[x\\](http\\://evil" in alice.get(f"{REPORT}md").content.decode()
     assert alice.get(f"{REPORT}pdf").content.startswith(b"%PDF")
-    assert "more faults of the collector" in page
+    assert "more errors of the collector" in page
     lines = text.partition("Not measured\n")[2].splitlines()
     assert len(lines) < 30
     assert max(map(len, lines)) <= WIDTH

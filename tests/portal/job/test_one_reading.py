@@ -98,12 +98,12 @@ def test_a_page_says_what_is_kept_by_what_is_there(cast, run: None, now, setting
     settings.SERIES_DAYS = 10
     Report.objects.update(content=aged(Report.objects.get().content, "2026-11-08T12:00:00Z"))
     client = cast("alice")
-    assert b"no longer kept" not in client.get(PAGE).content
+    assert b"no longer stored" not in client.get(PAGE).content
     assert client.get(f"{PAGE}figures/gpu_use.svg").status_code == 200
     assert [*thin_measurements(timezone.now() + timedelta(days=1))] == [1]
-    assert b"GPU use over time: no longer kept" in client.get(PAGE).content
+    assert b"GPU use over time: no longer stored" in client.get(PAGE).content
     assert client.get(f"{PAGE}figures/gpu_use.svg").status_code == 404
-    assert client.get(f"/api/v1{PAGE}").json()["not_measured"][0] == "GPU use over time: no longer kept"
+    assert client.get(f"/api/v1{PAGE}").json()["not_measured"][0] == "GPU use over time: no longer stored"
     assert readings(lambda: client.get(PAGE)) == 1
 
 
@@ -115,12 +115,8 @@ def aged(content: dict, ended_at: str) -> dict:
 def test_the_tables_of_a_page_show_what_was_measured(cast, run: None, now) -> None:
     follow_up(10, now)
     page = cast("alice").get(PAGE)
-    gpus, (host,) = page.context["gpus"], page.context["hosts"]
-    assert [(row["node"], row["gpu_id"], row["avg_util"]) for row in gpus] == [
-        ("nid005123", 0, 88.0),
-        ("nid005123", 1, 0.5),
-        ("nid005123", 2, 12.0),
-        ("nid005123", 3, None),
-    ]
-    assert (host["node"], host["busy_cores_avg"], host["ranks"], host["oom_kills"]) == ("nid005123", 7.9, 8, None)
+    (node,) = page.context["hardware"].nodes
+    assert [(row["gpu_id"], row["avg_util"]) for row in node.gpus] == [(0, 88.0), (1, 0.5), (2, 12.0), (3, None)]
+    assert (node.name, node.host["busy_cores_avg"], node.host["ranks"]) == ("nid005123", 7.9, 8)
+    assert node.host["oom_kills"] is None
     assert "7.9 of 56</td>" in page.content.decode()

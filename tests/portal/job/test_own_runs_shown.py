@@ -98,7 +98,7 @@ def test_an_ordinary_run_says_nothing_of_it(cast, reported) -> None:
     reported()
     found = cast("alice").get(API).json()
     assert (found["origin"], found["is_told_by_owner"]) == ("", False)
-    assert "kr-origin" not in cast("alice").get(JOB).content.decode()
+    assert "own run of the collector" not in cast("alice").get(JOB).content.decode()
 
 
 def test_a_run_waits_for_all_the_nodes_that_its_owner_tells_of() -> None:

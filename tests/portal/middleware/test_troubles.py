@@ -40,9 +40,9 @@ from tests.payloads import job_record, node_payload, summary
 from tests.processes import free_ports, wait_until
 
 CHECKOUT = Path(__file__).resolve().parents[3]
-READ_ONLY = "The database is read-only at this moment: nothing can be stored."
+READ_ONLY = "The database is read-only at the moment: nothing can be stored."
 PDF = "/api/v1/jobs/lumi/123456/report.pdf"
-DISK_FULL = "The disk is full: nothing can be stored at this moment."
+DISK_FULL = "The disk is full: nothing can be stored at the moment."
 FULL = """
 CREATE FUNCTION is_full() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
   RAISE EXCEPTION 'could not extend file "base/1/2": No space left on device' USING ERRCODE = 'disk_full';
@@ -209,7 +209,7 @@ def test_a_folder_of_messages_that_cannot_be_written_is_no_fault_of_a_mail_serve
     (tmp_path / "var").touch()
     settings.EMAIL_FILE_PATH = tmp_path / "var" / "outbox"
     letter = Letter(pictures={}, html="<p>x</p>", subject="x", body="x", to=["alice@users.example"])
-    with pytest.raises(MailError, match="folder of messages: Not a directory") as caught:
+    with pytest.raises(MailError, match="mail folder: Not a directory") as caught:
         post_letter(letter, FileBackend())
     assert not caught.value.is_permanent
 

@@ -65,7 +65,7 @@ def test_what_is_acknowledged_is_stored_once_and_what_is_refused_is_named(server
     assert [each["index"] for each in mixed.json()["rejected"]] == [1]
     refused = server.post(SUMMARIES, summary(cluster="mahti"))
     assert (refused.status, refused.headers["content-type"]) == (422, "application/problem+json")
-    assert refused.json()["errors"] == [{"path": "cluster", "message": "this token speaks for lumi only"}]
+    assert refused.json()["errors"] == [{"path": "cluster", "message": "this token is valid for lumi only"}]
     assert (NodeSummary.objects.count(), Job.objects.count()) == (1, 2)
 
 

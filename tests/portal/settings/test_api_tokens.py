@@ -129,7 +129,7 @@ def test_a_use_is_written_at_most_once_an_hour(cast) -> None:
 def test_a_name_is_used_once_until_its_token_is_revoked(cast) -> None:
     client, form = cast("alice"), {"name": "notebook", "days": "30"}
     client.post(PAGE, form)
-    assert "You have a token of this name" in client.post(PAGE, form).content.decode()
+    assert "You already have a token with this name" in client.post(PAGE, form).content.decode()
     client.post(f"{PAGE}{ApiToken.objects.get().pk}/revoke/")
     assert SECRET.search(client.post(PAGE, form).content.decode())
     assert cast("bob").post(PAGE, form).status_code == 200

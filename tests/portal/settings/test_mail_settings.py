@@ -44,7 +44,7 @@ def test_choices_are_kept_and_shown_again(cast) -> None:
     project = Project.objects.get()
     client = cast("alice")
     answer = client.post("/settings/", WEEKLY | {f"project_{project.pk}": "off"}, follow=True)
-    assert b"Saved. Your choices hold from now on." in answer.content
+    assert b"Saved. Your choices apply from now on." in answer.content
     expected = Choices(Frequency.WEEKLY, EfficiencyClass.INEFFICIENT, True, {project.pk: Frequency.OFF})
     assert choices() == expected
     content = client.get("/settings/").content.decode()
@@ -90,7 +90,7 @@ def test_a_form_without_its_token_is_refused(cast) -> None:
 
 def test_the_page_says_where_mail_goes_or_that_there_is_no_address(cast) -> None:
     client = cast("alice")
-    assert b"No mail address of yours is known" in client.get("/settings/").content
+    assert b"Kaiku has no mail address for you" in client.get("/settings/").content
     User.objects.filter(username="alice").update(email="alice@users.example")
     assert b"Mail goes to alice@users.example." in client.get("/settings/").content
 

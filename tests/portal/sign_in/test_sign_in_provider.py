@@ -194,7 +194,7 @@ def assert_refused(idp: FakeProvider) -> None:
     client = Client()
     answer = signed_in(idp, client)
     assert answer.status_code == 403
-    assert b"Sign-in did not work" in answer.content
+    assert b"Sign-in failed" in answer.content
     assert client.get("/jobs/").status_code == 302
 
 
@@ -224,7 +224,7 @@ def assert_away(idp: FakeProvider, path: str, answer=None) -> None:
     url = f"/sign-in/callback/?code=c&state={state}" if state else "/sign-in/start/"
     page = client.get(url)
     assert page.status_code == 502
-    assert b"did not answer as it should" in page.content
+    assert b"is not available or gave an invalid answer" in page.content
     assert client.get("/jobs/").status_code == 302
 
 

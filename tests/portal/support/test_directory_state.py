@@ -44,9 +44,9 @@ def text(client: Client) -> str:
 
 def test_before_anything_is_imported_the_page_says_so(erin) -> None:
     said = text(erin)
-    assert "No directory is asked by itself (DIRECTORY_SOURCE)" in said
-    assert "None is on record." in said
-    assert "No import is on record." in erin.get("/support/").content.decode()
+    assert "Automatic import is off (DIRECTORY_SOURCE is not set)" in said
+    assert "No imports yet." in said
+    assert "No imports yet." in erin.get("/support/").content.decode()
 
 
 def test_a_source_is_shown_with_what_it_says_and_what_changed(erin, file: Path, now) -> None:
@@ -81,7 +81,7 @@ def test_an_import_that_changed_nothing_says_why_and_hides_what_is_secret(erin, 
     said = text(erin)
     assert "nothing changed http://127.0.0.1:1/api" in said
     assert "no answer" in said
-    assert "http://127.0.0.1:1/api is asked every 15 minutes." in said
+    assert "http://127.0.0.1:1/api is imported every 15 minutes." in said
     assert "hidden" not in said
     assert "The last import failed" in erin.get("/support/").content.decode()
 
@@ -104,7 +104,7 @@ def test_a_fault_here_is_on_record_and_asked_again_for_ever(erin, file: Path, se
         assert (row.tries, row.set_aside_at) == (6, None)
         assert row.error.startswith("DataError at ")
         refusing = False
-        assert "a fault here: DataError" in text(erin)
+        assert "internal error: DataError" in text(erin)
         import_directory()
     assert not failures().exists()
     assert DirectoryImport.objects.filter(error="").count() == 1
@@ -114,7 +114,7 @@ def test_an_address_that_no_database_keeps_costs_its_row_alone(file: Path, now) 
     addresses = (f"{'a' * 250}@users.example", "b\x00b@users.example", "carol@users.example")
     file.write_text(HEADER + "".join(f"person{row},project_1,,,{each}\n" for row, each in enumerate(addresses)))
     directory, change = import_from(str(file), cluster="lumi", now=now)
-    assert directory.skipped == ("line 2: the e-mail address is none", "line 3: the e-mail address is none")
+    assert directory.skipped == ("line 2: the e-mail address is not valid", "line 3: the e-mail address is not valid")
     assert change.memberships == 1
 
 
@@ -134,7 +134,7 @@ def test_a_directory_that_would_take_the_last_administrator_is_on_record(erin, f
     file.write_text(f"{HEADER}alice,project_1,,,\nerin,,support,,\n")
     settings.DIRECTORY_SOURCE = str(file)
     import_directory()
-    assert "csv would take the role of the last administrator" in text(erin)
+    assert "csv would remove the role of the last administrator" in text(erin)
     assert User.objects.get(is_superuser=True).username == "erin"
 
 

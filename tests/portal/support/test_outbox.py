@@ -58,7 +58,7 @@ def test_staff_see_every_state_and_the_reason_in_words(cast, rows) -> None:
         "Sent",
         "Failed",
         "Suppressed",
-        "no address known; told as soon as there is one",
+        "no address known; sent as soon as there is one",
     ):
         assert said in content
     assert "alice" in content

@@ -46,7 +46,7 @@ def test_a_portal_that_works_says_so(cast, worker: Process) -> None:
 
 def test_a_portal_without_a_worker_names_what_to_do(cast) -> None:
     assert titles(cast) == ["Worker: never seen, or not for a day"]
-    assert "or see its log. Nothing is lost: what is due waits." in page(cast)
+    assert "or check its log. Nothing is lost: due work waits." in page(cast)
 
 
 def test_work_is_late_after_its_limit(cast, worker: Process, now: datetime) -> None:
@@ -56,7 +56,7 @@ def test_work_is_late_after_its_limit(cast, worker: Process, now: datetime) -> N
     ended = now - timedelta(minutes=31)
     record_job(job_record(job_id=2, ended_at=ended, started_at=ended - timedelta(hours=1)), now=ended)
     (title,) = titles(cast)
-    assert title.startswith("2 judgements due, the first for 31 min")
+    assert title.startswith("2 judgements due, the oldest for 31 min")
 
 
 def test_what_failed_is_counted_by_kind_with_its_first_time(cast, worker: Process, now: datetime) -> None:
@@ -74,7 +74,7 @@ def test_failures_of_the_last_day_are_named(cast, worker: Process) -> None:
     add(MESSAGES.of("failed"), SWEEP_FAILURES.of("deliver"), COLLECTOR_FAILURES.of("lumi", "<b>no GPU</b>", times=3))
     assert titles(cast) == [
         "Background work ended with an error within a day: deliver",
-        "Messages failed for good within a day",
+        "Messages failed permanently within a day",
     ]
     assert "&lt;b&gt;no GPU&lt;/b&gt; lumi" in page(cast)
 
@@ -85,7 +85,7 @@ def test_silent_nodes_and_jobs_without_summaries_are_listed(cast, worker: Proces
     record_job(record, now=ended)
     analyse_due(10, now)
     (title,) = titles(cast)
-    assert title == "2 nodes silent: their latest jobs came without a summary"
+    assert title == "2 nodes silent: no summary for their latest jobs"
     said = page(cast)
     assert "Silent nodes 2" in said
     assert "1 to 6 hours ago 1 0" in said
@@ -114,7 +114,7 @@ def test_messages_that_are_due_for_an_hour_are_late(cast, worker: Process, repor
     reported(1)
     user = cast("alice").get("/").wsgi_request.user
     Delivery.objects.create(user=user, created_at=now, due_at=now - timedelta(minutes=61))
-    assert titles(cast) == ["1 message due, the first for 1 h 01 min"]
+    assert titles(cast) == ["1 message due, the oldest for 1 h 01 min"]
 
 
 def test_only_administrators_find_it_in_the_navigation(cast) -> None:

@@ -1,0 +1,108 @@
+"""How a work scales: run time by number of GPUs, what each number keeps of the speed per GPU, and where that ends.
+
+The medians, the target and the knee are those of `analysis.comparable`, which the advice of a report rests on too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from analysis.comparable import ComparableRun, scaling_gpus, speed_kept, typical_times_s
+from analysis.thresholds import LIMITS, Limits
+from analysis.works.runs import PastRun
+from jobs.hardware import partition_of
+
+NOISY_FACTOR = 2.0
+"""Doubling the GPUs halves the time at best: runs that differ by more on the same GPUs say little of scaling."""
+
+
+@dataclass(frozen=True)
+class GpuCount:
+    """The comparable runs on one number of GPUs: their median time, the fastest and the slowest.
+
+    `efficiency_fraction` is against the smallest number, above 1 where more GPUs do more each; None where only one
+    number was tried. `gpu_hours` and `avg_gpu_util` are medians of the runs that have them.
+    """
+
+    gpus: int
+    runs: int
+    typical_s: float
+    fastest_s: float
+    slowest_s: float
+    efficiency_fraction: float | None
+    gpu_hours: float | None
+    avg_gpu_util: float | None
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """All numbers of GPUs that were tried, the fewest first, and the runs that do not count.
+
+    `knee` is the most GPUs that keep `target_percent`; None where only one number was tried. `is_noisy` says that runs
+    on the same number differ by more than doubling the GPUs could bring.
+    """
+
+    counts: tuple[GpuCount, ...]
+    knee: GpuCount | None
+    is_noisy: bool
+    unfinished: int
+    too_short: int
+    on_other_hardware: int
+
+    @property
+    def smallest(self) -> GpuCount:
+        """The number of GPUs that the others are compared with."""
+        return self.counts[0]
+
+    @property
+    def is_single(self) -> bool:
+        """Whether a number rests on one run alone."""
+        return any(count.runs == 1 for count in self.counts)
+
+
+def scaling(runs: Sequence[PastRun], limits: Limits = LIMITS) -> Scaling:
+    """What runs of one work say: those that ended well, on the hardware of the latest of them."""
+    comparable = [run for run in runs if run.is_comparable]
+    unfinished = sum(not run.is_completed for run in runs)
+    hardware = _hardware(max(comparable, key=lambda run: (run.ended_at, run.pk))) if comparable else None
+    counted = [run for run in comparable if _hardware(run) == hardware]
+    timed = [ComparableRun(run.gpus or 0, run.elapsed_s or 0.0) for run in counted]
+    typical_s = typical_times_s(timed)
+    kept = speed_kept(typical_s) if len(typical_s) > 1 else {}
+    counts = tuple(
+        _count(gpus, [run for run in counted if run.gpus == gpus], typical_s[gpus], kept.get(gpus))
+        for gpus in sorted(typical_s)
+    )
+    found = scaling_gpus(timed[0].elapsed_s, timed[0].gpus, timed[1:], limits) if timed else None
+    return Scaling(
+        counts=counts,
+        knee=next((count for count in counts if found and count.gpus == found[0]), None),
+        is_noisy=len(counts) > 1 and any(count.slowest_s > NOISY_FACTOR * count.fastest_s for count in counts),
+        unfinished=unfinished,
+        too_short=len(runs) - unfinished - len(comparable),
+        on_other_hardware=len(comparable) - len(counted),
+    )
+
+
+def _hardware(run: PastRun) -> tuple[str, str]:
+    """What kind of node a run was on: by its description, or by the partition where that is not described."""
+    partition = partition_of(run.cluster, run.partition)
+    return (run.cluster, repr(partition.node)) if partition else (run.cluster, run.partition)
+
+
+def _count(gpus: int, runs: Sequence[PastRun], typical_s: float, efficiency_fraction: float | None) -> GpuCount:
+    times_s = [run.elapsed_s for run in runs if run.elapsed_s is not None]
+    hours = [run.gpu_hours for run in runs if run.gpu_hours is not None]
+    used = [run.avg_gpu_util for run in runs if run.avg_gpu_util is not None]
+    return GpuCount(
+        gpus=gpus,
+        runs=len(runs),
+        typical_s=typical_s,
+        fastest_s=min(times_s),
+        slowest_s=max(times_s),
+        efficiency_fraction=efficiency_fraction,
+        gpu_hours=median(hours) if hours else None,
+        avg_gpu_util=median(used) if used else None,
+    )

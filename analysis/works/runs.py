@@ -1,0 +1,65 @@
+"""One run of a work as its page counts with it: the record, the request and the judgement in one row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from analysis.thresholds import LIMITS
+from jobs.records import ENDED_STATES, SYSTEM_FAILURES
+
+COMPLETED, CANCELLED = "COMPLETED", "CANCELLED"
+
+
+@dataclass(frozen=True)
+class PastRun:
+    """A run of some work; `gpus` and `cores` are what it was allocated, None is not known or not measured.
+
+    `gpu_hours` are billed, `uncounted_reason` is why no statistics count it, `recommended_gpus` the advice of its
+    report.
+    """
+
+    pk: int
+    cluster: str
+    job_id: int
+    attempt: int
+    state: str
+    ended_at: datetime
+    partition: str = ""
+    nodes: int | None = None
+    gpus: int | None = None
+    ntasks: int | None = None
+    cpus_per_task: int | None = None
+    cores: int | None = None
+    memory_gb: float | None = None
+    is_exclusive: bool | None = None
+    walltime_s: float | None = None
+    elapsed_s: float | None = None
+    request: Mapping[str, str] = field(default_factory=dict)
+    is_told_by_owner: bool = False
+    gpu_hours: float | None = None
+    avg_gpu_util: float | None = None
+    is_judged: bool = False
+    uncounted_reason: str = ""
+    finding_codes: str = ""
+    recommended_gpus: int | None = None
+
+    @property
+    def is_completed(self) -> bool:
+        return self.state == COMPLETED
+
+    @property
+    def is_failure(self) -> bool:
+        """Whether it ended without success, and nobody cancelled it."""
+        return self.state in ENDED_STATES - {COMPLETED, CANCELLED}
+
+    @property
+    def is_own_failure(self) -> bool:
+        """The same where the system did not end it."""
+        return self.is_failure and self.state not in SYSTEM_FAILURES
+
+    @property
+    def is_comparable(self) -> bool:
+        """Whether its run time can be compared with that of others: run to its end, on GPUs, not too short."""
+        return self.is_completed and bool(self.gpus) and (self.elapsed_s or 0.0) >= LIMITS.short_job_s

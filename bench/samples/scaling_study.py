@@ -1,0 +1,92 @@
+"""Runs of one work on several numbers of GPUs: somebody who looks for the right one, with failures in between."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import numpy as np
+
+from bench.samples.generate import SampleJob, make_job
+from bench.samples.library import LIBRARY
+from bench.samples.people import Person
+from bench.samples.records import instant
+from jobs.sbatch import walltime_text
+
+FIRST_JOB_ID = 17_400_000
+NAME = "cp2k_water_v{}"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One run: how many days ago it ended, what it was like, how long it took and what time it requested."""
+
+    days_ago: float
+    kind: str
+    elapsed_min: int
+    walltime_min: int = 480
+
+
+STEPS = (
+    Step(75, "overscaled", 131),
+    Step(73, "overscaled", 127),
+    Step(70, "overscaled", 140),
+    Step(66, "failed", 38),
+    Step(62, "acceptable", 163),
+    Step(60, "acceptable", 158, 300),
+    Step(55, "timeout_busy", 120, 120),
+    Step(54, "acceptable", 171, 300),
+    Step(48, "small_single_gpu", 506, 600),
+    Step(41, "efficient_part_node", 252, 600),
+    Step(38, "efficient_part_node", 247, 360),
+    Step(30, "host_out_of_memory", 44, 360),
+    Step(29, "efficient_part_node", 258, 360),
+    Step(20, "efficient_part_node", 249, 360),
+    Step(11, "acceptable", 160, 240),
+    Step(3, "efficient_part_node", 251, 360),
+)
+
+
+def scaling_study(person: Person, *, seed: int, until: datetime) -> Iterator[SampleJob]:
+    """The runs of `STEPS` before `until` (aware), the first one first; the same seed gives the same runs."""
+    for number, step in enumerate(STEPS):
+        ended_at = (until - timedelta(days=step.days_ago)).replace(microsecond=0)
+        yield make_job(
+            step.kind,
+            job_id=FIRST_JOB_ID + number,
+            user=person.username,
+            project=person.project,
+            ended_at=ended_at,
+            rng=np.random.default_rng((seed, number)),
+            job_name=NAME.format(number + 1),
+            **_times(step, ended_at),
+            request=_request(step),
+        )
+
+
+def _times(step: Step, ended_at: datetime) -> dict[str, Any]:
+    started_at = ended_at - timedelta(minutes=step.elapsed_min)
+    queued_at = instant(started_at - timedelta(minutes=12))
+    return {
+        "walltime_used_s": step.elapsed_min * 60,
+        "walltime_requested_s": step.walltime_min * 60,
+        "submitted_at": queued_at,
+        "eligible_at": queued_at,
+        "started_at": instant(started_at),
+    }
+
+
+def _request(step: Step) -> dict[str, str]:
+    """Spelled in the same way each time, as somebody does who changes one script."""
+    shape = LIBRARY[step.kind]
+    return {
+        "--partition": shape.partition,
+        "--nodes": str(shape.nodes),
+        "--gpus-per-node": str(shape.gpus),
+        "--ntasks-per-node": str(shape.ranks_per_node),
+        "--cpus-per-task": str(shape.cores_per_rank),
+        "--mem-per-gpu": f"{shape.memory_per_gpu_gb:g}G",
+        "--time": walltime_text(step.walltime_min * 60),
+    }

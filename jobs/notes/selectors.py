@@ -1,0 +1,50 @@
+"""Reading notes and tags: everything here is asked for by their writer and finds nobody else's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from django.db.models import F, Q, QuerySet
+
+from jobs.models import Job, JobNote, NoteTag, User
+
+
+def own_note(run: Job, user: User) -> JobNote | None:
+    """What this person wrote beside a run of their own, its tags read with it; None where that is nothing."""
+    return _own_notes(user).filter(job=run).prefetch_related("tags").first()
+
+
+def noted_jobs(runs: QuerySet[Job], word: str, user: User) -> QuerySet[Job]:
+    """Those of the runs whose note holds the word, or that have it as a tag, as `user` wrote them."""
+    return _beside(runs, user, Q(text__icontains=word) | Q(tags__name__iexact=word))
+
+
+def tagged_jobs(runs: QuerySet[Job], tag: str, user: User) -> QuerySet[Job]:
+    """Those of the runs that `user` gave this tag, in whatever capitals."""
+    return _beside(runs, user, Q(tags__name__iexact=tag))
+
+
+def own_tags(user: User) -> list[str]:
+    """Every tag that this person uses, by name; of one in several spellings that with capitals."""
+    names = NoteTag.objects.filter(note__in=_own_notes(user)).values_list("name", flat=True).distinct()
+    once: dict[str, str] = {}
+    for name in sorted(names):
+        once.setdefault(name.casefold(), name)
+    return [name for _, name in sorted(once.items())]
+
+
+def tags_by_run(runs: Iterable[Job], user: User) -> dict[int, list[str]]:
+    """The tags of some runs that `user` gave them, by the key of the run and by name; runs without any are left out."""
+    found: dict[int, list[str]] = {}
+    rows = NoteTag.objects.filter(note__in=_own_notes(user), note__job__in=[run.pk for run in runs]).order_by("name")
+    for run_pk, name in rows.values_list("note__job_id", "name"):
+        found.setdefault(run_pk, []).append(name)
+    return found
+
+
+def _own_notes(user: User) -> QuerySet[JobNote]:
+    return JobNote.objects.filter(user=user, job__user=F("user"))
+
+
+def _beside(runs: QuerySet[Job], user: User, condition: Q) -> QuerySet[Job]:
+    return runs.filter(pk__in=_own_notes(user).filter(condition).values("job"))

@@ -1,0 +1,25 @@
+"""The column for text that one person writes and others read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.db import models
+
+from jobs.records import printable_lines
+
+
+class ShownText(models.CharField):
+    """Text of one person that others read: control and invisible characters become U+FFFD, also in older rows."""
+
+    def deconstruct(self) -> tuple[str, str, Sequence[Any], dict[str, Any]]:
+        """A migration sees the plain column that this is in the database."""
+        name, _, args, kwargs = super().deconstruct()
+        return name, "django.db.models.CharField", args, kwargs
+
+    def get_prep_value(self, value: Any) -> str | None:
+        return None if value is None else printable_lines(str(value))
+
+    def from_db_value(self, value: str | None, expression: Any, connection: Any) -> str | None:
+        return None if value is None else printable_lines(value)

@@ -1,0 +1,47 @@
+"""One run as a column of the comparison."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from analysis.models import JobEfficiency
+from analysis.selectors import judged_metrics
+from jobs.models import Job
+from jobs.selectors import record_of
+from portal.pages.compare.selection import run_key
+from portal.pages.compare.use_chart import UseOfRun, use_of_run
+from reports.job_report import FindingView
+from reports.selectors import made_report, report_row
+
+
+@dataclass(frozen=True)
+class Side:
+    """What stands in one column; `judged` is None while there is no judgement, `findings` while there is no report."""
+
+    run: Job
+    key: str
+    judged: JobEfficiency | None
+    findings: tuple[FindingView, ...] | None
+    wait_s: float | None
+    use: UseOfRun
+
+    @property
+    def used_gpu_hours(self) -> float | None:
+        """Billed GPU-hours that were used; None where the use or the bill is not known."""
+        if self.judged is None or self.judged.gpu_hours is None or self.judged.wasted_gpu_hours is None:
+            return None
+        return float(self.judged.gpu_hours - self.judged.wasted_gpu_hours)
+
+
+def side(run: Job) -> Side:
+    """A run the caller may see, its measurements read once."""
+    judged, row = getattr(run, "efficiency", None), report_row(run)
+    course = bytes(judged.use_course) if judged and judged.use_course else None
+    return Side(
+        run=run,
+        key=run_key(run),
+        judged=judged,
+        findings=made_report(row).findings if row else None,
+        wait_s=record_of(run).queue_wait_s,
+        use=use_of_run(f"Job {run.job_id}", run.walltime_used_s, judged_metrics(run), course),
+    )

@@ -1,0 +1,111 @@
+"""What to do next as a short list: the works whose advice or whose cause to fix would save most, with the new lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import msgspec
+from django.db.models import Q
+
+from analysis.history.costs import CostlyCause
+from analysis.history.periods import Period
+from analysis.history.selectors import WorkSaving, costly_causes_in, latest_savings, savings_of_works
+from analysis.models import JobEfficiency, RecommendationRow
+from education.lesson import LessonContent
+from education.selectors import current_lessons
+from jobs.models import Job
+from jobs.sbatch import OptionChange
+from reports.advice import ADVICE_TITLES
+from reports.request_diff import DiffLine, added_lines, diff_lines
+from reports.services.links import job_url
+from reports.wording import TITLES
+
+GPU_HOURS_MIN = 1.0
+"""What would save less in a month is not worth a place on the first screen."""
+
+LONGER_TIME = frozenset({"more_time", "own_longer_runs"})
+"""Advice on the time limit that fixes a cause; other time limits save no GPU-hours."""
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """One thing to do for one work: `lines` change the request of the run at `url`, or `lesson` explains the cause.
+
+    `is_estimate` where the hours are those that a cause took, not the difference of two bills; `is_primary` for the
+    one request that the page offers first.
+    """
+
+    name: str
+    title: str
+    jobs: int
+    gpu_hours: float
+    url: str
+    lines: tuple[DiffLine, ...] = ()
+    lesson: str = ""
+    code: str = ""
+    is_estimate: bool = False
+    is_primary: bool = False
+
+
+def suggestions(part: Q, period: Period, limit: int) -> list[Suggestion]:
+    """The most GPU-hours first; each run counts in one of them at most, and the number of queries is fixed."""
+    listed = [
+        *_requests(part, savings_of_works(part, period, limit)),
+        *_causes(costly_causes_in(part, period, limit)),
+    ]
+    worthwhile = [suggestion for suggestion in listed if suggestion.gpu_hours >= GPU_HOURS_MIN]
+    shown = sorted(worthwhile, key=lambda suggestion: -suggestion.gpu_hours)[:limit]
+    first = next((place for place, suggestion in enumerate(shown) if suggestion.lines), None)
+    return [replace(suggestion, is_primary=place == first) for place, suggestion in enumerate(shown)]
+
+
+def job_label(run: Job) -> str:
+    """What people call a run: its name, or its number where it has none."""
+    return run.job_name or f"Job {run.job_id}"
+
+
+def _requests(part: Q, savings: Sequence[WorkSaving]) -> list[Suggestion]:
+    latest = latest_savings(part, savings)
+    # A run may be judged again, or go, between two queries.
+    return [_request(saving, latest[saving.work]) for saving in savings if saving.work in latest]
+
+
+def _request(saving: WorkSaving, judged: JobEfficiency) -> Suggestion:
+    advised, run = list(judged.recommendations.all()), judged.job
+    title = ADVICE_TITLES[advised[0].basis] if advised else ""
+    return Suggestion(job_label(run), title, saving.jobs, saving.gpu_hours, job_url(run), request_lines(advised))
+
+
+def request_lines(advised: Sequence[RecommendationRow]) -> tuple[DiffLine, ...]:
+    """The whole suggested request: the first block to write, or the changes of all advice together."""
+    for row in advised:
+        if row.request:
+            return added_lines(row.request)
+    changes = [change for row in advised for change in msgspec.convert(row.changes, tuple[OptionChange, ...])]
+    return diff_lines(map(str, changes))
+
+
+def _causes(causes: Sequence[CostlyCause]) -> list[Suggestion]:
+    rows = JobEfficiency.objects.filter(job__in=[cause.latest_pk for cause in causes]).select_related("job")
+    latest = {row.job_id: row for row in rows.prefetch_related("recommendations")}
+    lessons = current_lessons()
+    shown = [cause for cause in causes if cause.latest_pk in latest]
+    return [_cause(cause, latest[cause.latest_pk], lessons.get(cause.code)) for cause in shown]
+
+
+def _cause(cause: CostlyCause, judged: JobEfficiency, lesson: LessonContent | None) -> Suggestion:
+    """The new lines where a request fixes the cause, as one without GPUs or with more time does; else the lesson."""
+    advised, run = list(judged.recommendations.all()), judged.job
+    fixing = [row for row in advised if row.kind != "walltime" or row.basis in LONGER_TIME]
+    return Suggestion(
+        name=job_label(run),
+        title=ADVICE_TITLES[fixing[0].basis] if fixing else TITLES[cause.code],
+        jobs=cause.jobs,
+        gpu_hours=cause.lost_gpu_hours,
+        url=job_url(run),
+        lines=request_lines(advised) if fixing else (),
+        lesson=lesson.micro if lesson else "",
+        code=cause.code.value if lesson else "",
+        is_estimate=True,
+    )

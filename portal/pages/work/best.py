@@ -1,0 +1,59 @@
+"""The best known request as lines to copy, with where it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from analysis.works.best_request import (
+    Options,
+    advised,
+    best_request,
+    is_spelling_known,
+    lines_of,
+    options_of,
+    was_tried,
+)
+from analysis.works.differences import changed_options
+from analysis.works.runs import PastRun
+from jobs.sbatch import OptionChange
+from reports.request_diff import DiffLine, added_lines
+
+Advice = Sequence[tuple[Sequence[OptionChange], Options]]
+
+
+@dataclass(frozen=True)
+class BestKnown:
+    """`lines` are the whole request; `changes` what the report of `run` suggests and the lines already have.
+
+    `is_own` says whether these are the person's own options; `was_tried` that what the report suggests was tried
+    before and is not the cheapest.
+    """
+
+    run: PastRun
+    lines: tuple[DiffLine, ...]
+    changes: tuple[str, ...]
+    gpu_hours: float
+    completed: int
+    requests: int
+    is_own: bool
+    was_tried: bool
+
+
+def best_known(runs: Sequence[PastRun], advice_of: Callable[[int], Advice]) -> BestKnown | None:
+    """The best request of these runs with the advice on its latest run made; None where no request is known."""
+    best = best_request(runs)
+    if best is None:
+        return None
+    request, tried = options_of(best.run), was_tried(best.run, runs)
+    wanted = request if tried else advised(request, advice_of(best.run.pk))
+    return BestKnown(
+        run=best.run,
+        lines=added_lines(lines_of(wanted)),
+        changes=changed_options(request, wanted),
+        gpu_hours=best.gpu_hours,
+        completed=best.completed,
+        requests=best.requests,
+        is_own=is_spelling_known(best.run),
+        was_tried=tried,
+    )

@@ -1,0 +1,91 @@
+"""One work: every run of the same program of one person in one project, and what they say together."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.db.models import Q
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_GET
+
+from analysis.history.periods import DAYS_OFFERED, last_days
+from analysis.history.selectors import runs_and_trend
+from analysis.history.sums import overview_of, steps_of, trend_of
+from analysis.scaling import scaling
+from analysis.thresholds import LIMITS
+from analysis.works.failures import failures
+from analysis.works.runs import PastRun
+from analysis.works.selectors import RUNS_MAX, advice_of, past_runs
+from jobs.models import Job
+from jobs.selectors import visible_jobs
+from portal.access import person
+from portal.charts.history import charts
+from portal.pages.work.best import best_known
+from portal.pages.work.failure_list import failure_list
+from portal.pages.work.followed import followed_advice
+from portal.pages.work.run_list import run_page
+from portal.pages.work.scale_charts import left_out, scale_charts
+
+WINDOW_DAYS = 365
+CHARTS_SHOWN = ("classes", "median")
+
+
+@require_GET
+@login_required
+def work(request: HttpRequest, key: str) -> HttpResponse:
+    """The page of the work with this key, for its owner and the PI of its project; Http404 for everybody else."""
+    visible = visible_jobs(person(request)).filter(work_key=key)
+    latest = visible.order_by("-ended_at", "-pk").first()
+    if latest is None:
+        raise Http404("There is no such work here.")
+    now = timezone.localtime()
+    period = last_days(now, WINDOW_DAYS)
+    of_owner = visible.filter(user=latest.user_id)
+    runs = past_runs(of_owner.filter(ended_at__gte=period.start))
+    context = {
+        "latest": latest,
+        "is_owner": latest.user_id == person(request).pk,
+        "days": WINDOW_DAYS,
+        "runs": runs,
+        "runs_max": RUNS_MAX,
+        "is_cut": len(runs) == RUNS_MAX,
+        "told_by_owner": sum(run.is_told_by_owner for run in runs),
+        "short_minutes": LIMITS.short_job_s / 60,
+        **_measured(runs),
+        **_over_time(latest, runs, now),
+        "page": run_page(runs, request.GET.get("page", "")),
+        "followed": followed_advice(runs, period.start),
+        "failures": failure_list(failures(runs)),
+    }
+    return render(request, "portal/work/work.html", context)
+
+
+def _measured(runs: list[PastRun]) -> dict[str, Any]:
+    """The best known request and how the work scales."""
+    scaled = scaling(runs)
+    return {
+        "best": best_known(runs, advice_of),
+        "scaled": scaled,
+        "scale_charts": scale_charts(scaled),
+        "left_out": left_out(scaled),
+        "target_percent": LIMITS.target_percent,
+    }
+
+
+def _over_time(latest: Job, runs: list[PastRun], now: datetime) -> dict[str, Any]:
+    """Sums, trend and charts of the judged runs, over as many days as they reach back."""
+    oldest = runs[-1].ended_at if runs else now
+    days = next(days for days in DAYS_OFFERED if days == WINDOW_DAYS or oldest >= last_days(now, days).start)
+    period = last_days(now, days)
+    columns = runs_and_trend([Q(job__work_key=latest.work_key, user=latest.user_id)], period.start, now)
+    drawn = charts(steps_of(columns, period), period.step)
+    return {
+        "charted_days": days,
+        "sum": overview_of(columns, period),
+        "trend": trend_of(columns, now),
+        "charts": [chart for chart in drawn if chart.key in CHARTS_SHOWN],
+    }

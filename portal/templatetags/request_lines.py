@@ -1,0 +1,11 @@
+"""The lines of a suggested request in templates."""
+
+from __future__ import annotations
+
+from django import template
+
+from reports.request_diff import copied
+
+register = template.Library()
+
+register.filter("copied", copied)

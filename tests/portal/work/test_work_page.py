@@ -1,0 +1,188 @@
+"""The page of one work: who may open it, what it shows, and what it costs."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from jobs.models import Job
+from jobs.services import record_job
+from tests.payloads import job_record
+
+pytestmark = pytest.mark.django_db
+
+REQUEST = {"--gpus-per-node": "8", "--ntasks-per-node": "8", "--time": "03:00:00"}
+
+
+def times(hours_ago: float, run_s: float) -> dict[str, object]:
+    ended_at = timezone.now() - timedelta(hours=hours_ago)
+    started_at = ended_at - timedelta(seconds=run_s)
+    return {"started_at": started_at.isoformat(), "ended_at": ended_at.isoformat(), "walltime_used_s": run_s}
+
+
+def page_of(client: Client, job_id: int = 123456, query: str = ""):
+    return client.get(f"/work/{Job.objects.get(job_id=job_id).work_key}/{query}")
+
+
+@pytest.fixture
+def alone(reported) -> None:
+    reported(**times(1, 7200))
+
+
+@pytest.fixture
+def studied(cast) -> None:
+    """Two hours on 8 GPUs, twice; three hours on 4; a failure on 8; all of one work, and another work beside it."""
+    on_four = {"gpus_allocated": 4, "gpus_requested": 4, "gpus_per_node": 4, "ntasks": 4, "cpus_allocated": 28}
+    four = REQUEST | {"--gpus-per-node": "4", "--ntasks-per-node": "4"}
+    record_job(job_record(job_id=1, job_name="train_v1", request=REQUEST, **times(50, 7200)))
+    record_job(job_record(job_id=2, job_name="train_v2", request=REQUEST, **times(40, 7300)))
+    record_job(job_record(job_id=3, job_name="train_v3", request=REQUEST, state="FAILED", **times(30, 600)))
+    record_job(job_record(job_id=4, job_name="train_v4", request=four, **on_four, **times(20, 10800)))
+    record_job(job_record(job_id=5, job_name="evaluate", request=REQUEST, **times(10, 7200)))
+
+
+@pytest.mark.parametrize(
+    ("name", "status"), [("alice", 200), ("carol", 200), ("bob", 404), ("dave", 404), ("erin", 404), ("grace", 404)]
+)
+def test_only_its_owner_and_the_pi_of_its_project_open_it(cast, alone, name: str, status: int) -> None:
+    assert page_of(cast(name)).status_code == status
+
+
+def test_who_is_not_signed_in_signs_in_first(alone) -> None:
+    answer = page_of(Client())
+    assert answer.status_code == 302
+    assert answer["Location"].startswith("/sign-in/")
+
+
+@pytest.mark.parametrize("key", ["0" * 32, "f" * 31, "F" * 32, ""])
+def test_there_is_no_page_of_a_key_that_no_run_has(cast, alone, key: str) -> None:
+    assert cast("alice").get(f"/work/{key}/").status_code == 404
+
+
+def test_a_run_without_a_name_of_its_own_has_no_such_page(cast, reported) -> None:
+    reported(job_name="bash")
+    assert Job.objects.get().work_key == ""
+    assert cast("alice").get("/work//").status_code == 404
+
+
+def test_a_pi_reads_whose_work_it_is_and_never_your(cast, alone) -> None:
+    seen, own = page_of(cast("carol")).content.decode(), page_of(cast("alice")).content.decode()
+    assert "alice’s work" in seen
+    assert "From alice’s job" in seen
+    assert "your" not in seen.partition("<main")[2].partition("</main")[0].lower()
+    assert "From your job" in own
+
+
+def test_runs_of_one_work_are_counted_and_others_are_not(cast, studied) -> None:
+    shown = page_of(cast("alice"), 1).context
+    assert [run.job_id for run in shown["runs"]] == [4, 3, 2, 1]
+    assert [(count.gpus, count.runs, count.typical_s) for count in shown["scaled"].counts] == [
+        (4, 1, 10800.0),
+        (8, 2, 7300.0),
+    ]
+    # 4 x 10,800 s against 8 x 7,300 s: 74 % of the speed per GPU, above the target of 70 %.
+    assert shown["scaled"].knee.gpus == 8
+    assert shown["scaled"].counts[1].efficiency_fraction == pytest.approx(0.7397, abs=1e-4)
+    assert (shown["scaled"].unfinished, shown["failures"].of.failed) == (1, 1)
+
+
+def test_what_changed_stands_beside_each_run_and_leads_to_the_comparison(cast, studied) -> None:
+    answer = page_of(cast("alice"), 1)
+    latest, failed, second, first = answer.context["page"].rows
+    assert [(row.option, row.values) for row in latest.changes] == [
+        ("--gpus-per-node", ("8", "4")),
+        ("--ntasks-per-node", ("8", "4")),
+    ]
+    assert (failed.changes, second.changes) == ((), ())
+    assert first.before is None
+    assert "/compare/?job=lumi/4.0&amp;job=lumi/3.0" in answer.content.decode()
+
+
+def test_the_best_request_is_the_whole_one_with_the_advice_made(cast, alone) -> None:
+    """Two of eight GPUs at 88 %: the report suggests two, and no run has tried them."""
+    best = page_of(cast("alice")).context["best"]
+    lines = [line.text for line in best.lines]
+    assert best.run.job_id == 123456
+    assert best.changes
+    assert any("gpus" in change and "2" in change for change in best.changes)
+    assert "#SBATCH --gpus-per-node=2" in lines or "#SBATCH --gpus=2" in lines
+
+
+def test_advice_that_later_runs_tried_and_did_not_win_with_is_not_made(cast, alone, reported) -> None:
+    two = {"gpus_allocated": 2, "gpus_requested": 2, "gpus_per_node": 2}
+    record_job(
+        job_record(
+            job_id=9, state="OUT_OF_MEMORY", request=REQUEST | {"--gpus-per-node": "2"}, **two, **times(0.5, 400)
+        )
+    )
+    answer = page_of(cast("alice"))
+    best = answer.context["best"]
+    assert (best.was_tried, best.changes) == (True, ())
+    assert "runs on that many were tried" in answer.content.decode()
+
+
+def test_one_number_of_gpus_claims_nothing_about_scaling(cast, alone) -> None:
+    answer = page_of(cast("alice"))
+    assert answer.context["scale_charts"] == []
+    assert "All comparable runs had 8 GPUs" in answer.content.decode()
+    assert "knee" not in answer.content.decode()
+
+
+def test_followed_advice_is_counted_as_in_the_history(cast, reported) -> None:
+    """8 GPUs for two hours, advised 2; then 2 GPUs for two hours: 8 - 2 billed GPU-hours saved."""
+    reported(1, **times(30, 7200))
+    small = {"gpus_allocated": 2, "gpus_requested": 2, "gpus_per_node": 2, "ntasks": 2, "cpus_allocated": 14}
+    reported(2, memory_requested_gb=120.0, **small, **times(20, 7200))
+    followed = page_of(cast("alice"), 1).context["followed"]
+    assert (followed.runs, len(followed.shown)) == (1, 1)
+    assert (followed.shown[0].advised.job_id, followed.shown[0].first.job_id) == (1, 2)
+    billed = {job.job_id: job.efficiency.gpu_hours for job in Job.objects.select_related("efficiency")}
+    assert followed.saved_gpu_hours == pytest.approx(billed[1] - billed[2])
+
+
+def test_runs_older_than_the_window_are_left_out_and_a_page_without_runs_says_so(cast, alone) -> None:
+    Job.objects.update(ended_at=datetime(2020, 1, 1, tzinfo=UTC))
+    answer = page_of(cast("alice"))
+    assert answer.status_code == 200
+    assert "No run ended in the last 365 days" in answer.content.decode()
+
+
+def test_very_many_runs_come_page_by_page_at_the_same_number_of_queries(cast, alone) -> None:
+    client, first = cast("alice"), Job.objects.select_related("user").get()
+    page_of(client)
+    with CaptureQueriesContext(connection) as few:
+        page_of(client)
+    copies = []
+    for number in range(60):
+        copy = Job.objects.get(pk=first.pk)
+        copy.pk, copy.job_id = None, 200_000 + number
+        copy.ended_at = first.ended_at - timedelta(minutes=number + 1)
+        copies.append(copy)
+    Job.objects.bulk_create(copies)
+    with CaptureQueriesContext(connection) as many:
+        answer = page_of(client)
+    assert len(many) == len(few)
+    assert [row.run.job_id for row in answer.context["page"].rows] == [123456, *range(200_000, 200_024)]
+    last = page_of(client, query="?page=3").context["page"].rows
+    assert [row.run.job_id for row in last] == [*range(200_049, 200_060)]
+    assert last[-1].before is None
+    assert page_of(client, query="?page=nonsense").context["page"].pages.number == 1
+    assert page_of(client, query="?page=99").context["page"].pages.number == 3
+
+
+def test_a_hostile_name_is_text(cast, reported) -> None:
+    reported(job_name="<script>alert(1)</script>", **times(1, 7200))
+    answer = page_of(cast("alice")).content.decode()
+    assert "<script>alert(1)" not in answer
+    assert "&lt;script&gt;alert(1)" in answer
+
+
+def test_runs_that_only_their_owner_reported_are_named(cast, alone) -> None:
+    Job.objects.update(is_told_by_owner=True)
+    assert "known only from your own measurements" in page_of(cast("alice")).content.decode()
+    assert "known only from alice’s own measurements" in page_of(cast("carol")).content.decode()
