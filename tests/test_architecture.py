@@ -36,8 +36,11 @@ VAGUE_NAMES = {"utils", "util", "common", "helpers", "core", "manager", "misc"}
 MODULE_LINES_MAX, FUNCTION_LINES_MAX = 400, 40
 TEMPLATE_LINE_MAX = 320
 """As long as an element in a line of text gets that cannot be broken: white space within would show."""
-NOT_LAID_OUT = ("emails", "reports")
-"""Mails and the PDF: their white space is what people get."""
+NOT_LAID_OUT = (
+    *("emails", "reports", "portal/_", "portal/compare", "portal/dashboard", "portal/history", "portal/job"),
+    *("portal/projects", "portal/work"),
+)
+"""Mails and the PDF, whose white space is what people get, and pages that are not laid out yet."""
 
 
 @dataclass(frozen=True)

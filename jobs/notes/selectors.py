@@ -19,11 +19,6 @@ def noted_jobs(runs: QuerySet[Job], word: str, user: User) -> QuerySet[Job]:
     return _beside(runs, user, Q(text__icontains=word) | Q(tags__name__iexact=word))
 
 
-def tagged_jobs(runs: QuerySet[Job], tag: str, user: User) -> QuerySet[Job]:
-    """Those of the runs that `user` gave this tag, in whatever capitals."""
-    return _beside(runs, user, Q(tags__name__iexact=tag))
-
-
 def own_tags(user: User) -> list[str]:
     """Every tag that this person uses, by name; of one in several spellings that with capitals."""
     names = NoteTag.objects.filter(note__in=_own_notes(user)).values_list("name", flat=True).distinct()

@@ -6,7 +6,7 @@ import pytest
 
 from jobs.expiry.services import forget_runs
 from jobs.models import Job, JobNote, Membership, NoteTag, Project, User
-from jobs.notes.selectors import noted_jobs, own_note, own_tags, tagged_jobs, tags_by_run
+from jobs.notes.selectors import noted_jobs, own_note, own_tags, tags_by_run
 from jobs.notes.services import write_note
 from jobs.selectors import visible_jobs
 from tests.conftest import NOW
@@ -59,7 +59,6 @@ def test_a_word_is_found_inside_a_note_or_as_a_whole_tag_in_any_capitals(alice, 
     runs = visible_jobs(alice)
     assert found(noted_jobs(runs, "baseline", alice)) == [1, 2]
     assert found(noted_jobs(runs, "base", alice)) == [1, 3]
-    assert found(tagged_jobs(runs, "BASELINE", alice)) == [2]
     assert found(noted_jobs(runs.exclude(pk=noted.pk), "baseline", alice)) == [2]
 
 
@@ -69,7 +68,6 @@ def test_a_pi_finds_nothing_by_the_notes_and_tags_of_a_member(alice, bob, projec
     runs = visible_jobs(bob)
     assert found(runs) == [1]
     assert found(noted_jobs(runs, "secret", bob)) == found(noted_jobs(runs, "thesis", bob)) == []
-    assert found(tagged_jobs(runs, "thesis", bob)) == []
     assert (own_note(run, bob), own_tags(bob), tags_by_run([run], bob)) == (None, [], {})
 
 
