@@ -12,7 +12,6 @@ import os
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from wsgiref.headers import Headers
 
 from django.conf import settings
@@ -78,9 +77,9 @@ def compressed(path: str) -> str | None:
         if not copy.exists():
             copy.parent.mkdir(parents=True, exist_ok=True)
             # Several processes may start at once: each replaces the copy by an equal one.
-            with NamedTemporaryFile(dir=copy.parent, delete=False) as unfinished:
-                unfinished.write(gzip.compress(content, mtime=0))
-            os.replace(unfinished.name, copy)
+            unfinished = copy.with_suffix(f".{os.getpid()}")
+            unfinished.write_bytes(gzip.compress(content, mtime=0))
+            os.replace(unfinished, copy)
     except OSError:
         return None
-    return str(copy)
+    return str(copy) if os.access(copy, os.R_OK) else None

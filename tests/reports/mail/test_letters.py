@@ -320,7 +320,7 @@ def test_an_improvement_is_told_with_both_numbers(ended, told) -> None:
     ended(1, **hooks_payload(1, "train_v1", ended_at=ENDED_AT - timedelta(hours=2)))
     save_choices(User.objects.get(), Choices(Frequency.IMMEDIATE), DUE_AT)
     message = told(2, **hooks_payload(2, "Train-v2.sh"), gpus=BUSY)
-    said = "Better than the last comparable run: Inefficient (22.0 %) then, Efficient (90.0 %) now."
+    said = "Better than the last comparable run: was Inefficient (22.0 %), now Efficient (90.0 %)."
     assert said in flat(part(message, "text/plain"))
     assert said in part(message, "text/html")
 
