@@ -22,7 +22,7 @@ def step_name(start: datetime, step: str) -> str:
 
 
 def charts(steps: Sequence[Step], step: str) -> list[Chart]:
-    """GPU-hours by class, median use, and wasted GPU-hours."""
+    """GPU-hours by class, median use, and unused GPU-hours."""
     names = [step_name(row.start, step) for row in steps]
     return [_classes(steps, names), _median_use(steps, names), _waste(steps, names)]
 
@@ -101,15 +101,15 @@ def _waste(steps: Sequence[Step], names: Sequence[str]) -> Chart:
     used = [sum(row.hours_by_class.values()) for row in steps]
     top = nice_top(max((row.wasted_gpu_hours for row in steps), default=0.0))
     texts = [
-        f"{name}: {hours(row.wasted_gpu_hours)} of {hours(total)} GPU-hours wasted"
+        f"{name}: {hours(row.wasted_gpu_hours)} of {hours(total)} GPU-hours unused"
         for name, row, total in zip(names, steps, used, strict=True)
     ]
     return Chart(
         key="waste",
-        title="Wasted GPU-hours (estimate)",
-        summary=f"Columns: {hours(sum(row.wasted_gpu_hours for row in steps))} GPU-hours wasted in all.",
+        title="Unused GPU-hours (estimate)",
+        summary=f"Columns: {hours(sum(row.wasted_gpu_hours for row in steps))} GPU-hours unused in all.",
         scale=scale(top),
-        head=("", "Wasted, GPU-hours", "Used, GPU-hours"),
+        head=("", "Unused, GPU-hours", "Billed, GPU-hours"),
         rows=tuple(
             (name, hours(row.wasted_gpu_hours), hours(total))
             for name, row, total in zip(names, steps, used, strict=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import msgspec
 from django.db.models import Q
+from django.urls import reverse
 
 from analysis.history.costs import CostlyCause
 from analysis.history.periods import Period
@@ -41,6 +42,7 @@ class Suggestion:
     jobs: int
     gpu_hours: float
     url: str
+    work_url: str = ""
     lines: tuple[DiffLine, ...] = ()
     lesson: str = ""
     code: str = ""
@@ -65,6 +67,11 @@ def job_label(run: Job) -> str:
     return run.job_name or f"Job {run.job_id}"
 
 
+def work_url(run: Job) -> str:
+    """The page of all runs of the same work; empty where nothing names it."""
+    return reverse("work", args=[run.work_key]) if run.work_key else ""
+
+
 def _requests(part: Q, savings: Sequence[WorkSaving]) -> list[Suggestion]:
     latest = latest_savings(part, savings)
     # A run may be judged again, or go, between two queries.
@@ -74,7 +81,10 @@ def _requests(part: Q, savings: Sequence[WorkSaving]) -> list[Suggestion]:
 def _request(saving: WorkSaving, judged: JobEfficiency) -> Suggestion:
     advised, run = list(judged.recommendations.all()), judged.job
     title = ADVICE_TITLES[advised[0].basis] if advised else ""
-    return Suggestion(job_label(run), title, saving.jobs, saving.gpu_hours, job_url(run), request_lines(advised))
+    lines = request_lines(advised)
+    return Suggestion(
+        job_label(run), title, saving.jobs, saving.gpu_hours, url=job_url(run), work_url=work_url(run), lines=lines
+    )
 
 
 def request_lines(advised: Sequence[RecommendationRow]) -> tuple[DiffLine, ...]:
@@ -104,6 +114,7 @@ def _cause(cause: CostlyCause, judged: JobEfficiency, lesson: LessonContent | No
         jobs=cause.jobs,
         gpu_hours=cause.lost_gpu_hours,
         url=job_url(run),
+        work_url=work_url(run),
         lines=request_lines(advised) if fixing else (),
         lesson=lesson.micro if lesson else "",
         code=cause.code.value if lesson else "",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from django.urls import reverse
+
 from analysis.history.selectors import Member, WorkSums
 from jobs.models import Job
 from portal.charts.finding_list import jobs_address
@@ -26,11 +28,15 @@ class MemberRow:
 
 @dataclass(frozen=True)
 class WorkRow:
-    """One work by the name of its latest run, and whose it is; without a link where nothing names it."""
+    """One work by the name of its latest run, whose it is, its page, and its jobs in the period.
+
+    Without links where nothing names it.
+    """
 
     name: str
     owner: str
     url: str
+    jobs_url: str
     sums: WorkSums
 
     @property
@@ -52,7 +58,8 @@ def work_rows(works: Sequence[WorkSums], chosen: Mapping[str, str]) -> list[Work
 
 def _work_row(work: WorkSums, run: Job, chosen: Mapping[str, str]) -> WorkRow:
     if not work.key:
-        return WorkRow(UNNAMED, "", "", work)
+        return WorkRow(UNNAMED, "", "", "", work)
     owner = run.user.username
     name = run.job_name or f"Job {run.job_id}"
-    return WorkRow(name, owner, jobs_address({**chosen, "owner": owner, "q": run.job_name}), work)
+    jobs_url = jobs_address({**chosen, "owner": owner, "q": run.job_name})
+    return WorkRow(name, owner, reverse("work", args=[work.key]), jobs_url, work)

@@ -56,6 +56,7 @@ def test_the_large_number_is_the_sum_of_the_rows_below_it(cast, work) -> None:
     assert page.count("- #SBATCH --gpus-per-node=8") == page.count("+ #SBATCH --gpus-per-node=2") == 3
     assert page.count('class="copy"') == 1, "one primary button"
     assert 'href="/jobs/lumi/3/?attempt=0"' in page, "the latest of its runs"
+    assert f'href="/work/{Job.objects.get(job_id=3).work_key}/"' in page
 
 
 def test_work_that_was_changed_already_is_not_suggested_again(cast, work) -> None:

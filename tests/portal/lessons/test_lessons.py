@@ -112,7 +112,7 @@ def test_two_editors_are_told_of_each_other_and_nothing_is_lost(cast) -> None:
         ({"micro": "x" * 10_000}, "at most 700 characters"),
         ({"explanation": "x" * 10_001}, "at most 10000 characters"),
         ({"links-0-url": "javascript:alert(1)"}, "An address must begin with https:// or http://."),
-        ({"links-0-url": "https://a.example/%22%3E<x>"}, "no quotes"),
+        ({"links-0-url": "https://a.example/%22%3E<x>"}, "must not contain quotes"),
         ({"links-0-url": ""}, "This link has only a title."),
         ({"links-1-url": "https://a.example/", "links-0-url": "https://a.example/"}, "the same address"),
         ({"version": "x"}, "Nothing was saved"),

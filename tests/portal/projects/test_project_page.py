@@ -77,14 +77,16 @@ def test_works_add_up_by_name_with_most_unused_hours_first(cast, reported, since
         ("gromacs", "alice", 3, pytest.approx(24.0), pytest.approx(18.72), pytest.approx(18.0)),
         ("Jobs without a name of their own", "", 2, pytest.approx(16.0), pytest.approx(12.48), pytest.approx(12.0)),
     ]
-    assert "owner=alice" in carol.context["works"][1].url
-    assert carol.context["works"][2].url == ""
+    named, unnamed = carol.context["works"][1:]
+    assert named.jobs_url == f"/jobs/?project=project_465000001&since={since}&owner=alice&q=gromacs"
+    assert cast("carol").get(named.url).status_code == 200, "the page of that work"
+    assert (unnamed.url, unnamed.jobs_url) == ("", "")
     alice = cast("alice").get(f"{PATH}?days=30")
     assert [(row.name, row.sums.jobs) for row in alice.context["works"]] == [
         ("gromacs", 3),
         ("Jobs without a name of their own", 2),
     ]
-    assert listed(cast("alice"), alice.context["works"][0].url) == 3
+    assert listed(cast("alice"), alice.context["works"][0].jobs_url) == 3
 
 
 def test_only_the_first_works_are_listed_and_the_page_shows_that(cast, reported) -> None:
