@@ -15,6 +15,7 @@ from jobs.notes.models import NoteTag as NoteTag
 from jobs.running.models import Process as Process
 from jobs.running.models import Tally as Tally
 from jobs.running.models import WorkFailure as WorkFailure
+from jobs.saved_filters.models import SavedFilter as SavedFilter
 from jobs.shown_text.models import ShownText as ShownText
 from jobs.sign_in.models import AttemptCount as AttemptCount
 from jobs.sign_in.models import ProviderSession as ProviderSession

@@ -66,6 +66,11 @@ class Reach:
         whole = Q(**{f"{table}project": project})
         return whole if project in self.led else Q(**{f"{table}user": self.user_id}) & whole
 
+    def of_owner(self, owner: int, table: str = "") -> Q:
+        """What is visible of one person's jobs; all of them only to that person."""
+        whole = Q(**{f"{table}user": owner})
+        return whole if owner == self.user_id else whole & Q(**{f"{table}project__in": self.led})
+
 
 def reach_of(user: User) -> Reach:
     """Whose jobs this person sees now."""
@@ -160,6 +165,12 @@ def led_projects(user: User) -> QuerySet[Project]:
 def linked_user(subject: str) -> User | None:
     """The account that this identity may sign in as, if a directory linked them and the account is active."""
     return User.objects.filter(oidc_subject=subject, is_active=True).first()
+
+
+def led_owners(reach: Reach) -> QuerySet[User]:
+    """The members of the projects that this person leads, by name; nobody where they lead none."""
+    members = Membership.objects.filter(project__in=reach.led).values("user")
+    return User.objects.filter(pk__in=members).order_by("username")
 
 
 def own_projects(user: User) -> QuerySet[Project]:

@@ -54,7 +54,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "portal.middleware.request_id.RequestId",
     "django.middleware.security.SecurityMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "portal.static_files.StaticFiles",
     "csp.middleware.CSPMiddleware",
     "portal.middleware.nul.NoNul",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -163,7 +163,7 @@ STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+    "staticfiles": {"BACKEND": "portal.static_files.HashedAddresses"},
 }
 # Served from their own folders, without a collecting step.
 WHITENOISE_USE_FINDERS = True

@@ -18,8 +18,8 @@ from portal.pages.job.figures import job_figure
 from portal.pages.job.notes import job_note
 from portal.pages.job.share import end_share, share
 from portal.pages.job.views import job
-from portal.pages.jobs.download import jobs_csv
-from portal.pages.jobs.views import my_jobs
+from portal.pages.jobs.saved import remove_saved_filter, save_present_filter
+from portal.pages.jobs.views import jobs_csv, my_jobs
 from portal.pages.learn.views import learn, lesson
 from portal.pages.lessons.editor import edit_lesson, preview_lesson
 from portal.pages.lessons.history import lesson_history, restore_lesson
@@ -53,6 +53,8 @@ urlpatterns = [
     path("sign-out/", sign_out, name="sign-out"),
     path("jobs/", my_jobs, name="my-jobs"),
     path("jobs.csv", jobs_csv, name="jobs-csv"),
+    path("saved-filters/", save_present_filter, name="save-filter"),
+    path("saved-filters/<int:pk>/remove/", remove_saved_filter, name="remove-filter"),
     path("compare/", compare, name="compare"),
     re_path(r"^work/(?P<key>[0-9a-f]{32})/$", work, name="work"),
     path("history/", history, name="history"),

@@ -21,7 +21,7 @@ from reports.figure_marks import levels
 from reports.numbers import CLASS_BOUNDARIES_PERCENT
 from reports.svg import on_dark, page_svg
 
-SIZES_IN = {"wide": (7.2, 2.7), "broad": (11.4, 2.35), "narrow": (4.2, 2.9), "mail": (5.0, 2.5)}
+SIZES_IN = {"wide": (7.2, 2.1), "broad": (11.4, 2.35), "narrow": (4.2, 2.9), "mail": (5.0, 2.5)}
 """On a screen as narrow as a phone, a smaller picture has larger letters; `broad` fills the width of a page."""
 
 PNG_DPI = 220

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from datetime import UTC, tzinfo
+from typing import Any
 
 from analysis.findings import COUNTED, FindingCode
 from jobs.hardware import partition_of
 from jobs.records import printable
-from reports.advice import OTHER_HARDWARE, sbatch_lines
+from reports.advice import OTHER_HARDWARE
 from reports.ending import exit_words, label
-from reports.job_report import FindingView, JobReport, Observation, RecommendationView
+from reports.job_report import FindingView, JobReport, Observation
 from reports.lessons import LessonView, LinkView
-from reports.numbers import counted, duration, energy, hours, instant
+from reports.numbers import counted, duration, energy, hours, instant, percent, share, unbroken
 from reports.request_diff import DiffLine, added_lines, diff_lines
 from reports.unmeasured import in_words
 
@@ -63,27 +64,28 @@ class Cause:
 
 @dataclass(frozen=True)
 class Advice:
-    """One piece of advice: lines of the user's own request to change, or a complete request after its introduction."""
+    """Why one piece of advice is given; the lines of all advice together are `Layout.request`."""
 
     reason: str
-    diff: tuple[str, ...]
-    introduction: str = ""
-    block: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Layout:
     """One report from top to bottom; all strings are printable, none is escaped yet.
 
-    `request` is all advice together, as added and removed lines of a batch script.
+    `brief` is the job on one line, `numbers` the few that its sentence is about. `request` is all advice together, as
+    lines of a batch script that go and come, after its `introduction` where they are a complete request, and `saving`
+    what it saves of the bill; each of the three is empty where there is none.
     """
 
     title: str
     header: str
+    brief: str
     class_name: str
     css_class: str
     headline: str
     verdict: str
+    numbers: tuple[Observation, ...]
     origin: str
     facts: tuple[Observation, ...]
     observed: tuple[Observation, ...]
@@ -91,7 +93,9 @@ class Layout:
     recommendations: tuple[Advice, ...]
     no_causes: str
     no_advice: str
+    saving: str
     savings: str
+    introduction: str
     request: tuple[DiffLine, ...]
     lessons: tuple[tuple[str, str], ...]
     not_measured: tuple[str, ...]
@@ -99,29 +103,49 @@ class Layout:
 
 
 def layout(report: JobReport, zone: tzinfo = UTC) -> Layout:
-    """The report in reading order, its times in this zone."""
+    """The report in reading order, its times in this zone; no line may end between a number and its unit."""
+    made: Layout = _unbroken(_layout(report, zone))
+    return made
+
+
+def _layout(report: JobReport, zone: tzinfo) -> Layout:
     job = report.job
     lessons = {link.url: link.title for finding in report.findings for link in _links(finding.lesson)}
     return Layout(
         title=f"Job {job.job_id}" + (f", {job.job_name}" if job.job_name else ""),
         header=f"Job {job.job_id}, {_brief(job.job_name)} · {job.project_id}" if job.job_name else job.project_id,
+        brief=brief(report, zone),
         class_name=class_name(report),
         css_class=css_class(report),
         headline=report.headline,
         verdict=report.verdict,
+        numbers=tuple(_numbers(report)),
         origin=report.origin,
         facts=_facts(report, zone),
         observed=report.observed,
         findings=tuple(_causes(report)),
-        recommendations=tuple(_advice(report)),
+        recommendations=tuple(Advice(advice.reason) for advice in report.recommendations),
         no_causes=report.no_causes or NO_CAUSES,
         no_advice=report.no_advice or NO_BETTER_REQUEST,
+        saving=saving(report),
         savings=_savings(report),
+        introduction=_introduction(report),
         request=suggested_request(report),
         lessons=tuple((title, url) for url, title in lessons.items()),
         not_measured=tuple(in_words(printable(text)) for text in report.not_measured),
         figures=tuple((name, report.figure_texts[name]) for name in report.figures),
     )
+
+
+def _unbroken(value: Any) -> Any:
+    """The same strings in the same shape; lines of a batch script stay as they are."""
+    if isinstance(value, str):
+        return unbroken(value)
+    if isinstance(value, tuple):
+        return tuple(map(_unbroken, value))
+    if not is_dataclass(value) or isinstance(value, type | DiffLine):
+        return value
+    return replace(value, **{field.name: _unbroken(getattr(value, field.name)) for field in fields(value)})
 
 
 def class_name(report: JobReport) -> str:
@@ -138,9 +162,43 @@ def css_class(report: JobReport) -> str:
     return UNKNOWN if is_open else report.efficiency.efficiency_class.lower()
 
 
-def written(advice: RecommendationView) -> tuple[str, ...]:
-    """The lines of one piece of advice: what to change, else the whole block."""
-    return advice.diff or sbatch_lines(advice.request)
+def brief(report: JobReport, zone: tzinfo = UTC) -> str:
+    """The job on one line: how it ended, its size, and when."""
+    job = report.job
+    gpus, run_s = report.efficiency.allocated_gpus, job.walltime_used_s
+    if run_s is None and job.started_at and job.ended_at:
+        run_s = (job.ended_at - job.started_at).total_seconds()
+    parts = (
+        job.state,
+        counted(gpus, "GPU"),
+        job.partition,
+        "" if run_s is None else duration(run_s),
+        f"ended {instant(job.ended_at, zone)}" if job.ended_at else "",
+    )
+    return " · ".join(part for part in parts if part)
+
+
+def saving(report: JobReport) -> str:
+    """What the suggested request saves of the bill: `saves about 6.00 of 8.00 GPU-hours`."""
+    if report.savings is None or report.savings.gpu_hours <= 0:
+        return ""
+    billed = report.efficiency.gpu_hours
+    of = "" if billed is None else f" of {hours(billed)}"
+    return f"saves about {hours(report.savings.gpu_hours)}{of} GPU-hours"
+
+
+def _numbers(report: JobReport) -> Iterator[Observation]:
+    """The numbers behind the sentence; only what is known."""
+    seen = report.efficiency
+    if seen.avg_gpu_util is not None:
+        yield Observation("Mean GPU use", percent(seen.avg_gpu_util))
+    if seen.gpu_hours is not None and seen.wasted_gpu_hours is not None:
+        yield Observation("Used GPU-hours", hours(seen.gpu_hours - seen.wasted_gpu_hours))
+        yield Observation("Unused GPU-hours (estimate)", hours(seen.wasted_gpu_hours))
+    elif seen.gpu_hours is not None:
+        yield Observation("GPU-hours billed", hours(seen.gpu_hours))
+    if seen.peak_gpu_mem_fraction is not None:
+        yield Observation("Peak GPU memory", share(seen.peak_gpu_mem_fraction))
 
 
 def suggested_request(report: JobReport) -> tuple[DiffLine, ...]:
@@ -151,15 +209,11 @@ def suggested_request(report: JobReport) -> tuple[DiffLine, ...]:
     return tuple(lines)
 
 
-def _advice(report: JobReport) -> Iterator[Advice]:
-    """Each piece of advice; a complete request that several share is shown once, with the last of them."""
-    for place, advice in enumerate(report.recommendations):
-        comes_again = any(advice.request == later.request for later in report.recommendations[place + 1 :])
-        block = () if comes_again else sbatch_lines(advice.request)
-        yield Advice(advice.reason, advice.diff, _introduction(report, advice) if block else "", block)
-
-
-def _introduction(report: JobReport, advice: RecommendationView) -> str:
+def _introduction(report: JobReport) -> str:
+    """What stands before a complete request: why it is not a change of the reader's own lines."""
+    advice = next((advice for advice in report.recommendations if advice.request), None)
+    if advice is None:
+        return ""
     if all(option.startswith("--time=") for option in advice.request):
         return ONE_LINE
     if not report.job.request:

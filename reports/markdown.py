@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 
 from reports.job_report import JobReport, Observation
 from reports.layout import ADVISORY, Layout, layout
+from reports.numbers import NO_BREAK
+from reports.request_diff import DiffLine
 
 # What CommonMark 0.31 and GitHub's extensions interpret inside a line: emphasis, code, links, HTML, entities, cells,
 # and addresses that would become links automatically.
@@ -16,7 +18,7 @@ FENCE = "```"
 
 def report_markdown(report: JobReport) -> str:
     """The whole report; nothing in a name can become a link, an image, HTML or the end of a code block."""
-    return "\n".join(_lines(layout(report))) + "\n"
+    return "\n".join(_lines(layout(report))).replace(NO_BREAK, " ") + "\n"
 
 
 def escaped(text: str) -> str:
@@ -40,15 +42,19 @@ def _on_one_line(text: str) -> str:
 
 def _lines(page: Layout) -> Iterator[str]:
     yield f"# Kaiku: {escaped(page.title)}"
+    yield f"\n{escaped(page.brief)}"
     yield f"\n**{escaped(page.headline)}: {escaped(page.class_name)}.** {escaped(page.verdict)}"
     if page.origin:
         yield f"\n{escaped(page.origin)}"
-    yield "\n## Measurements\n"
-    yield from _table(page.observed)
-    yield "\n## Findings\n"
-    yield from _findings(page)
+    if page.numbers:
+        yield ""
+        yield from _table(page.numbers)
     yield "\n## Suggested request\n"
     yield from _advice(page)
+    yield "\n## Findings\n"
+    yield from _findings(page)
+    yield "\n## Measurements\n"
+    yield from _table(page.observed)
     if page.lessons:
         yield "\n## Further reading\n"
         yield from (f"- [{escaped(title)}]({_address(url)})" for title, url in page.lessons)
@@ -80,18 +86,17 @@ def _findings(page: Layout) -> Iterator[str]:
 def _advice(page: Layout) -> Iterator[str]:
     if not page.recommendations:
         yield escaped(page.no_advice)
+    if page.introduction:
+        yield f"{escaped(page.introduction)}\n"
+    yield from _diff(page.request)
     for advice in page.recommendations:
         yield f"{escaped(advice.reason)}\n"
-        yield from _fenced(advice.diff)
-        if advice.block:
-            yield f"{escaped(advice.introduction)}\n"
-            yield from _fenced(advice.block)
     if page.savings:
         yield escaped(page.savings)
 
 
-def _fenced(lines: Iterable[str]) -> Iterator[str]:
-    """A code block that its own lines cannot end; nothing where there are no lines."""
-    kept = [line.replace("`", "'") for line in lines]
+def _diff(lines: Iterable[DiffLine]) -> Iterator[str]:
+    """A block that nothing in its lines can end, coloured where "diff" is known; nothing where there is none."""
+    kept = [f"{line.sign} {line.text}".replace("`", "'") for line in lines]
     if kept:
-        yield "\n".join([FENCE, *kept, f"{FENCE}\n"])
+        yield "\n".join([f"{FENCE}diff", *kept, f"{FENCE}\n"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, tzinfo
 
 from analysis.thresholds import LIMITS
@@ -9,6 +10,8 @@ from analysis.thresholds import LIMITS
 NOT_MEASURED = "not measured"
 CLASS_BOUNDARIES_PERCENT = (LIMITS.inefficient_percent, LIMITS.acceptable_percent, LIMITS.efficient_percent)
 DIGITS_MAX = 12
+NO_BREAK = "\u00a0"
+BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|GB|kWh|GPU-hours|d|h|min|s)(?!\w))|(?<=[<>]) (?=\d)")
 JOULES_PER_KWH = 3_600_000
 
 
@@ -104,3 +107,12 @@ def instant(at: datetime | None, zone: tzinfo = UTC) -> str:
     '2026-11-20 12:00 UTC'
     """
     return "unknown" if at is None else f"{at.astimezone(zone):%Y-%m-%d %H:%M %Z}"
+
+
+def unbroken(text: str) -> str:
+    """Text in which no line ends between a number and its unit, or between it and what compares it.
+
+    >>> unbroken("> 67 % of 2 h 05 min on 8 GPUs")
+    '>\\xa067\\xa0% of 2\\xa0h 05\\xa0min on 8 GPUs'
+    """
+    return BEFORE_UNIT.sub(NO_BREAK, text)

@@ -61,7 +61,7 @@ class Run:
     @property
     def or_fewer(self) -> str:
         """The alternative of fewer GPUs, where the report suggests it."""
-        return f", or request {counted(self.advised_gpus, 'GPU')} as suggested below" if self.advised_gpus else ""
+        return f", or request {counted(self.advised_gpus, 'GPU')} as suggested" if self.advised_gpus else ""
 
 
 def run_view(facts: JobFacts, advised_gpus: int | None = None) -> Run:

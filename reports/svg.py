@@ -23,7 +23,7 @@ ON_DARK = {
     b"#5b6b78": b"#a2b2be",
     b"#c9d3da": b"#42535f",
     b"#0f6b8f": b"#6cc3e2",
-    b"#9ecbdd": b"#27586b",
+    b"#9ecbdd": b"#5fb0cc",
     b"#e7edf1": b"#26343d",
     b"#b3005e": b"#ff7ab8",
 }

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator
 from jobs.records import printable
 from reports.job_report import JobReport, Observation
 from reports.layout import ADVISORY, Layout, layout
+from reports.numbers import NO_BREAK, unbroken
+from reports.request_diff import DiffLine
 
 WIDTH = 78
 LABEL_WIDTH = 28
@@ -16,17 +18,22 @@ LABEL_WIDTH = 28
 def report_text(report: JobReport) -> str:
     """The whole report; control characters in names are removed, so that it is safe on a terminal."""
     page = layout(report)
-    return "\n".join(printable(line) for line in _lines(page)) + "\n"
+    return "\n".join(printable(line) for line in _lines(page)).replace(NO_BREAK, " ") + "\n"
 
 
 def _lines(page: Layout) -> Iterator[str]:
     yield from _heading(f"Kaiku: {page.title}", "=")
+    yield from wrapped(page.brief)
+    yield ""
     yield from wrapped(f"{page.headline}: {page.class_name.upper()}.")
     yield from wrapped(page.verdict)
     yield from wrapped(page.origin)
-    yield from _section("Measurements", _table(page.observed))
-    yield from _section("Findings", _findings(page))
+    if page.numbers:
+        yield ""
+        yield from _table(page.numbers)
     yield from _section("Suggested request", _advice(page))
+    yield from _section("Findings", _findings(page))
+    yield from _section("Measurements", _table(page.observed))
     if page.lessons:
         yield from _section("Further reading", (line for title, url in page.lessons for line in (title, f"  {url}")))
     yield from _section("The job", _table(page.facts))
@@ -52,16 +59,20 @@ def _findings(page: Layout) -> Iterator[str]:
 def _advice(page: Layout) -> Iterator[str]:
     if not page.recommendations:
         yield from wrapped(page.no_advice)
-    for number, advice in enumerate(page.recommendations, 1):
-        if number > 1:
-            yield ""
+    if page.introduction:
+        yield from wrapped(page.introduction)
+    yield from diff_text(page.request)
+    for advice in page.recommendations:
+        yield ""
         yield from wrapped(advice.reason)
-        yield from (f"    {change}" for change in advice.diff)
-        yield from wrapped(advice.introduction)
-        yield from (f"    {line}" for line in advice.block)
     if page.savings:
         yield ""
         yield from wrapped(page.savings)
+
+
+def diff_text(lines: Iterable[DiffLine]) -> Iterator[str]:
+    """A suggested request as indented lines, each after its sign."""
+    yield from (f"    {line.sign} {line.text}" for line in lines)
 
 
 def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
@@ -91,5 +102,7 @@ def _item(text: str) -> list[str]:
 
 
 def _filled(text: str, first: str, later: str) -> list[str]:
-    """Lines of the width of the page; an option such as --gpus-per-node is never broken at its hyphens."""
-    return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=later, break_on_hyphens=False)
+    """Lines of the width of the page; neither an option such as --gpus-per-node nor a number and its unit is broken."""
+    kept = unbroken(text)
+    lines = textwrap.wrap(kept, WIDTH, initial_indent=first, subsequent_indent=later, break_on_hyphens=False)
+    return [line.replace(NO_BREAK, " ") for line in lines]

@@ -94,8 +94,8 @@ NO_ADVICE = {
     "system": "No change needed: the system ended this job.",
     "early": "The job was too short, or ended too early, to derive another request.",
     "well": FITS,
-    "causes": "No better request can be derived; start with the causes above.",
-    "steps": "No better request can be derived; steps to try are above.",
+    "causes": "No better request can be derived; start with the findings.",
+    "steps": "No better request can be derived; the findings list steps to try.",
     "": "No better request can be derived.",
 }
 

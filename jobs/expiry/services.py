@@ -48,7 +48,7 @@ def locked_old_runs(user_pk: int, before: datetime) -> list[Job]:
 
 
 def forget_runs(runs: Collection[Job]) -> None:
-    """Delete these runs with everything that belongs to them: judgement, report, feedback, shares, openings."""
+    """Delete these runs with everything that belongs to them: judgement, report, feedback, notes, shares."""
     Job.objects.filter(pk__in=[run.pk for run in runs]).delete()
 
 

@@ -16,21 +16,8 @@ def own_note(run: Job, user: User) -> JobNote | None:
 
 def noted_jobs(runs: QuerySet[Job], word: str, user: User) -> QuerySet[Job]:
     """Those of the runs whose note holds the word, or that have it as a tag, as `user` wrote them."""
-    return _beside(runs, user, Q(text__icontains=word) | Q(tags__name__iexact=word))
-
-
-def tagged_jobs(runs: QuerySet[Job], tag: str, user: User) -> QuerySet[Job]:
-    """Those of the runs that `user` gave this tag, in whatever capitals."""
-    return _beside(runs, user, Q(tags__name__iexact=tag))
-
-
-def own_tags(user: User) -> list[str]:
-    """Every tag that this person uses, by name; of one in several spellings that with capitals."""
-    names = NoteTag.objects.filter(note__in=_own_notes(user)).values_list("name", flat=True).distinct()
-    once: dict[str, str] = {}
-    for name in sorted(names):
-        once.setdefault(name.casefold(), name)
-    return [name for _, name in sorted(once.items())]
+    written = _own_notes(user).filter(Q(text__icontains=word) | Q(tags__name__iexact=word))
+    return runs.filter(pk__in=written.values("job"))
 
 
 def tags_by_run(runs: Iterable[Job], user: User) -> dict[int, list[str]]:
@@ -44,7 +31,3 @@ def tags_by_run(runs: Iterable[Job], user: User) -> dict[int, list[str]]:
 
 def _own_notes(user: User) -> QuerySet[JobNote]:
     return JobNote.objects.filter(user=user, job__user=F("user"))
-
-
-def _beside(runs: QuerySet[Job], user: User, condition: Q) -> QuerySet[Job]:
-    return runs.filter(pk__in=_own_notes(user).filter(condition).values("job"))

@@ -61,6 +61,7 @@ class Chart:
     line: tuple[str, ...] = ()
     guides: tuple[float, ...] = ()
     legend: tuple[tuple[str, str], ...] = ()
+    middle_label: str = ""
 
     @property
     def is_empty(self) -> bool:

@@ -10,8 +10,9 @@ from analysis.history.sums import Step
 from analysis.thresholds import LIMITS
 from portal.charts.columns import HEIGHT, Chart, columns, line, nice_top, scale
 from reports.layout import CLASS_NAMES
-from reports.numbers import counted, hours
+from reports.numbers import counted, hours, unbroken
 
+MIDDLE_STEPS_MIN = 3
 CLASS_LEGEND = tuple((name.value.lower(), CLASS_NAMES[name.value]) for name in EfficiencyClass)
 
 
@@ -21,13 +22,19 @@ def step_name(start: datetime, step: str) -> str:
 
 
 def charts(steps: Sequence[Step], step: str) -> list[Chart]:
-    """GPU-hours by class, median use, and wasted GPU-hours."""
+    """GPU-hours by class, median use, and unused GPU-hours."""
     names = [step_name(row.start, step) for row in steps]
     return [_classes(steps, names), _median_use(steps, names), _waste(steps, names)]
 
 
 def _ends(names: Sequence[str]) -> dict[str, str]:
-    return {"first_label": names[0], "last_label": names[-1]}
+    """The dates below a chart: of both ends, and of the middle where there is one.
+
+    >>> _ends(["1 Nov", "2 Nov", "3 Nov"])
+    {'first_label': '1 Nov', 'middle_label': '2 Nov', 'last_label': '3 Nov'}
+    """
+    middle = names[len(names) // 2] if len(names) >= MIDDLE_STEPS_MIN else ""
+    return {"first_label": names[0], "middle_label": middle, "last_label": names[-1]}
 
 
 def _classes(steps: Sequence[Step], names: Sequence[str]) -> Chart:
@@ -66,7 +73,7 @@ def _parts(row: Step, order: Sequence[str]) -> str:
 
 def _median_use(steps: Sequence[Step], names: Sequence[str]) -> Chart:
     values = [row.median_util for row in steps]
-    said = ["no measured job" if value is None else f"{value:.0f} %" for value in values]
+    said = ["no measured job" if value is None else unbroken(f"{value:.0f} %") for value in values]
     texts = [
         f"{name}: {text}" + (f", {counted(row.jobs, 'job')}" if row.jobs else "")
         for name, text, row in zip(names, said, steps, strict=True)
@@ -94,15 +101,15 @@ def _waste(steps: Sequence[Step], names: Sequence[str]) -> Chart:
     used = [sum(row.hours_by_class.values()) for row in steps]
     top = nice_top(max((row.wasted_gpu_hours for row in steps), default=0.0))
     texts = [
-        f"{name}: {hours(row.wasted_gpu_hours)} of {hours(total)} GPU-hours wasted"
+        f"{name}: {hours(row.wasted_gpu_hours)} of {hours(total)} GPU-hours unused"
         for name, row, total in zip(names, steps, used, strict=True)
     ]
     return Chart(
         key="waste",
-        title="Wasted GPU-hours (estimate)",
-        summary=f"Columns: {hours(sum(row.wasted_gpu_hours for row in steps))} GPU-hours wasted in all.",
+        title="Unused GPU-hours (estimate)",
+        summary=f"Columns: {hours(sum(row.wasted_gpu_hours for row in steps))} GPU-hours unused in all.",
         scale=scale(top),
-        head=("", "Wasted, GPU-hours", "Used, GPU-hours"),
+        head=("", "Unused, GPU-hours", "Billed, GPU-hours"),
         rows=tuple(
             (name, hours(row.wasted_gpu_hours), hours(total))
             for name, row, total in zip(names, steps, used, strict=True)

@@ -27,3 +27,15 @@ def moment(at: datetime) -> str:
 def day(at: datetime) -> str:
     """The day of an instant for the reader."""
     return format_html('<time datetime="{0}">{0}</time>', f"{timezone.localtime(at):%Y-%m-%d}")
+
+
+@register.filter
+def day_and_time(at: datetime) -> str:
+    """An instant to the minute in a narrow column, whose page names the zone; the time can be left out by its style."""
+    local = timezone.localtime(at)
+    return format_html(
+        '<time datetime="{}">{}<span class="clock"> {}</span></time>',
+        local.isoformat(timespec="seconds"),
+        f"{local:%Y-%m-%d}",
+        f"{local:%H:%M}",
+    )

@@ -27,10 +27,20 @@ DELIVERY_REASONS = {
     "interrupted_twice": "delivery unconfirmed twice; may have arrived",
 }
 
-register.filter("percent", numbers.percent)
 register.filter("duration", numbers.duration)
 register.filter("hours", numbers.hours)
-register.filter("share", numbers.share)
+
+
+@register.filter
+def percent(value: float | None) -> str:
+    """A busy percent whose number and sign stay on one line."""
+    return numbers.unbroken(numbers.percent(value))
+
+
+@register.filter
+def share(fraction: float | None) -> str:
+    """A fraction as a percent whose number and sign stay on one line."""
+    return numbers.unbroken(numbers.share(fraction))
 
 
 @register.filter

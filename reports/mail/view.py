@@ -12,15 +12,17 @@ from analysis.efficiency import EfficiencyClass
 from analysis.findings import FindingCode
 from reports.ending import COMPLETED, SHORT_JOB, is_crash, label
 from reports.job_report import JobReport
-from reports.layout import CLASS_NAMES, NO_CAUSES, NOT_JUDGED, class_name, css_class, written
+from reports.layout import CLASS_NAMES, NO_CAUSES, NOT_JUDGED, class_name, css_class, suggested_request
 from reports.mail.digest import SERIES_GAP, is_better
 from reports.numbers import counted, duration, hours, percent
-from reports.text import wrapped
+from reports.request_diff import DiffLine
+from reports.text import diff_text, wrapped
 
-SUGGESTED = "Suggested request:"
+SUGGESTED = "Suggested request"
 NAME_LENGTH_MAX = 60
 ENTRIES_MAX = 20
-JOBS_IN_SUBJECT_MAX = 4
+WHOLE_HOURS_MIN = 100
+"""From so many GPU-hours on a subject has no decimals."""
 UNSEEN_CATEGORIES = ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp")  # controls, direction marks, unassigned, separators
 
 ENDS = frozenset({FindingCode.TIMEOUT, FindingCode.HOST_OUT_OF_MEMORY, FindingCode.LOW_USE_UNEXPLAINED})
@@ -66,41 +68,67 @@ class Told:
 
 @dataclass(frozen=True)
 class Entry:
-    """One job or array as shown in a message; no string holds control characters, none is escaped."""
+    """One job or array as shown in a message; no string holds control characters, none is escaped.
+
+    `unused_gpu_hours` and `saved_gpu_hours` are what its parts `unused` and `saving` state; None is not known.
+    """
 
     title: str
+    jobs: int
     class_name: str
     css_class: str
     use: str
     gpu_hours: str
+    unused: str
+    saving: str
     cause: str
-    diff: tuple[str, ...]
+    request: tuple[DiffLine, ...]
     improvement: str
     url: str
     note: str = ""
+    is_efficient: bool = False
+    unused_gpu_hours: float | None = None
+    saved_gpu_hours: float | None = None
 
     @property
     def in_full(self) -> str:
         """The text of an entry below its title, as lines of text before the lines of the suggested request."""
-        billed = f"GPU use {self.use}, GPU-hours billed {self.gpu_hours}"
-        parts = (billed, self.improvement, self.note, self.cause, SUGGESTED if self.diff else "")
+        unused = f", unused {self.unused} (estimate)" if self.unused else ""
+        billed = f"GPU use {self.use}, GPU-hours billed {self.gpu_hours}{unused}"
+        parts = (billed, self.improvement, self.note, self.cause, self.suggested)
         return "\n".join(line for part in parts for line in wrapped(part, "  "))
 
     @property
     def in_brief(self) -> str:
         """One paragraph of text for an uncounted or unmeasured run, before the lines of the suggested request."""
-        parts = (f"{self.title}: GPU use {self.use}.", self.note, self.cause, SUGGESTED if self.diff else "")
+        parts = (f"{self.title}: GPU use {self.use}.", self.note, self.cause, self.suggested)
         return "\n".join(wrapped(" ".join(part for part in parts if part)))
+
+    @property
+    def suggested(self) -> str:
+        """What stands before the lines of the suggested request; empty where there are none."""
+        if not self.request:
+            return ""
+        return f"{SUGGESTED}, saves about {self.saving} GPU-hours:" if self.saving else f"{SUGGESTED}:"
+
+    @property
+    def request_text(self) -> str:
+        """The lines of the suggested request as indented text."""
+        return "\n".join(diff_text(self.request))
 
 
 @dataclass(frozen=True)
 class Digest:
-    """Several jobs in one message; `unlisted` counts those past the list."""
+    """Several jobs in one message, the largest saving first.
+
+    `unlisted` counts the entries past the list and `unlisted_unused` sums them up; `lead` sums up all of them.
+    """
 
     entries: tuple[Entry, ...]
     companions: tuple[Entry, ...]
     unlisted: int
-    jobs: int
+    lead: str
+    unlisted_unused: str
 
 
 def calm(text: str, length_max: int = NAME_LENGTH_MAX) -> str:
@@ -156,48 +184,103 @@ def title(group: Sequence[Told]) -> str:
 
 
 def subject(told: Sequence[Told]) -> str:
-    """The subject names the jobs, without any judgement."""
-    named = groups([item for item in told if item.is_telling] or told)
-    if len(named) == 1:
-        return f"Kaiku: {title(named[0])}"
-    numbers = [str(group[-1].report.job.array_job_id or group[-1].report.job.job_id) for group in named]
-    shown = numbers if len(numbers) <= JOBS_IN_SUBJECT_MAX else numbers[: JOBS_IN_SUBJECT_MAX - 1]
-    more = len(numbers) - len(shown)
-    return f"Kaiku: jobs {', '.join(shown)}" + (f" and {more:,} more" if more else "")
+    """What the message is about and how much: `Kaiku: 4 jobs, 139 GPU-hours unused`, as its body states it."""
+    telling = [item for item in told if item.is_telling]
+    found = [telling] if len(telling) == 1 else _telling_groups(told)
+    if not found:
+        named = title(told) if len(told) == 1 else counted(len(told), "job")
+        return f"Kaiku: {named}"
+    entries = [entry(group) for group in found]
+    named = title(found[0]) if len(found) == 1 else counted(sum(item.jobs for item in entries), "job")
+    return f"Kaiku: {named}{_amount(entries)}"
+
+
+def _telling_groups(told: Sequence[Told]) -> list[list[Told]]:
+    return [group for group in groups(told) if any(item.is_telling for item in group)]
+
+
+def lead(entries: Sequence[Entry]) -> str:
+    """`4 jobs, 139 GPU-hours unused`: the sum of what these entries state."""
+    return counted(sum(item.jobs for item in entries), "job") + _amount(entries)
+
+
+def _amount(entries: Sequence[Entry]) -> str:
+    """How efficient all of it was where it was, else what was not used."""
+    if entries and all(item.is_efficient for item in entries):
+        return f", GPU use {entries[0].use}" if len(entries) == 1 else ", all efficient"
+    return _unused(entries)
+
+
+def _unused(entries: Sequence[Entry]) -> str:
+    """`, 139 GPU-hours unused` in all; empty where none of it is known."""
+    known = [item.unused_gpu_hours for item in entries if item.unused_gpu_hours is not None]
+    if not known:
+        return ""
+    total = sum(known)
+    return f", {f'{total:,.0f}' if total >= WHOLE_HOURS_MIN else hours(total)} GPU-hours unused"
 
 
 def digest(told: Sequence[Told]) -> Digest:
     """An entry for every counted job and array, then the runs that are not counted or not measured."""
     all_groups = groups(told)
-    telling = [group for group in all_groups if any(item.is_telling for item in group)]
+    entries = sorted(map(entry, _telling_groups(told)), key=_largest_first)
     beside = [group for group in all_groups if not any(item.is_telling for item in group)]
-    listed, also = telling[:ENTRIES_MAX], beside[:ENTRIES_MAX]
+    past_list = entries[ENTRIES_MAX:]
     return Digest(
-        entries=tuple(entry(group) for group in listed),
-        companions=tuple(entry(group) for group in also),
-        unlisted=len(all_groups) - len(listed) - len(also),
-        jobs=len(told),
+        entries=tuple(entries[:ENTRIES_MAX]),
+        companions=tuple(entry(group) for group in beside[:ENTRIES_MAX]),
+        unlisted=len(past_list) + max(0, len(beside) - ENTRIES_MAX),
+        lead=lead(entries) if entries else counted(len(told), "job"),
+        unlisted_unused=_unused(past_list),
     )
+
+
+def _largest_first(item: Entry) -> tuple[float, float]:
+    """What can be saved first, then what was not used."""
+    return -(item.saved_gpu_hours or 0.0), -(item.unused_gpu_hours or 0.0)
 
 
 def entry(group: Sequence[Told]) -> Entry:
     """One job, one array by its task with the lowest use, or a series of crashes by its last."""
     telling = [item for item in group if item.is_telling] or list(group)
     shown = group[-1] if is_series(group) else min(telling, key=_lowest_first)
-    first_advice = shown.report.recommendations[:1]
     is_beside = not any(item.is_telling for item in group)
+    unused, saved = _unused_gpu_hours(telling), _saved_gpu_hours(telling)
     return Entry(
         title=_capital(title(group)),
+        jobs=len(group),
         class_name=class_name(shown.report),
         css_class=css_class(shown.report),
         use=_uses(telling),
         gpu_hours=_gpu_hours(telling),
+        unused="" if unused is None else hours(unused),
+        saving="" if saved is None else hours(saved),
         cause=_cause_beside(shown) if is_beside else _cause(shown, group),
-        diff=written(first_advice[0]) if first_advice else (),
+        request=suggested_request(shown.report),
         improvement=improvement(shown),
         url=shown.url,
         note=_note(group),
+        is_efficient=all(_is_efficient(item) for item in telling),
+        unused_gpu_hours=unused,
+        saved_gpu_hours=saved,
     )
+
+
+def _is_efficient(told: Told) -> bool:
+    return told.report.efficiency.efficiency_class == EfficiencyClass.EFFICIENT.value
+
+
+def _unused_gpu_hours(group: Sequence[Told]) -> float | None:
+    """The estimates of all these runs together; None where none of them has one."""
+    known = [item.report.efficiency.wasted_gpu_hours for item in group]
+    counts = [value for value in known if value is not None]
+    return sum(counts) if counts else None
+
+
+def _saved_gpu_hours(group: Sequence[Told]) -> float | None:
+    """What the advice to each of these runs saves together; None where none saves anything."""
+    saved = sum(item.report.savings.gpu_hours for item in group if item.report.savings is not None)
+    return saved if saved > 0 else None
 
 
 def improvement(told: Told) -> str:

@@ -2,6 +2,8 @@
 "use strict";
 
 const FIRST_ERROR = 400;
+const COMPARED_MIN = 2, COMPARED_MAX = 4;
+const filters = document.querySelector(".job-filters");
 
 document.body.addEventListener("htmx:configRequest", (event) => {
   const { parameters } = event.detail;
@@ -16,10 +18,37 @@ document.body.addEventListener("htmx:beforeSwap", (event) => {
   location.assign(pathInfo.finalRequestPath);
 });
 
+// The form stays on the page while the list is replaced: where a link changed the list, it shows what holds now.
+function followAddress() {
+  const chosen = new URLSearchParams(location.search);
+  for (const field of filters?.elements ?? []) {
+    if (!field.name || field === document.activeElement) continue;
+    field.value = chosen.get(field.name) ?? "";
+    if (field.selectedIndex < 0) field.selectedIndex = 0;
+  }
+}
+
+// Two to four jobs can be compared: further boxes and the button wait until that holds.
+function countSelected() {
+  const boxes = [...document.querySelectorAll("input[form=compare]")];
+  const selected = boxes.filter((box) => box.checked).length;
+  const button = document.querySelector("#compare button");
+  if (button) button.disabled = selected < COMPARED_MIN || selected > COMPARED_MAX;
+  for (const box of boxes) box.disabled = !box.checked && selected >= COMPARED_MAX;
+}
+
 // The link to another page is gone with the list that it stood under: go on at the head of the new one, or, where the
-// list was sorted by a column, at the head of that column.
+// list was sorted by a column, at the head of that column, or, where a filter was removed, at those that are left.
 document.body.addEventListener("htmx:afterSettle", (event) => {
+  followAddress();
+  countSelected();
   const link = event.detail.requestConfig?.elt;
   if (link?.rel) document.getElementById("shown").focus();
-  if (link && "sort" in link.dataset) document.querySelector("#shown [aria-sort] a").focus();
+  if (link && "sort" in link.dataset) document.querySelector("#shown a[data-sort=chosen]").focus();
+  if (link && "narrows" in link.dataset) document.getElementById("narrowed").focus();
 });
+
+document.body.addEventListener("change", (event) => {
+  if (event.target.matches("input[form=compare]")) countSelected();
+});
+countSelected();

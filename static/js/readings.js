@@ -18,12 +18,17 @@ function numbersOf(figure) {
 }
 
 // With `lows` a cell is a span of values; `unit` and `parts` are those of a percent unless others are given.
-function textAt({ texts, rows, cells, lows, unit = " %", parts = PACKED.parts }, column, row) {
-  if (!rows.length) return texts[column];
+function textAt({ texts, rows, cells, lows, courses, unit = " %", parts = PACKED.parts }, column, row) {
+  if (!rows.length && !courses?.length) return texts[column];
   const valueIn = (packed) => {
     const value = parseInt(packed.slice(column * PACKED.length, (column + 1) * PACKED.length), PACKED.base) / parts;
     return Number.isNaN(value) ? "" : value.toFixed(1);
   };
+  if (courses?.length) {
+    const [mean, least, most] = courses.map(valueIn);
+    const span = mean && most ? `, single GPUs ${least} to ${most} %` : "";
+    return `${texts[column]}: ${mean ? `${mean} %` : "not measured"}${span}`;
+  }
   const high = valueIn(cells[row]);
   const low = lows ? valueIn(lows[row]) : high;
   const said = low === high ? high : `${low} to ${high}`;

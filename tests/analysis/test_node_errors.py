@@ -15,12 +15,12 @@ NO_PROLOG = "not sampled: no prolog ran for this job on this node"
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("sampling stood still for 31 s", "sampling stood still for 31 s"),
+        ("sampling stood still for 31 s", "sampling paused for 31 s"),
         ("the collector was restarted 1 times", "the collector restarted once during the job"),
         ("the collector was restarted 4 times", "the collector restarted 4 times during the job"),
         ("1 checkpoints could not be written", "the collector could not save its measurements once"),
         ("12 checkpoints could not be written", "the collector could not save its measurements 12 times"),
-        ("2 times a reading hung and was aborted", "a reading hung and was aborted 2 times"),
+        ("2 times a reading hung and was cut off", "a reading hung and was aborted 2 times"),
         (
             "the sampling process hung or was killed: the last 95 s of the job were not measured",
             "the collector hung or was killed: the last 95 s of the job were not measured",
@@ -53,18 +53,18 @@ def test_the_same_on_several_nodes_is_said_once() -> None:
     said = [(f"nid00{number}", f"sampling stood still for {seconds} s") for number, seconds in enumerate((31, 12, 45))]
     assert node_errors([*said, ("nid009", NO_PROLOG), ("nid010", NO_PROLOG)]) == (
         "On 2 nodes: nothing was measured: the collector was not started for this job",
-        "On 3 nodes: sampling stood still for 12 to 45 s",
+        "On 3 nodes: sampling paused for 12 to 45 s",
     )
     assert node_errors(
         [("nid1", "the collector was restarted 1 times"), ("nid2", "the collector was restarted 3 times")]
     ) == ("On 2 nodes: the collector restarted 1 to 3 times during the job",)
-    assert node_errors([said[0], said[0]]) == ("On nid000: sampling stood still for 31 s",)
+    assert node_errors([said[0], said[0]]) == ("On nid000: sampling paused for 31 s",)
 
 
 def test_two_other_jobs_on_one_gpu_are_one_sentence_and_two_gpus_are_two() -> None:
     shared = "GPU {} was job {}'s as well for some of the time: its use is of both"
     said = node_errors([("nid1", shared.format(gpu, job)) for gpu, job in ((0, 8), (0, 99), (1, 8))])
-    assert [line.partition(" as well")[0] for line in said] == [
+    assert [line.partition(" for part")[0] for line in said] == [
         "On nid1: another job also had GPU 0",
         "On nid1: another job also had GPU 1",
     ]
@@ -102,6 +102,6 @@ def test_a_run_says_them_among_what_was_not_measured_and_only_for_its_own_nodes(
     nodes = [node_payload(errors=said), node_payload(node="nid009999", errors=["not sampled: no driver"])]
     judged = assess(job_record(), metrics_of(*nodes))
     assert judged.not_measured == (
-        "On nid005123: sampling stood still for 31 s",
+        "On nid005123: sampling paused for 31 s",
         "nid009999: not part of this job, left out",
     )

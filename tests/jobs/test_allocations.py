@@ -99,5 +99,5 @@ def test_what_is_no_number_or_no_day_is_named(given: dict[str, str], why: str) -
 
 @pytest.mark.parametrize("alloc", [None, True, [], {}, 10**400, "x"])
 def test_no_hostile_figure_of_a_project_file_passes(alloc: object) -> None:
-    with pytest.raises(AllocationFormatError, match=r"alloc .* is no number"):
+    with pytest.raises(AllocationFormatError, match=r"alloc .* is not a number"):
         of_project_file({"billing": {"gpu_hours": {"alloc": alloc}}})

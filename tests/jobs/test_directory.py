@@ -101,7 +101,7 @@ def test_project_files_list_active_members_and_no_pi() -> None:
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"members": ["alice"]}', '{"members": {"a": true}}', "[" * 100_000])
 def test_something_else_is_no_project_file(text: str) -> None:
-    with pytest.raises(DirectoryFormatError, match="project_1: no project file"):
+    with pytest.raises(DirectoryFormatError, match="project_1: not a project file"):
         from_project_files({"project_1": text}, is_complete=True)
 
 
@@ -123,7 +123,7 @@ def test_another_cluster_and_a_broken_table() -> None:
     accounts = (SAMPLES / "sacctmgr-accounts-withcoord.txt").read_text()
     assert from_slurm(associations, accounts, cluster="other").roles == {}
     for broken in ("", "sacctmgr: error", associations + "lumi|a\n"):
-        with pytest.raises(DirectoryFormatError, match="sacctmgr's table"):
+        with pytest.raises(DirectoryFormatError, match="the table of sacctmgr"):
             from_slurm(broken, accounts, cluster="lumi")
 
 
@@ -177,8 +177,8 @@ def test_a_row_of_a_csv_without_a_username_gives_a_project_its_hours() -> None:
     }
     assert (found.roles, found.tells_hours) == ({"p1": {"alice": "member"}}, True)
     assert found.skipped == (
-        "line 5: GPU-hours belong in a row of their project, without a username",
-        "line 6: GPU-hours belong in a row of their project, without a username",
+        "line 5: GPU-hours belong in a row of their project without a username",
+        "line 6: GPU-hours belong in a row of their project without a username",
         "line 7: gpu_hours 'much' is not a number of GPU-hours",
         "line 8: 'p 3' is not a valid project name",
     )

@@ -36,7 +36,7 @@ def test_the_largest_partition_fits() -> None:
         ("n[1-", "is not a list of nodes"),
         ("n1; rm", "is not a list of nodes"),
         ("n[1-2-3]", "not a number or two"),
-        ("n[5-3]", "backwards"),
+        ("n[5-3]", "descending"),
         ("n[0-999999999999]", f"more than {NODES_MAX}"),
         ("n[0-999][0-999]", f"more than {NODES_MAX}"),
         ("[0-1]" * 5, "bracket groups"),

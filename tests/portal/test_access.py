@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import pytest
+from django.conf import settings as configured
 from django.core.management import call_command
 from django.http import HttpResponse
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from jobs.models import User
+from jobs.works import work_key
 from metrics.services import record_raw_window
 from reports.services.links import opt_out_address
 from tests.payloads import raw_payload
@@ -33,6 +35,7 @@ WRITE_ONLY = (405,) * 8
 # What stands at the address of a row that does not exist: the way back to the list, or no leave to do it to any row.
 TO_THE_LIST, NOT_EVEN_THERE = 302, 403
 JOB = {"cluster": "lumi", "job_id": 123456}
+WORK = {"key": work_key(configured.WORK_KEY_SECRET.encode(), "lumi", "alice", "project_465000001", "train")}
 LESSON = {"code": "timeout", "language": "en"}
 
 
@@ -71,6 +74,10 @@ TABLE: dict[str, tuple[dict[str, object], tuple[int, ...]]] = {
     "no-account": ({}, (302,) * 8),
     "sign-out": ({}, WRITE_ONLY),
     "my-jobs": ({}, SIGNED_IN),
+    "save-filter": ({}, WRITE_ONLY),
+    "remove-filter": ({"pk": 1}, WRITE_ONLY),
+    "compare": ({}, SIGNED_IN),
+    "work": (WORK, OF_THE_JOB),
     "job": (JOB, OF_THE_JOB),
     "job-feedback": (JOB, WRITE_ONLY),
     "job-note": (JOB, WRITE_ONLY),
@@ -81,7 +88,7 @@ TABLE: dict[str, tuple[dict[str, object], tuple[int, ...]]] = {
     "learn": ({}, SIGNED_IN),
     "lesson": ({"code": "timeout"}, SIGNED_IN),
     "lessons": ({}, STAFF),
-    "start-lesson": ({}, WRITE_ONLY),
+    "start-lesson": ({}, STAFF),
     "edit-lesson": (LESSON, STAFF),
     "preview-lesson": (LESSON, WRITE_ONLY),
     "lesson-history": (LESSON, STAFF),

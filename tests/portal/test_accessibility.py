@@ -14,21 +14,23 @@ from metrics.services import record_raw_window
 from reports.services.links import opt_out_address
 from tests.payloads import raw_payload
 from tests.portal.conftest import carry_session
+from tests.portal.test_access import WORK
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 PAGES = {
     "": "/sign-in/ /about/ /api/docs/ /no-such-page/",
-    "alice": "/ /jobs/ /jobs/?q=123 /jobs/lumi/123456/ /jobs/lumi/123456/raw/ /jobs/lumi/999/ /history/ /projects/ "
+    "alice": f"/work/{WORK['key']}/ /compare/ /compare/?job=lumi/123456&job=lumi/123457 "
+    "/ /jobs/ /jobs/?q=123 /jobs/lumi/123456/ /jobs/lumi/123456/raw/ /jobs/lumi/999/ /history/ /projects/ "
     "/projects/project_465000001/ /learn/ /learn/timeout/ /learn/nothing/ /settings/ "
     "/settings/appearance/ /settings/tokens/",
     "dave": "/",
-    "carol": "/projects/project_465000001/",
+    "carol": f"/work/{WORK['key']}/ /compare/?job=lumi/123457&job=lumi/123456 /projects/project_465000001/",
     "grace": "/system/ /admin/ /admin/jobs/user/ /admin/jobs/grant/ /admin/jobs/grant/add/ /admin/jobs/membership/add/ "
     "/admin/jobs/project/ /admin/jobs/apitoken/ /admin/metrics/collectortoken/ /admin/admin/logentry/ "
     "/admin/jobs/unknownidentity/ /admin/jobs/auditentry/",
-    "erin": "/lessons/ /lessons/timeout/en/ /lessons/timeout/en/history/ /support/outbox/ "
+    "erin": "/lessons/ /lessons/new/ /lessons/timeout/en/ /lessons/timeout/en/history/ /support/outbox/ "
     "/support/ /support/links/ /support/directory/ /support/shared/ /support/feedback/",
 }
 
@@ -61,7 +63,9 @@ def paths_for(name: str, page, live_server, cast) -> list[str]:
 @pytest.mark.parametrize("name", PAGES)
 def test_no_page_has_a_barrier(name: str, page, live_server, cast, reported, settings) -> None:
     settings.RAW_ON_PAGE = True
-    reported()
+    reported(123456)
+    on_four = {"gpus_allocated": 4, "state": "FAILED", "request": {"--gpus-per-node": "4", "--time": "03:00:00"}}
+    reported(123457, **on_four)
     record_raw_window(raw_payload())
     for path in paths_for(name, page, live_server, cast):
         assert_sound(page, path)

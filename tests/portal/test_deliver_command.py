@@ -46,7 +46,7 @@ def test_a_dry_run_says_who_would_get_nothing_and_why(reported) -> None:
 def test_deliver_due_sends_and_says_how_many(addressed) -> None:
     assert said("deliver", "--due") == "1 messages planned, 1 sent, 0 to be retried\n"
     assert said("deliver", "--due") == "0 messages planned, 0 sent, 0 to be retried\n"
-    assert [message.subject for message in mail.outbox] == ["Kaiku: jobs 1, 2"]
+    assert [message.subject for message in mail.outbox] == ["Kaiku: 2 jobs, 12.5 GPU-hours unused"]
 
 
 def test_deliver_wants_to_be_told_what_to_do(db) -> None:
@@ -74,7 +74,7 @@ def test_a_preview_can_be_html_for_a_browser_or_the_whole_message(addressed, tmp
     assert html.count("data:image/png;base64,") == 3
     assert "cid:" not in html
     message = message_from_string(said("preview_mail", "1", "--format", "eml"), policy=policy.default)
-    assert message["Subject"] == "Kaiku: job 1, train"
+    assert message["Subject"] == "Kaiku: job 1, train, 6.24 GPU-hours unused"
 
 
 def test_a_preview_of_what_is_not_there_is_said_plainly(db) -> None:

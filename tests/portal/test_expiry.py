@@ -189,7 +189,7 @@ def broken_runs(monkeypatch) -> None:
 def test_a_kind_that_fails_stops_no_other(broken_runs, now: datetime, capsys, settings) -> None:
     record_raw_window(raw_payload(), now - timedelta(days=300))
     DirectoryImport.objects.create(asked="slurm", began_at=now - timedelta(days=2000))
-    with pytest.raises(CommandError, match="the next time tries again"):
+    with pytest.raises(CommandError, match="the next run tries again"):
         call_command("expire")
     assert capsys.readouterr().out.splitlines() == [
         "raw samples: 1 window deleted, kept for 7 days",

@@ -8,7 +8,7 @@ import pytest
 
 from metrics.services import record_raw_window
 from tests.payloads import raw_payload
-from tests.portal.conftest import PASSWORD
+from tests.portal.conftest import PASSWORD, carry_session
 from tests.portal.test_accessibility import PAGES, paths_for
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -82,3 +82,51 @@ def test_from_sign_in_to_the_copied_advice_without_a_mouse(page, reported) -> No
         assert page.evaluate("document.activeElement !== document.body"), "the end of the page"
     page.keyboard.press("Enter")
     page.wait_for_selector("text=Copied")
+
+
+def focused(page) -> str:
+    return page.evaluate("document.activeElement.querySelector?.('.id')?.textContent ?? document.activeElement.id")
+
+
+def test_the_list_of_jobs_is_walked_searched_and_opened_by_single_keys(page, live_server, cast, reported) -> None:
+    reported(1, 2, 3)
+    carry_session(page.context, live_server, cast("alice"))
+    page.goto("/jobs/")
+    page.keyboard.press("j")
+    # The latest stand first; of three that ended at once the newest.
+    assert focused(page) == "3"
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    assert focused(page) == "1", "the last row is the end"
+    page.keyboard.press("k")
+    assert focused(page) == "2"
+    page.keyboard.press("/")
+    page.keyboard.type("jjk/o?")
+    assert page.input_value("#id_q") == "jjk/o?", "in a field the keys are letters"
+    page.fill("#id_q", "2")
+    page.wait_for_url("**/jobs/?q=2")
+    page.wait_for_selector("text=Search: 2")
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("j")
+    page.keyboard.press("o")
+    page.wait_for_url("**/jobs/lumi/2/?attempt=0")
+
+
+def test_the_help_names_the_keys_and_switches_them_off_for_good(page, live_server, cast, reported) -> None:
+    reported(1, 2)
+    carry_session(page.context, live_server, cast("alice"))
+    page.goto("/jobs/")
+    page.keyboard.press("?")
+    assert page.is_visible("dialog >> text=Next and previous row")
+    page.uncheck("dialog input[type=checkbox]")
+    page.keyboard.press("Escape")
+    page.reload()
+    page.keyboard.press("j")
+    assert focused(page) not in ("1", "2")
+    page.click("text=Keyboard")
+    page.check("dialog input[type=checkbox]")
+    page.click("dialog >> text=Close")
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("j")
+    assert focused(page) == "2"

@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from analysis.models import Feedback
 from education.models import Lesson, LessonVersion
-from jobs.models import ApiToken, Job, JobOpening, Project, ProjectAllocation, User
+from jobs.models import ApiToken, Job, JobOpening, Project, ProjectAllocation, SavedFilter, User
 from jobs.services import record_opening, share_job
 from metrics.services import record_raw_window
 from reports.models import Delivery
@@ -78,6 +78,7 @@ def grow(reported, numbers: range) -> None:
         Feedback.objects.create(
             job=seen, user=reader, code="idle_gpus", is_right=True, comment="yes", rules_version="1", given_at=now
         )
+        SavedFilter.objects.create(user=alice, name=f"{number}", address="q=part", saved_at=now)
         Delivery.objects.create(user=reader, created_at=now, due_at=now)
         ApiToken.objects.create(
             user=alice, name=f"{number}", digest=f"{number}", created_at=now, expires_at=now + timedelta(days=1)
@@ -118,6 +119,8 @@ def test_no_page_costs_more_queries_for_many_rows_than_for_few(clients, reported
         ("project", "pi"),
         ("api-raw-samples", "owner"),
         ("raw-window", "owner"),
+        ("compare", "owner"),
+        ("work", "pi"),
         ("shared-jobs", "staff"),
     } <= few.keys()
     grow(reported, range(1, MANY))

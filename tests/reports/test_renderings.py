@@ -44,18 +44,20 @@ def test_every_format_holds_the_verdict_the_causes_the_diff_and_the_savings() ->
     formats = {
         "text": re.sub(r"\s+", " ", report_text(value)),
         "markdown": report_markdown(value).replace("\\", ""),
-        "html": html_parser.unescape(report_html(value, drawn(value))),
+        "html": flat(html_parser.unescape(report_html(value, drawn(value)))),
         "pdf": pdf_text(value),
-        "json": report_json(value).decode(),
     }
     for name, content in formats.items():
         for said in (
             "22.0 %",
-            "--gpus-per-node=8 -> --gpus-per-node=2",
+            "- #SBATCH --gpus-per-node=8",
+            "+ #SBATCH --gpus-per-node=2",
             "sustained utilization > 30 %",
             "nid005123: 2-7",
         ):
             assert said in content, (name, said)
+    for said in ("22.0 %", "--gpus-per-node=8 -> --gpus-per-node=2", "sustained utilization > 30 %", "nid005123: 2-7"):
+        assert said in report_json(value).decode(), said
 
 
 def test_the_energy_of_idle_modules_is_told_where_it_is_known() -> None:
@@ -117,9 +119,9 @@ def test_an_unmeasured_job_is_unknown_in_words_and_has_no_figures() -> None:
 
 
 def test_only_a_job_that_used_its_gpus_is_told_that_its_request_fits() -> None:
-    fits, unmeasured = "The request fits the job", "there is nothing to advise"
+    fits, unmeasured = "The request fits the job", "no request can be suggested"
     assert fits in report_text(report([gpu(index, 90.0) for index in range(8)]))
-    for content in (report_text(report([])), report_html(report([]), {}), report_markdown(report([]))):
+    for content in map(flat, (report_text(report([])), report_html(report([]), {}), report_markdown(report([])))):
         assert fits not in content
         assert unmeasured in content
         assert "no cause can be named" in content
@@ -195,15 +197,15 @@ def test_the_lines_of_a_text_never_break_an_option() -> None:
 
 def test_text_and_markdown_have_the_order_of_the_page() -> None:
     value = dataclasses.replace(report(), not_measured=("power: unsupported",))
-    sections = ["Measurements", "Findings", "Suggested request", "Further reading", "The job", "Not measured"]
+    sections = ["Suggested request", "Findings", "Measurements", "Further reading", "The job", "Not measured"]
     heads = {
         "text": re.findall(r"^(.+)\n-{3,}$", report_text(value), re.MULTILINE),
         "markdown": re.findall(r"^## (.+)$", report_markdown(value), re.MULTILINE),
         "html": re.findall(r"<h2 id=[^>]+>(.+)</h2>", report_html(value, {})),
     }
     assert heads["text"] == heads["markdown"] == sections
-    # A page has its links beside the lessons.
-    assert heads["html"] == [head for head in sections if head != "Further reading"]
+    # A page has its links beside the lessons, and the facts of the job below its title.
+    assert heads["html"] == [head for head in sections if head not in ("Further reading", "The job")]
 
 
 def test_no_name_can_act_on_a_terminal() -> None:
@@ -282,7 +284,7 @@ def test_only_inferences_are_told_with_how_sure_they_are() -> None:
 def test_next_to_no_confidence_has_no_percentage(confidence: float, shown: str) -> None:
     mismatch = next(finding for finding in report().findings if finding.code == "parallelism_mismatch")
     value = dataclasses.replace(report(), findings=(dataclasses.replace(mismatch, confidence=confidence),))
-    assert layout(value).findings[0].sure == shown
+    assert flat(layout(value).findings[0].sure) == shown
 
 
 def test_a_whole_request_stands_once_in_every_format_with_its_introduction() -> None:
@@ -345,7 +347,7 @@ def test_a_report_that_was_stored_before_these_fields_can_still_be_shown() -> No
     for advice in content["recommendations"]:
         del advice["basis"], advice["request"]
     stored = msgspec.convert(content, JobReport)
-    assert "--gpus-per-node=8 -> --gpus-per-node=2" in report_text(stored)
+    assert "- #SBATCH --gpus-per-node=8\n    + #SBATCH --gpus-per-node=2\n" in report_text(stored)
     assert report_text(stored).count("(confidence ") == 1
 
 
@@ -354,4 +356,50 @@ def test_without_pango_a_pdf_says_what_to_install_and_html_still_works(monkeypat
     monkeypatch.setattr(pdf, "PANGO_ERROR", OSError("cannot load library 'libpango-1.0-0'"), raising=False)
     with pytest.raises(pdf.PdfUnavailable, match=re.escape("apt-get install --yes libpango-1.0-0 libpangoft2-1.0-0")):
         report_pdf(report(), {})
-    assert "22.0 %" in report_html(report(), {})
+    assert "22.0\u00a0%" in report_html(report(), {})
+
+
+def test_a_report_leads_with_the_job_its_numbers_and_what_the_request_saves() -> None:
+    # Eight GPUs for two hours are billed 8.00 GPU-hours; 22 % of them is 1.76, the rest 6.24, and six GPUs are 6.00.
+    page = layout(report())
+    assert page.brief.replace("\u00a0", " ") == "COMPLETED · 8 GPUs · small-g · 2 h 00 min · ended 2026-11-20 12:00 UTC"
+    assert {row.label: row.value.replace("\u00a0", " ") for row in page.numbers} == {
+        "Mean GPU use": "22.0 %",
+        "Used GPU-hours": "1.76",
+        "Unused GPU-hours (estimate)": "6.24",
+        "Peak GPU memory": "22 %",
+    }
+    assert page.saving.replace("\u00a0", " ") == "saves about 6.00 of 8.00 GPU-hours"
+    assert report_text(report()).index("+ #SBATCH") < report_text(report()).index("Findings\n")
+
+
+def test_a_run_that_nobody_measured_has_only_its_bill_and_no_saving() -> None:
+    page = layout(report([]))
+    assert [(row.label, row.value) for row in page.numbers] == [("GPU-hours billed", "8.00")]
+    assert (page.saving, page.request) == ("", ())
+
+
+def test_lines_that_go_and_come_have_a_sign_and_a_colour() -> None:
+    html = report_html(report(), {})
+    assert '<span class="kr-line kr-gone">- #SBATCH --gpus-per-node=8\n</span>' in html
+    assert '<span class="kr-line kr-new">+ #SBATCH --gpus-per-node=2\n</span>' in html
+    assert "```diff\n- #SBATCH --gpus-per-node=8\n+ #SBATCH --gpus-per-node=2\n" in report_markdown(report())
+
+
+def test_no_line_ends_between_a_number_and_its_unit() -> None:
+    assert "22.0\u00a0%" in report_html(report(), {})
+    assert not re.search(r"\d %", layout(report()).headline)
+    for before in range(60, 80):
+        assert re.search(
+            r"\d %", report_text(with_lesson("x" * before + " 67 %")).partition("Lesson:")[2].partition("\n\n")[0]
+        )
+    assert "\u00a0" not in report_text(report()) + report_markdown(report())
+
+
+def test_the_first_page_of_a_pdf_holds_facts_answer_and_request_and_the_second_the_figures() -> None:
+    value = report()
+    first, second = (page.extract_text() for page in PdfReader(io.BytesIO(report_pdf(value, drawn(value)))).pages)
+    for shown in ("small-g", "6.24", "- #SBATCH --gpus-per-node=8", "+ #SBATCH --gpus-per-node=2", "Findings"):
+        assert shown in first, shown
+    assert first.index("small-g") < first.index("Findings")
+    assert "GPU memory (GB)" in second

@@ -17,7 +17,7 @@ from portal.pages.compare.selection import RUNS_MIN, named_run, problem_of, run_
 from portal.pages.compare.side import side
 from portal.pages.compare.use_chart import use_chart
 
-OFFERED = 12
+OFFERED = 8
 TWICE = "The same job stands there twice: choose different ones."
 
 

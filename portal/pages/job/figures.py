@@ -15,6 +15,7 @@ from metrics.series import RunMetrics
 from portal.access import open_report
 from portal.charts.pictures import Source, drawn_as, sources
 from reports.figure_marks import Mark, figure_marks
+from reports.figure_readings import Reading
 from reports.job_report import JobReport
 from reports.selectors import report_value
 from reports.services.formats import FigureView, figure, figure_views
@@ -48,9 +49,17 @@ def _shown(run: Job, view: FigureView, theme: str, marks: tuple[Mark, ...]) -> S
     is_broad = view.name == OVER_TIME
     widest = "broad" if is_broad else "wide"
     *special, plain = sources(figure_url(run, view.name), theme, widest)
-    numbers = asdict(view.reading) if view.reading else None
+    numbers = _numbers(view.reading) if view.reading else None
     on_it = marks if is_broad else ()
     return ShownFigure(view, special, plain, SIZES[widest], numbers, f"{view.name}-numbers", on_it)
+
+
+def _numbers(reading: Reading) -> dict[str, object]:
+    """What the scripts read; where the courses hold the values, of the texts only the times are sent."""
+    numbers = asdict(reading)
+    if reading.courses:
+        numbers["texts"] = [text.partition(": ")[0] for text in reading.texts]
+    return numbers
 
 
 @require_GET

@@ -9,7 +9,7 @@ import numpy as np
 
 from metrics.series import HostColumns, RunMetrics
 
-NODES_A_PAGE = 16
+NODES_A_PAGE = 8
 WORD_LENGTH_MAX, DIGITS_MAX = 64, 6
 GPU_COLUMNS = ("avg_util", "p95_util", "idle_s", "peak_mem_gb", "mem_total_gb", "power_avg_w")
 HOST_COLUMNS = tuple(column.name for column in fields(HostColumns))

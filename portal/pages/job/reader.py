@@ -64,8 +64,6 @@ def as_read_by_others(page: Layout, owner: str) -> Layout:
             )
             for each in page.findings
         ),
-        recommendations=tuple(
-            replace(each, reason=said(each.reason), introduction=said(each.introduction))
-            for each in page.recommendations
-        ),
+        introduction=said(page.introduction),
+        recommendations=tuple(replace(each, reason=said(each.reason)) for each in page.recommendations),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
@@ -19,12 +19,13 @@ SAME_ARRAY = ("cluster", "array_job_id", "user_id", "project_id")
 
 @dataclass(frozen=True)
 class Tasks:
-    """The tasks of an array that are asked for; `classes` are (style, name, number), `mean_util` is by GPU-hours."""
+    """The tasks of an array that are shown; `classes` are (name, number), `mean_util` is by GPU-hours."""
 
     count: int
-    classes: tuple[tuple[str, str, int], ...]
+    classes: tuple[tuple[str, int], ...]
     unjudged: int
     gpu_hours: float | None
+    unused_gpu_hours: float | None
     mean_util: float | None
     url: str
 
@@ -56,6 +57,7 @@ def tasks_of(runs: Sequence[Job], asked_for: QuerySet[Job]) -> dict[int, Tasks]:
             Count("pk"),
             hours=Sum("efficiency__gpu_hours"),
             weighted=Sum(F("efficiency__gpu_hours") * F("efficiency__avg_gpu_util")),
+            unused=Sum("efficiency__wasted_gpu_hours"),
             weight=Sum("efficiency__gpu_hours", filter=Q(efficiency__avg_gpu_util__isnull=False)),
         )
     )
@@ -67,18 +69,21 @@ def tasks_of(runs: Sequence[Job], asked_for: QuerySet[Job]) -> dict[int, Tasks]:
 
 
 def _tasks(run: Job, rows: Sequence[tuple]) -> Tasks:
+    """The rows hold, for each class: its name, tasks, GPU-hours, those times the use, unused ones, measured ones."""
     counts = {name: count for name, count, *_ in rows}
-    weight = sum(row[4] or 0.0 for row in rows)
-    hours = [row[2] for row in rows if row[2] is not None]
+    hours, weighted, unused, weight = (_sum(row[column] for row in rows) for column in range(2, 6))
     return Tasks(
         count=sum(counts.values()),
-        classes=tuple(
-            (name.value.lower(), CLASS_NAMES[name.value], counts[name.value])
-            for name in EfficiencyClass
-            if name.value in counts
-        ),
+        classes=tuple((CLASS_NAMES[name.value], counts[name.value]) for name in EfficiencyClass if name in counts),
         unjudged=counts.get(None, 0),
-        gpu_hours=sum(hours) if hours else None,
-        mean_util=sum(row[3] or 0.0 for row in rows) / weight if weight else None,
+        gpu_hours=hours,
+        unused_gpu_hours=unused,
+        mean_util=(weighted or 0.0) / weight if weight else None,
         url=f"{reverse('my-jobs')}?{urlencode({'array': f'{run.cluster}/{run.array_job_id}'})}",
     )
+
+
+def _sum(values: Iterable[float | None]) -> float | None:
+    """The sum of what is known; None where nothing is."""
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None

@@ -1,17 +1,12 @@
-"""The jobs of the Jobs page as a table for other programs."""
+"""The jobs of the Jobs page as the lines of a table for other programs."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import chain
 
-from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, StreamingHttpResponse
-from django.views.decorators.http import require_GET
-
-from jobs.selectors import reach_of
 from portal.csv_lines import csv_lines
-from portal.pages.jobs.filter import JobFilter
-from portal.rate_limits import DOWNLOADS, limited
+from portal.pages.jobs.query import JobQuery
 
 COLUMNS = {
     "cluster": "cluster",
@@ -35,12 +30,7 @@ COLUMNS = {
 CHUNK_ROWS = 1000
 
 
-@require_GET
-@login_required
-@limited(DOWNLOADS)
-def jobs_csv(request: HttpRequest) -> StreamingHttpResponse:
-    """Every run that the same address shows on the page, row by row."""
-    rows = JobFilter(reach_of(request.user), request.GET).runs().values_list(*COLUMNS.values())
-    content = csv_lines(chain([COLUMNS], rows.iterator(chunk_size=CHUNK_ROWS)))
-    disposition = {"Content-Disposition": 'attachment; filename="kaiku-jobs.csv"'}
-    return StreamingHttpResponse(content, content_type="text/csv; charset=utf-8", headers=disposition)
+def csv_of(query: JobQuery) -> Iterator[str]:
+    """Every run that is left, row by row, below the names of the columns."""
+    rows = query.runs().values_list(*COLUMNS.values())
+    return csv_lines(chain([COLUMNS], rows.iterator(chunk_size=CHUNK_ROWS)))

@@ -112,7 +112,8 @@ LATEST_JUDGED = Sort("Latest first", f"{JUDGED}ended_at", is_time=True)
 SORTS = {
     "ended": LATEST,
     "use": Sort("Lowest GPU use first", f"{JUDGED}avg_gpu_util", is_descending=False),
-    "wasted": Sort("Most wasted GPU-hours first", f"{JUDGED}wasted_gpu_hours"),
+    "wasted": Sort("Most unused GPU-hours first", f"{JUDGED}wasted_gpu_hours"),
     "hours": Sort("Most GPU-hours first", f"{JUDGED}gpu_hours"),
     "runtime": Sort("Longest first", "walltime_used_s"),
 }
+FIRST_SORT = "ended"

@@ -1,27 +1,59 @@
-"""Jobs: the runs a person may see, narrowed and sorted by what stands in the address."""
+"""Jobs: the runs a person may see, narrowed and sorted by what stands in the address.
+
+One road: what is offered to this person, the form that reads the address, the query that it asks, the rows it leaves.
+"""
 
 from __future__ import annotations
 
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
+from django.utils import timezone
 from django.views.decorators.http import require_GET
 
-from jobs.selectors import reach_of
-from portal.pages.jobs.filter import JobFilter
-from portal.pages.jobs.rows import chosen_address, job_page
+from jobs.saved_filters.models import FILTER_NAME_LENGTH_MAX
+from jobs.saved_filters.selectors import own_filters
+from portal.pages.jobs.chips import chips, saved_chips
+from portal.pages.jobs.download import csv_of
+from portal.pages.jobs.forms import JobFilterForm
+from portal.pages.jobs.heads import heads
+from portal.pages.jobs.offered import offered_to
+from portal.pages.jobs.query import JobQuery
+from portal.pages.jobs.rows import job_page
+from portal.rate_limits import DOWNLOADS, limited
 
 
 @require_GET
 @login_required
 def my_jobs(request: HttpRequest) -> HttpResponse:
     """Own jobs and those of projects this person leads, a page at a time; an array is one row."""
-    reach = reach_of(request.user)
-    form = JobFilter(reach, request.GET)
+    form, query = _asked(request)
+    choices, leads = query.choices, bool(query.reach.led)
     context = {
-        "page": job_page(form, request.GET),
         "form": form,
-        "address": chosen_address(request.GET).urlencode(),
-        "leads": bool(reach.led),
+        "choices": choices,
+        "chips": chips(form, choices),
+        "saved": saved_chips(own_filters(request.user), choices),
+        "name_length_max": FILTER_NAME_LENGTH_MAX,
+        "heads": heads(choices, has_owner=leads),
+        "page": job_page(query, request.GET),
+        "leads": leads,
     }
     return render(request, "portal/jobs/jobs.html", context)
+
+
+@require_GET
+@login_required
+@limited(DOWNLOADS)
+def jobs_csv(request: HttpRequest) -> StreamingHttpResponse:
+    """Every run that the same address shows on the page, row by row."""
+    _, query = _asked(request)
+    disposition = {"Content-Disposition": 'attachment; filename="kaiku-jobs.csv"'}
+    return StreamingHttpResponse(csv_of(query), content_type="text/csv; charset=utf-8", headers=disposition)
+
+
+def _asked(request: HttpRequest) -> tuple[JobFilterForm, JobQuery]:
+    """The form as the address fills it in, and the query that it makes."""
+    offered = offered_to(request.user, request.GET)
+    form = JobFilterForm(request.GET, offered)
+    return form, JobQuery(request.user, offered, form.choices(), timezone.localtime())

@@ -6,7 +6,7 @@ from django.contrib import messages
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET, require_http_methods
 
 from education.lesson import DEFAULT_LANGUAGE
 from education.selectors import lessons_for_staff
@@ -25,10 +25,12 @@ def lessons(request: HttpRequest) -> HttpResponse:
     return render(request, "portal/lessons/lessons.html", context)
 
 
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 @staff_only
 def start_lesson(request: HttpRequest) -> HttpResponse:
     """Start a translation, or continue the existing one."""
+    if request.method != "POST":
+        return render(request, "portal/lessons/new_lesson.html", {"form": TranslationForm()})
     form = TranslationForm(request.POST)
     if not form.is_valid():
         messages.error(request, "Choose one of the lessons and one of the languages for a translation.")

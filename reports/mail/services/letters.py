@@ -17,6 +17,7 @@ from reports.layout import ADVISORY, layout
 from reports.mail.emails import Letter, headers
 from reports.mail.view import Told, calm, digest, improvement, subject, title
 from reports.models import Report
+from reports.numbers import unbroken
 from reports.selectors import made_report, report_value
 from reports.services.formats import figure_pngs, rendered
 from reports.services.links import address, job_address, opt_out_address
@@ -85,7 +86,7 @@ def _written(user: User, rows: Sequence[Report], told: Sequence[Told]) -> Writte
     return Written(
         subject=calm(render_to_string(f"{folder}/subject.txt", context), 200),
         text=render_to_string(f"{folder}/body.txt", context),
-        html=render_to_string(f"{folder}/body.html", context),
+        html=unbroken(render_to_string(f"{folder}/body.html", context)),
         pictures=pictures,
     )
 

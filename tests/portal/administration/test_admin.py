@@ -148,7 +148,7 @@ def test_a_role_is_given_and_taken_back(cast, grace) -> None:
     grace.post(f"{GRANTS}add/", {"user": "bob", "role": "support"})
     assert has_role(user("bob"), Grant.Role.SUPPORT)
     assert bob.get("/support/outbox/").status_code == 200
-    assert "given already" in grace.post(f"{GRANTS}add/", {"user": "bob", "role": "support"}).content.decode()
+    assert "already has this role" in grace.post(f"{GRANTS}add/", {"user": "bob", "role": "support"}).content.decode()
     given = Grant.objects.get(user=user("bob"))
     grace.post(f"{GRANTS}{given.pk}/delete/", {"post": "yes"})
     assert bob.get("/support/outbox/").status_code == 404
@@ -177,7 +177,7 @@ def test_members_of_a_project_that_no_directory_lists_are_changed_and_others_are
     dave = Membership.objects.get(user=user("dave"))
     assert cast("dave").get("/projects/project_465000001/").status_code == 200
     Project.objects.update(is_listed=True)
-    assert "A directory says" in grace.post(f"{MEMBERSHIPS}add/", said | {"user": "erin"}).content.decode()
+    assert "A directory manages" in grace.post(f"{MEMBERSHIPS}add/", said | {"user": "erin"}).content.decode()
     assert grace.post(f"{MEMBERSHIPS}{dave.pk}/change/", said | {"role": "pi"}).status_code == 403
     assert grace.post(f"{MEMBERSHIPS}{dave.pk}/delete/", {"post": "yes"}).status_code == 403
     assert Membership.objects.get(pk=dave.pk).role == Membership.Role.MEMBER

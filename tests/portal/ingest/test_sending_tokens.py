@@ -39,7 +39,7 @@ def test_a_person_makes_one_in_settings_and_sends_with_it(cast) -> None:
     assert "Sends measurements of your own runs" in page
     answer = client.post(PAGE, FORM)
     (secret,) = SECRET.findall(answer.content.decode())
-    assert "sends runs in your name" in answer.content.decode()
+    assert "send runs in your name" in answer.content.decode()
     assert "no-store" in answer["Cache-Control"]
     token = ApiToken.objects.get()
     assert (token.user.username, token.name, token.kind) == ("alice", "runs", "send")

@@ -26,7 +26,7 @@ HOSTILE = "<script>alert(1)</script> [x](http://evil.example) \x1b[31m `rm`" + "
 SAID = (
     "On 2 nodes: nothing was measured: the collector was not started for this job",
     "On nid005123: another job also had GPU 1 for part of the time: the measured use includes both jobs",
-    "On nid005123: sampling stood still for 31 s",
+    "On nid005123: sampling paused for 31 s",
 )
 
 

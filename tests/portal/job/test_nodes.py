@@ -36,10 +36,10 @@ def test_the_least_used_come_first_and_what_was_not_measured_last() -> None:
 
 def test_every_node_is_on_one_of_the_pages() -> None:
     run = measured(*(float(number) for number in range(40)))
-    pages = [node_page(run, NODES, {"nodes": str(number)}) for number in (1, 2, 3)]
-    assert [len(page.nodes) for page in pages] == [NODES_A_PAGE, NODES_A_PAGE, 8]
+    pages = [node_page(run, NODES, {"nodes": str(number)}) for number in range(1, 6)]
+    assert [len(page.nodes) for page in pages] == [NODES_A_PAGE] * 5
     assert [node.name for page in pages for node in page.nodes] == NODES
-    assert pages[0].pages == 3
+    assert pages[0].pages == 5
 
 
 @pytest.mark.parametrize("asked", ["", "0", "-1", "x", "²", "9" * 30])
@@ -48,12 +48,13 @@ def test_a_page_that_is_none_is_the_first(asked: str) -> None:
 
 
 def test_a_page_past_the_last_is_the_last() -> None:
-    assert node_page(measured(*[5.0] * 20), NODES[:20], {"nodes": "99"}).number == 2
+    assert node_page(measured(*[5.0] * 20), NODES[:20], {"nodes": "99"}).number == 3
 
 
 def test_a_part_of_a_name_finds_nodes() -> None:
     run = measured(*[5.0] * 20)
-    assert [node.name for node in node_page(run, NODES[:20], {"node": " NID00001 "}).nodes] == NODES[10:20]
+    found = node_page(run, NODES[:20], {"node": " NID00001 "})
+    assert (found.found, [node.name for node in found.nodes]) == (10, NODES[10:18])
     nothing = node_page(run, NODES[:20], {"node": "gpu"})
     assert (nothing.nodes, nothing.found, nothing.pages) == ((), 0, 1)
 
@@ -69,7 +70,7 @@ def test_the_page_finds_a_node_and_escapes_what_was_asked_for(cast) -> None:
     assert '<details class="folded" id="every-node" open>' in shown
     assert "1 of 40 nodes" in shown
     third = client.get("/jobs/lumi/123456/?nodes=3").content.decode()
-    assert re.findall(r'<th scope="rowgroup">([^<]+)<', third) == NODES[32:]
+    assert re.findall(r'<th scope="rowgroup">([^<]+)<', third) == NODES[16:24]
     assert "nodes=1#every-node" in third
     hostile = client.get("/jobs/lumi/123456/", {"node": '"><script>alert(1)</script>'}).content.decode()
     assert "<script>alert" not in hostile

@@ -25,7 +25,8 @@ def test_a_note_and_its_tags_are_kept_and_shown_to_their_writer(alice) -> None:
     assert answer["Location"] == f"{PAGE}?attempt=0#note"
     page = alice.get(PAGE).content.decode()
     assert f"{SECRET} &lt;b&gt;x&lt;/b&gt;\nsecond line</textarea>" in page
-    assert '<li class="chip"><bdi>baseline</bdi></li><li class="chip"><bdi>paper 2</bdi></li></ul>' in page
+    assert '<a class="chip" href="/jobs/?q=baseline"><bdi>baseline</bdi></a>' in page
+    assert '<a class="chip" href="/jobs/?q=paper%202"><bdi>paper 2</bdi></a>' in page
     assert 'value="baseline, paper 2"' in page
     alice.post(NOTE, {"text": " ", "tags": " , "})
     assert not JobNote.objects.exists()

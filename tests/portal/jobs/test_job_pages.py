@@ -149,9 +149,9 @@ def test_a_place_behind_the_last_run_and_one_before_the_first_are_the_first_page
 
 
 def test_the_pages_keep_what_was_chosen(many) -> None:
-    content = many.get("/jobs/?sort=use&q=&state=COMPLETED").content.decode()
-    assert 'rel="next" href="?sort=use&amp;state=COMPLETED&amp;after=' in content
-    assert 'href="/jobs.csv?sort=use&amp;state=COMPLETED"' in content
+    content = many.get("/jobs/?sort=use&q=&state=COMPLETED&nonsense=1").content.decode()
+    assert 'rel="next" href="?state=COMPLETED&amp;sort=use&amp;after=' in content
+    assert 'href="/jobs.csv?state=COMPLETED&amp;sort=use"' in content
 
 
 def test_more_jobs_than_are_counted_are_more_than_so_many(many, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,10 +185,12 @@ def test_an_array_is_one_row_where_its_last_ended_task_stands(array) -> None:
     assert ids([page.runs]) == [1000, 29, 1001]
     tasks = page.runs[1].tasks
     assert (tasks.count, tasks.unjudged) == (30, 1)
-    assert tasks.classes == (("acceptable", "Acceptable", 19), ("unknown", "Unknown", 10))
+    assert tasks.classes == (("Acceptable", 19), ("Unknown", 10))
     # GPU-hours are the remainder of the job id by three: 1, 2, 0, … for the ids 1 to 29.
     assert tasks.gpu_hours == pytest.approx(30.0)
     assert tasks.mean_util == pytest.approx(50.0)
+    # Each of the 19 measured tasks left 0.5 unused.
+    assert tasks.unused_gpu_hours == pytest.approx(9.5)
     content = array.get("/jobs/").content.decode()
     assert "30 tasks" in content
     assert 'href="/jobs/?array=lumi%2F1"' in content
@@ -198,7 +200,7 @@ def test_the_tasks_of_an_array_open_as_a_list_of_their_own(array) -> None:
     pages = walk(array, "array=lumi/1")
     assert sorted(ids(pages)) == list(range(1, 31))
     assert all(job.tasks is None for page in pages for job in page)
-    assert b"Only the tasks of array lumi/1." in array.get("/jobs/?array=lumi/1").content
+    assert b"Array: lumi/1" in array.get("/jobs/?array=lumi/1").content
 
 
 def test_an_array_stands_for_the_tasks_that_are_asked_for(array) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.db import connection
 from django.test import Client
@@ -26,11 +28,17 @@ def test_anonymous_people_are_sent_to_sign_in(cast) -> None:
     assert Client().get("/jobs/")["Location"] == "/sign-in/?next=/jobs/"
 
 
-def test_a_row_says_use_class_and_hours(cast, reported) -> None:
+def test_a_row_shows_use_class_finding_and_unused_hours(cast, reported) -> None:
     reported()
     content = cast("alice").get("/jobs/").content.decode()
-    for said in ("22.0 %", "Inefficient", "8.00", "project_465000001", "2 h 00 min", "2026-11-20 12:00"):
-        assert said in content
+    # Eight GPUs, four modules, for two hours: 8 GPU-hours, of which 22 % were used and 6.24 were not.
+    assert '<path class="c-inefficient"' in content
+    assert "<b>6.24</b><small>of 8.00</small>" in content
+    assert " 12:00</span></time><small>2 h 00 min</small>" in content
+    link = re.search(r'<td class="finding"><a href="([^"]+)">([^<]+)</a>', content)
+    assert link.groups() == ("/jobs/lumi/123456/?attempt=0#idle_gpus", "Some GPUs stayed idle")
+    for shown_text in ("22.0 %", "Inefficient"):
+        assert shown_text in content
 
 
 def test_only_a_pi_is_shown_whose_job_it_is(cast, reported) -> None:
@@ -78,7 +86,7 @@ def test_jobs_are_narrowed_and_sorted_by_the_address(several, choices: dict[str,
 def test_what_was_chosen_stays_chosen_and_an_empty_choice_says_so(several) -> None:
     content = several.get("/jobs/?efficiency_class=EFFICIENT").content.decode()
     assert '<option value="EFFICIENT" selected>' in content
-    assert "No job matches" in content
+    assert "No jobs match these filters" in content
 
 
 def test_the_same_jobs_come_as_csv_in_which_no_name_is_a_formula(several) -> None:

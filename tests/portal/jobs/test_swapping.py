@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterator
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
+from portal.pages.jobs.sorts import SORTS
 from tests.portal.conftest import carry_session
 from tests.portal.jobs.test_job_pages import run
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
-JOB_LINKS = "#shown td[data-label=Job] a"
+JOB_IDS = "#shown td.name a .id"
 STAYS = "() => { window.isSamePage = true; }"
 STAYED = "() => window.isSamePage === true"
 OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
@@ -47,17 +48,16 @@ def opened(browser, live_server, cast) -> Iterator[Callable[..., object]]:
 def shown(page) -> list[str]:
     # A click has waited for the next page's first byte, not for its last.
     page.wait_for_load_state()
-    return page.locator(JOB_LINKS).all_text_contents()
+    return page.locator(JOB_IDS).all_text_contents()
 
 
 def test_a_choice_changes_the_list_in_place_and_the_address_and_says_how_many(opened) -> None:
     page = opened()
     page.evaluate(STAYS)
-    page.click("text=Filter and sort")
     page.select_option("#id_sort", "runtime")
     page.wait_for_url("**/jobs/?sort=runtime")
     # Run times go from 0 to 6 minutes; of the longest the newest stands first.
-    page.wait_for_function("document.querySelector('#shown td a').textContent === '27'")
+    page.wait_for_function("document.querySelector('#shown td .id').textContent === '27'")
     page.fill("#id_q", "odd")
     page.wait_for_url("**/jobs/?q=odd&sort=runtime")
     page.wait_for_function("document.getElementById('count').textContent.startsWith('15 jobs')")
@@ -74,13 +74,12 @@ def test_a_head_of_a_column_sorts_by_it_and_the_form_and_the_focus_follow(opened
     page = opened()
     page.evaluate(STAYS)
     assert page.get_attribute("th[aria-sort]", "aria-sort") == "descending"
-    page.focus("th >> text=Run time")
+    page.focus("th >> text=run time")
     page.keyboard.press("Enter")
     page.wait_for_url("**/jobs/?sort=runtime")
-    page.wait_for_function("document.querySelector('#shown td a').textContent === '27'")
-    assert page.evaluate("document.activeElement.textContent").startswith("Run time")
+    page.wait_for_function("document.querySelector('#shown td .id').textContent === '27'")
+    assert page.evaluate("document.activeElement.textContent").startswith("after a run time of")
     assert page.input_value("#id_sort") == "runtime"
-    page.click("text=Filter and sort")
     page.fill("#id_q", "odd")
     page.wait_for_url("**/jobs/?q=odd&sort=runtime")
     page.wait_for_function("document.getElementById('count').textContent.startsWith('15 jobs')")
@@ -89,6 +88,86 @@ def test_a_head_of_a_column_sorts_by_it_and_the_form_and_the_focus_follow(opened
     page.wait_for_selector("th[aria-sort=ascending]")
     assert len(shown(page)) == 15
     assert page.evaluate(STAYED)
+
+
+@pytest.mark.parametrize("sort", SORTS)
+def test_the_order_box_keeps_its_choice_whatever_filter_changes(opened, sort: str) -> None:
+    page = opened()
+    page.evaluate(STAYS)
+    page.select_option("#id_sort", sort)
+    page.wait_for_url(f"**/jobs/?sort={sort}")
+    page.locator("#id_q").press_sequentially("odd", delay=20)
+    page.wait_for_url(f"**/jobs/?q=odd&sort={sort}")
+    page.fill("#id_q", "even")
+    page.wait_for_url(f"**/jobs/?q=even&sort={sort}")
+    page.wait_for_selector("text=Search: even")
+    assert page.input_value("#id_sort") == sort
+    changes = (("efficiency_class", "ACCEPTABLE"), ("finding", "timeout"), ("state", "FAILED"), ("days", "365"))
+    for chip, (name, value) in enumerate(changes, start=2):
+        page.select_option(f"#id_{name}", value)
+        page.wait_for_url(f"**/jobs/?*{name}={value}*sort={sort}")
+        page.wait_for_function("expected => document.querySelectorAll('.chips.on .chip').length === expected", arg=chip)
+        assert page.input_value("#id_sort") == sort
+    page.wait_for_selector("text=No jobs match these filters")
+    assert page.evaluate("document.querySelectorAll('.chips.on .chip').length") == 5
+    assert page.evaluate(STAYED)
+
+
+def test_a_chip_is_removed_by_one_click_and_the_form_follows(opened) -> None:
+    page = opened()
+    page.goto("/jobs/?q=odd&state=COMPLETED&sort=runtime")
+    page.evaluate(STAYS)
+    page.click("text=Search: odd")
+    page.wait_for_url("**/jobs/?state=COMPLETED&sort=runtime")
+    page.wait_for_function("!document.querySelector('.chips.on').textContent.includes('odd')")
+    assert (page.input_value("#id_q"), page.input_value("#id_sort")) == ("", "runtime")
+    assert page.evaluate("document.activeElement.id") == "narrowed"
+    page.click("text=Clear all")
+    page.wait_for_selector(".chips.on", state="detached")
+    assert (page.input_value("#id_state"), page.input_value("#id_sort")) == ("", "ended")
+    assert page.evaluate(STAYED)
+
+
+def test_a_filter_is_saved_after_the_list_was_replaced_and_removed_again(opened) -> None:
+    page = opened()
+    page.fill("#id_q", "odd")
+    page.click("text=Save this filter")
+    page.fill("#filter-name", "odd ones")
+    page.click(".saved-filters button:has-text('Save')")
+    page.wait_for_selector("text=Saved as “odd ones”.")
+    page.goto("/jobs/")
+    page.click(".chip:has-text('odd ones')")
+    page.wait_for_url("**/jobs/?q=odd")
+    page.wait_for_selector(".chip[aria-current]")
+    assert page.input_value("#id_q") == "odd"
+    page.click("text=Remove saved")
+    page.click("text=Remove “odd ones”")
+    page.wait_for_selector("text=Removed the saved filter “odd ones”.")
+    assert page.locator(".chip").count() == 0
+
+
+def test_two_to_four_selected_jobs_are_compared(opened) -> None:
+    page = opened()
+    button = page.locator("#compare button")
+    boxes = page.locator("td.pick input")
+    assert button.is_disabled()
+    for place in range(4):
+        boxes.nth(place).check()
+        assert button.is_disabled() == (place == 0)
+    assert boxes.nth(4).is_disabled()
+    boxes.nth(3).uncheck()
+    boxes.nth(2).uncheck()
+    button.click()
+    page.wait_for_url("**/compare/?job=lumi%2F1.0&job=lumi%2F2.0")
+
+
+def test_a_page_of_jobs_on_a_phone_is_at_most_2500_pixels_high(opened) -> None:
+    page = opened(viewport={"width": 390, "height": 844})
+    assert page.locator("#shown tbody tr").count() == 25
+    assert page.evaluate("document.documentElement.scrollHeight") <= 2500
+    rows = page.locator("#shown tbody tr").evaluate_all("rows => rows.map(row => row.getBoundingClientRect().height)")
+    assert max(rows) <= 62, "two lines"
+    assert page.evaluate(OVERFLOW) == 0
 
 
 def test_the_next_page_comes_in_place_with_the_focus_at_its_head_and_back_leads_back(opened) -> None:
@@ -131,18 +210,17 @@ def test_a_session_that_ended_leads_to_the_sign_in(opened) -> None:
 def test_an_array_opens_its_tasks(opened) -> None:
     page = opened()
     page.goto("/jobs/?q=100")
-    page.click("text=Array 100")
+    page.click("text=Array 100, 3 tasks")
     page.wait_for_url("**/jobs/?array=lumi%2F100")
     assert shown(page) == ["102", "101", "100"]
-    assert "Only the tasks of array lumi/100." in page.text_content(".page")
+    assert page.text_content(".chips.on .what") == "Array: lumi/100"
 
 
 @pytest.mark.parametrize("width", [1280, 390])
 def test_all_of_it_works_without_scripts(opened, width: int) -> None:
     page = opened(java_script_enabled=False, viewport={"width": width, "height": 900})
-    page.click("text=Filter and sort")
     page.fill("#id_q", "odd")
-    page.click("text=Show >> nth=0")
+    page.click(".search-line button")
     assert len(shown(page)) == 15
     page.goto("/jobs/")
     page.click("a[rel=next]")
@@ -150,7 +228,7 @@ def test_all_of_it_works_without_scripts(opened, width: int) -> None:
     page.click("a[rel=prev]")
     assert len(shown(page)) == 25
     if width > 1000:
-        page.click("th >> text=Run time")
+        page.click("th >> text=run time")
         page.wait_for_url("**/jobs/?sort=runtime")
         assert shown(page)[0] == "27"
 

@@ -112,7 +112,7 @@ def test_two_editors_are_told_of_each_other_and_nothing_is_lost(cast) -> None:
         ({"micro": "x" * 10_000}, "at most 700 characters"),
         ({"explanation": "x" * 10_001}, "at most 10000 characters"),
         ({"links-0-url": "javascript:alert(1)"}, "An address must begin with https:// or http://."),
-        ({"links-0-url": "https://a.example/%22%3E<x>"}, "no quotes"),
+        ({"links-0-url": "https://a.example/%22%3E<x>"}, "must not contain quotes"),
         ({"links-0-url": ""}, "This link has only a title."),
         ({"links-1-url": "https://a.example/", "links-0-url": "https://a.example/"}, "the same address"),
         ({"version": "x"}, "Nothing was saved"),
@@ -218,3 +218,10 @@ def test_the_lists_cost_the_same_queries_for_one_lesson_and_for_all(cast, path: 
         counts.append(len(queries))
         Lesson.objects.exclude(code="timeout").delete()
     assert counts[0] == counts[1]
+
+
+def test_the_beginning_of_a_translation_is_a_page_of_its_own(cast) -> None:
+    page = cast("erin").get("/lessons/new/")
+    assert page.status_code == 200
+    assert "<h1>New translation</h1>" in page.content.decode()
+    assert 'action="/lessons/new/"' in page.content.decode()

@@ -39,7 +39,7 @@ def test_the_page_offers_the_provider_and_no_password(idp: FakeProvider) -> None
     page = Client().get("/sign-in/?next=/jobs/%3Fclass%3DWASTED").content.decode()
     assert "Sign in with MyAccessID" in page
     assert 'href="/sign-in/start/?next=%2Fjobs%2F%3Fclass%3DWASTED"' in page
-    assert "password" not in page.replace("never sees your password", "")
+    assert "password" not in page.replace("never receives your password", "")
     assert "evil" not in Client().get("/sign-in/?next=https://evil.example/").content.decode()
 
 

@@ -35,7 +35,7 @@ def text(client: Client, path: str) -> str:
 
 def test_the_cards_say_what_waits_for_staff(erin, reported) -> None:
     quiet = text(erin, "/support/")
-    assert "No job is shared with support now." in quiet
+    assert "No job is shared with support at the moment." in quiet
     assert "0 messages wait, none failed." in quiet
     assert "No link of the lessons is known to be broken." in quiet
     reported()
@@ -74,7 +74,7 @@ def test_links_show_their_state_and_since_when_they_are_broken(erin, now) -> Non
     broken = LessonLink.objects.order_by("pk").last()
     LessonLink.objects.filter(url=broken.url).update(problem="404 <b>", broken_since=now)
     content = text(erin, LINKS)
-    assert "1 not reached at the last check, 2026-11-20 12:30 UTC" in content
+    assert "1 could not be reached at the last check, 2026-11-20 12:30 UTC" in content
     assert f"{broken.url} not reached 404 &lt;b&gt; 2026-11-20 2026-11-20 12:30 UTC" in content
     first = erin.get(LINKS).context["links"][0]
     assert (first.url, first.broken_since) == (broken.url, now)
@@ -85,11 +85,11 @@ def test_a_check_is_asked_for_and_a_worker_does_it(erin, monkeypatch: pytest.Mon
     monkeypatch.setattr("education.services.links.link_problem", lambda *_: "404 Not Found")
     assert not check_links()
     answer = erin.post(f"{LINKS}check/", follow=True)
-    assert b"A check was asked for" in answer.content
+    assert b"A check was requested" in answer.content
     assert b"Check now" not in answer.content
     assert check_links()
     content = text(erin, LINKS)
-    assert "0 not reached" not in content
+    assert "0 could not be reached" not in content
     assert "404 Not Found" in content
     assert "Check now" in content
 

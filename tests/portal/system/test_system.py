@@ -46,7 +46,7 @@ def test_a_portal_that_works_says_so(cast, worker: Process) -> None:
 
 def test_a_portal_without_a_worker_names_what_to_do(cast) -> None:
     assert titles(cast) == ["Worker: never seen, or not for a day"]
-    assert "or see its log. Nothing is lost: what is due waits." in page(cast)
+    assert "or check its log. Nothing is lost: due work waits." in page(cast)
 
 
 def test_work_is_late_after_its_limit(cast, worker: Process, now: datetime) -> None:

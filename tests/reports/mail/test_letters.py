@@ -28,6 +28,7 @@ from tests.reports.conftest import DUE_AT
 
 pytestmark = pytest.mark.django_db
 
+NEW_LINES = ("- #SBATCH --gpus-per-node=8\n", "+ #SBATCH --gpus-per-node=2\n")
 BUSY = [gpu(index, 90.0) for index in range(8)]
 BLAME = ("waste", "inefficient", "bad", "poor", "fail", "warning", "problem")
 
@@ -74,9 +75,9 @@ def test_the_letter_is_text_beside_html_with_its_figures_inside(told) -> None:
 
 def test_both_texts_say_the_same_numbers_and_advice(told) -> None:
     message = told()
-    for text in (part(message, "text/plain"), part(message, "text/html").replace("&gt;", ">")):
-        for said in ("22.0 %", "--gpus-per-node=8 -> --gpus-per-node=2", "8.00", "/jobs/lumi/123456/?attempt=0"):
-            assert said in text
+    for text in (part(message, "text/plain"), part(message, "text/html").replace("\u00a0", " ")):
+        for said in ("22.0 %", *NEW_LINES, "6.24", "/jobs/lumi/123456/?attempt=0"):
+            assert said in text, said
 
 
 def test_a_letter_loads_nothing_from_anywhere(told) -> None:
@@ -101,9 +102,10 @@ def test_the_headers_mark_it_as_automatic_and_let_one_click_end_it(told, setting
         assert "https://kaiku.example/settings/" in text
 
 
-def test_the_subject_names_the_job_and_not_the_guilt(told) -> None:
+def test_the_subject_names_the_job_and_what_was_not_used_without_blame(told) -> None:
     subject = told(gpus=[gpu(index, 0.0) for index in range(8)])["Subject"]
-    assert subject == "Kaiku: job 123456, train"
+    # Eight GPUs for two hours, one GPU-hour for each GPU and two hours: none of the 8.00 was used.
+    assert subject == "Kaiku: job 123456, train, 8.00 GPU-hours unused"
     assert not any(word in subject.lower() for word in BLAME)
 
 
@@ -124,7 +126,7 @@ def test_a_hostile_job_name_stays_a_name(told, smtp: Post, name: str) -> None:
     # A first word that is encoded and long stands on a folded line (RFC 5322, section 2.2.3).
     subject = message["Subject"].strip()
     assert subject.startswith("Kaiku: job 123456, ")
-    assert len(subject) < 100
+    assert len(subject) < 110
     assert subject.isprintable()
     assert message["Bcc"] is None
     assert len(message.get_all("Subject")) == 1
@@ -136,27 +138,31 @@ def test_a_hostile_job_name_stays_a_name(told, smtp: Post, name: str) -> None:
 
 def test_several_jobs_are_a_list_each_with_its_class_and_advice(told) -> None:
     message = told(1, 2, 3, 4)
-    assert message["Subject"] == "Kaiku: jobs 1, 2, 3, 4"
+    assert message["Subject"] == "Kaiku: 4 jobs, 25.0 GPU-hours unused"
     html, text = part(message, "text/html"), part(message, "text/plain")
-    assert "4 of your GPU jobs ended" in html
+    # Each was billed 8.00 GPU-hours of which 22 % was used: 4 x 6.24 = 24.96.
+    assert "4 jobs, 25.0\u00a0GPU-hours unused" in html
+    assert text.startswith("4 jobs, 25.0 GPU-hours unused\n")
+    assert html.count('class="button"') == 1
     for job_id in range(1, 5):
         assert f"/jobs/lumi/{job_id}/?attempt=0" in html
         assert f"Job {job_id}, train: Inefficient" in text
-    assert text.count("--gpus-per-node=8 -> --gpus-per-node=2") == 4
+    assert [text.count(line) for line in NEW_LINES] == [4, 4]
 
 
 def test_hundreds_of_jobs_are_a_list_of_twenty_and_a_number(told) -> None:
     message = told(*range(1, 26))
-    assert message["Subject"] == "Kaiku: jobs 1, 2, 3 and 22 more"
+    assert message["Subject"] == "Kaiku: 25 jobs, 156 GPU-hours unused"
     text = part(message, "text/plain")
     assert text.count(", train: Inefficient") == 20
-    assert "And 5 more: " in text
+    # 5 x 6.24, of 25 x 6.24 = 156 in the subject.
+    assert "And 5 more, 31.2 GPU-hours unused: " in text
 
 
 def test_an_array_is_told_as_one_with_the_span_of_its_tasks(ended, told) -> None:
     ended(4711, array_job_id=4711, array_task_id=0, gpus=BUSY)
     message = told(4712, array_job_id=4711, array_task_id=1)
-    assert message["Subject"] == "Kaiku: array 4711, train (2 tasks)"
+    assert message["Subject"] == "Kaiku: array 4711, train (2 tasks), 7.04 GPU-hours unused"
     text = part(message, "text/plain")
     assert "GPU use 22.0 % to 90.0 %" in text
     assert "Tasks by class:" in text
@@ -209,10 +215,10 @@ def test_an_unmeasured_run_beside_another_says_how_it_ended_and_what_to_change(e
     ended(3, state="FAILED", exit_code="3:0", job_name="crasher", **NOT_SEEN)
     ended(4, job_name="silent", **NOT_SEEN)
     message = told(5)
-    assert message["Subject"] == "Kaiku: job 5, train"
+    assert message["Subject"] == "Kaiku: job 5, train, 6.24 GPU-hours unused"
     text, html = flat(part(message, "text/plain")), flat(unescape(strip_tags(part(message, "text/html"))))
     for said in (
-        "Job 1, oomer: GPU use not measured. Out of host memory. Suggested request: --mem=120G -> --mem=480G",
+        "Job 1, oomer: GPU use not measured. Out of host memory. Suggested request: - #SBATCH --mem=120G + #SBATCH",
         "Job 2, longer: GPU use not measured. Time limit reached.",
         "Job 3, crasher: GPU use not measured. Failed (exit code 3).",
         "Job 4, silent: GPU use not measured. ",
@@ -227,10 +233,11 @@ def test_what_ended_beside_several_jobs_is_told_in_the_same_words_and_fits_the_p
     text = part(told(3, 4), "text/plain")
     told_of_1 = [
         "Job 1, oomer: GPU use not measured. Out of host memory. Suggested request:",
-        "    --mem=120G -> --mem=480G",
+        "    - #SBATCH --mem=120G",
+        "    + #SBATCH --mem=480G",
     ]
     lines = text.splitlines()
-    assert lines[lines.index(told_of_1[0]) :][:2] == told_of_1
+    assert lines[lines.index(told_of_1[0]) :][:3] == told_of_1
     assert "not counted. Failed (exit code 137, which means signal 9)." in flat(text)
     assert [line for line in text.splitlines() if len(line) > WIDTH and "http" not in line] == []
 
@@ -240,7 +247,10 @@ def test_an_unmeasured_run_has_its_other_findings_told_too(ended, told) -> None:
     two_days = {"walltime_requested_s": 172_800.0, "request": WHOLE_REQUEST | {"--time": "2-00:00:00"}}
     ended(1, job_name="long", gpus=[], **two_days)
     text = flat(part(told(2), "text/plain"))
-    assert "Job 1, long: GPU use not measured. Much more time was requested than used. Suggested request: --t" in text
+    assert (
+        "Job 1, long: GPU use not measured. Much more time was requested than used. Suggested request: - #SBATCH --t"
+        in text
+    )
 
 
 def test_the_tasks_of_an_array_say_how_they_ended(ended, told) -> None:
@@ -251,7 +261,8 @@ def test_the_tasks_of_an_array_say_how_they_ended(ended, told) -> None:
     assert "Job 20, train" in text
     assert (
         "Array 10, train (4 tasks): GPU use not measured. Tasks by class: 4 Unknown. Outcomes: 2 out of host"
-        " memory, 1 completed, 1 time limit reached. Suggested request: --mem=120G -> --mem=480G" in text
+        " memory, 1 completed, 1 time limit reached. Suggested request: - #SBATCH --mem=120G + #SBATCH --mem=480G"
+        in text
     )
 
 
@@ -267,7 +278,7 @@ def test_crashes_that_nobody_measured_are_a_series_that_says_how_it_ended(ended,
     ended(2, **crashed(2, 1, state="OUT_OF_MEMORY", exit_code="0:125") | NOT_SEEN)
     text = flat(part(told(3, job_name="evaluate"), "text/plain"))
     assert "2 runs of train: GPU use not measured. 2 runs of this work failed within 1 h 00 min" in text
-    assert "(out of host memory), last: job 2. Suggested request: --mem=120G -> --mem=480G" in text
+    assert "(out of host memory), last: job 2. Suggested request: - #SBATCH --mem=120G + #SBATCH --mem=480G" in text
 
 
 def test_the_preview_of_an_unmeasured_run_is_its_whole_report_once(ended) -> None:
@@ -275,7 +286,7 @@ def test_the_preview_of_an_unmeasured_run_is_its_whole_report_once(ended) -> Non
     made = letter(User.objects.get(), "key", list(told_reports(Report.objects.all())), with_pdf=False)
     assert made.subject == "Kaiku: job 1, oomer"
     assert "Your job ran out of host memory after 2 h 00 min" in made.body
-    assert made.body.count("--mem=120G -> --mem=480G") == 1
+    assert made.body.count("    - #SBATCH --mem=120G\n    + #SBATCH --mem=480G\n") == 1
     assert "This report online: " in made.body
     assert "Other ended jobs" not in made.body
 
@@ -300,7 +311,7 @@ def test_only_a_completed_run_is_an_improvement(ended, told, state: str, is_bett
 def test_a_short_job_beside_another_is_named_and_said_not_to_count(ended, told) -> None:
     ended(1, walltime_used_s=100.0, started_at="2026-11-20T11:58:20Z")
     message = told(2)
-    assert message["Subject"] == "Kaiku: job 2, train"
+    assert message["Subject"] == "Kaiku: job 2, train, 6.24 GPU-hours unused"
     assert "Job 1, train: GPU use" in part(message, "text/plain")
     assert "Ran for less than 5 minutes: not counted." in part(message, "text/html")
 
@@ -309,7 +320,7 @@ def test_an_improvement_is_told_with_both_numbers(ended, told) -> None:
     ended(1, **hooks_payload(1, "train_v1", ended_at=ENDED_AT - timedelta(hours=2)))
     save_choices(User.objects.get(), Choices(Frequency.IMMEDIATE), DUE_AT)
     message = told(2, **hooks_payload(2, "Train-v2.sh"), gpus=BUSY)
-    said = "Better than the last comparable run: Inefficient (22.0 %) then, Efficient (90.0 %) now."
+    said = "Better than the last comparable run: was Inefficient (22.0 %), now Efficient (90.0 %)."
     assert said in flat(part(message, "text/plain"))
     assert said in part(message, "text/html")
 
@@ -349,5 +360,5 @@ def test_without_a_mail_server_every_message_is_one_file(ended, settings, tmp_pa
     (file,) = (tmp_path / "outbox").iterdir()
     assert file.suffix == ".eml"
     message = message_from_bytes(file.read_bytes(), policy=policy.default)
-    assert message["Subject"] == "Kaiku: job 123456, train"
+    assert message["Subject"] == "Kaiku: job 123456, train, 6.24 GPU-hours unused"
     assert part(message, "text/plain").startswith("Kaiku: Job 123456, train")

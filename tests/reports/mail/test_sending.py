@@ -71,7 +71,10 @@ def test_no_second_message_on_the_same_day_and_all_of_it_on_the_next(ended, smtp
     ended(3)
     assert deliver_due(10, DUE_AT + timedelta(hours=23)) == 0
     assert deliver_due(10, DUE_AT + timedelta(hours=24)) == 1
-    assert [message["Subject"] for message in smtp.messages] == ["Kaiku: job 1, train", "Kaiku: jobs 2, 3"]
+    assert [message["Subject"] for message in smtp.messages] == [
+        "Kaiku: job 1, train, 6.24 GPU-hours unused",
+        "Kaiku: 2 jobs, 12.5 GPU-hours unused",
+    ]
 
 
 @pytest.mark.parametrize("step", ["MAIL", "RCPT", "DATA"])
@@ -270,7 +273,7 @@ def test_without_an_address_the_outbox_says_so_and_the_jobs_are_told_once_there_
     assert state_and_reason() == ("suppressed", "no_address")
     User.objects.filter(username="alice").update(email="alice@users.example")
     assert deliver_due(10, DUE_AT + timedelta(days=1)) == 1
-    assert smtp.messages[0]["Subject"] == "Kaiku: jobs 1, 2"
+    assert smtp.messages[0]["Subject"] == "Kaiku: 2 jobs, 12.5 GPU-hours unused"
 
 
 @pytest.mark.parametrize("address", ["alice@users.example\nBcc: all@users.example", "nobody", "a b@users.example"])
@@ -365,7 +368,7 @@ def test_a_job_without_a_gpu_is_not_told(ended, smtp: Post) -> None:
     record_job(job_record(job_id=5, gpus_allocated=0, gpus_requested=0))
     ended(6)
     deliver_due(10, DUE_AT)
-    assert [message["Subject"] for message in smtp.messages] == ["Kaiku: job 6, train"]
+    assert [message["Subject"] for message in smtp.messages] == ["Kaiku: job 6, train, 6.24 GPU-hours unused"]
 
 
 def test_a_second_planner_finds_nothing_left_to_plan(ended, smtp: Post) -> None:

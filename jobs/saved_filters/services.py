@@ -1,0 +1,33 @@
+"""Keeping and removing filters of the Jobs page."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.db import transaction
+
+from jobs.models import SavedFilter, User
+
+SAVED_FILTERS_MAX = 20
+
+
+class TooManyFilters(Exception):
+    """This person keeps as many filters as anyone may."""
+
+
+def save_filter(user: User, *, name: str, address: str, now: datetime) -> None:
+    """Keep a filter, in place of the one of the same name; `TooManyFilters` where it would be one too many."""
+    with transaction.atomic():
+        # Two forms sent at once are counted one after the other.
+        User.objects.select_for_update(no_key=True).get(pk=user.pk)
+        kept = SavedFilter.objects.filter(user=user)
+        if kept.filter(name=name).update(address=address, saved_at=now):
+            return
+        if kept.count() >= SAVED_FILTERS_MAX:
+            raise TooManyFilters
+        SavedFilter.objects.create(user=user, name=name, address=address, saved_at=now)
+
+
+def remove_filter(kept: SavedFilter) -> None:
+    """Forget it; the jobs it showed stay as they are."""
+    kept.delete()

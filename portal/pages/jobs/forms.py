@@ -1,0 +1,97 @@
+"""The filters of the Jobs page as a form: it reads an address and yields `Choices`; what to look up is the query's."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+from django import forms
+from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
+
+from analysis.efficiency import EfficiencyClass
+from jobs.models import SavedFilter
+from jobs.records import ENDED_STATES
+from jobs.saved_filters.models import FILTER_ADDRESS_LENGTH_MAX
+from portal.pages.jobs.choices import Choices
+from portal.pages.jobs.offered import Offered
+from portal.pages.jobs.sorts import SORTS
+from reports.layout import CLASS_NAMES
+from reports.wording import TITLES
+
+# A day before or after these has no midnight in some zone.
+SENSIBLE = [MinValueValidator(date(1970, 1, 2)), MaxValueValidator(date(9999, 12, 29))]
+ARRAY = RegexValidator(r"^[^/]{1,64}/[0-9]{1,16}$")
+DAYS = (1, 7, 30, 90, 365)
+STATES = [(name, name.replace("_", " ").capitalize()) for name in sorted(ENDED_STATES)]
+
+
+def choice(label: str, *choices: tuple[str, str]) -> forms.ChoiceField:
+    """One of some values, or any."""
+    return forms.ChoiceField(required=False, label=label, choices=[("", f"Any {label.lower()}"), *choices])
+
+
+def day(label: str) -> forms.DateField:
+    """A day of the calendar."""
+    return forms.DateField(
+        required=False, label=label, validators=SENSIBLE, widget=forms.DateInput(attrs={"type": "date"})
+    )
+
+
+class JobFilterForm(forms.Form):
+    """Every field may be empty; what makes no sense counts as empty, so that an address can always be opened."""
+
+    q = forms.CharField(
+        required=False,
+        max_length=256,
+        label="Search by job id, name, or your own tags and notes",
+        widget=forms.TextInput(attrs={"type": "search", "placeholder": "Job id, name, tag or note"}),
+    )
+    efficiency_class = choice("Class", *((name.value, CLASS_NAMES[name.value]) for name in EfficiencyClass))
+    finding = choice("Finding", *((code.value, title) for code, title in TITLES.items()))
+    project = choice("Project")
+    owner = choice("Owner")
+    state = choice("State", *STATES)
+    partition = choice("Partition")
+    days = forms.TypedChoiceField(
+        required=False,
+        coerce=int,
+        empty_value=None,
+        label="Time",
+        choices=[("", "Any time"), *((days, f"Last {days} days" if days > 1 else "Today") for days in DAYS)],
+    )
+    since, until = day("Ended from"), day("until")
+    sort = forms.ChoiceField(
+        required=False, label="Order", choices=[(name, sort.label) for name, sort in SORTS.items()]
+    )
+    array = forms.CharField(required=False, validators=[ARRAY], widget=forms.HiddenInput)
+
+    def __init__(self, data: Any, offered: Offered) -> None:
+        super().__init__(data)
+        for name, values in (
+            ("project", offered.projects),
+            ("owner", offered.owners),
+            ("partition", offered.partitions),
+        ):
+            self.fields[name].choices = [*self.fields[name].choices, *((value, value) for value in values)]
+        if not offered.owners:
+            del self.fields["owner"]
+
+    def choices(self) -> Choices:
+        """What was chosen, without what makes no sense."""
+        self.is_valid()
+        return Choices(**{name: value for name, value in self.cleaned_data.items() if value})
+
+    @property
+    def pills(self) -> list[forms.BoundField]:
+        """What stands in two rows below the search: what the jobs are like; from `days` on, when and in what order."""
+        return [field for field in self.visible_fields() if field.name != "q"]
+
+
+class SavedFilterForm(forms.ModelForm):
+    """The name for a filter, and the filter as the page's own address holds it."""
+
+    address = forms.CharField(required=True, max_length=FILTER_ADDRESS_LENGTH_MAX, widget=forms.HiddenInput)
+
+    class Meta:
+        model = SavedFilter
+        fields = ("name",)

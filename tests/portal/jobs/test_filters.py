@@ -1,0 +1,205 @@
+"""The filters of the Jobs page: choices, the chips of those that are on, saved ones, and addresses of all kinds."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from html import unescape
+from urllib.parse import urlencode
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from jobs.models import Membership, Project, SavedFilter, User
+from jobs.notes.services import write_note
+from tests.portal.jobs.test_job_pages import NOW, run
+
+CHIP = re.compile(r'<a class="chip on" href="([^"]*)".*?<span class="what">(.*?)</span>', re.DOTALL)
+
+
+def shown(client: Client, address: str = "") -> list[int]:
+    return [job.job_id for job in client.get(f"/jobs/?{address}").context["page"].runs]
+
+
+def chips_on(client: Client, address: str) -> dict[str, str]:
+    """What each chip reads, and where it leads."""
+    found = CHIP.findall(client.get(f"/jobs/?{address}").content.decode())
+    return {unescape(text): unescape(href) for href, text in found}
+
+
+def choices_of(client: Client, name: str) -> list[str]:
+    fields = client.get("/jobs/").context["form"].fields
+    return [value for value, _ in fields[name].choices if value] if name in fields else []
+
+
+def test_each_filter_that_is_on_is_a_chip_whose_link_leaves_it_out(cast) -> None:
+    run(1, job_name="train")
+    alice = cast("alice")
+    assert chips_on(alice, "sort=use") == {}
+    assert chips_on(alice, "q=train&state=COMPLETED&days=30&sort=use") == {
+        "Search: train": "/jobs/?state=COMPLETED&days=30&sort=use",
+        "State: Completed": "/jobs/?q=train&days=30&sort=use",
+        "Time: Last 30 days": "/jobs/?q=train&state=COMPLETED&sort=use",
+    }
+    assert chips_on(alice, "array=lumi/7") == {"Array: lumi/7": "/jobs/"}
+
+
+def test_a_pi_filters_by_the_members_of_the_projects_they_lead(cast) -> None:
+    carol = cast("carol")
+    Project.objects.create(name="project_465000002")
+    for job_id, owner, project in ((1, "alice", 1), (2, "bob", 1), (3, "dave", 2), (4, "bob", 2), (5, "carol", 2)):
+        run(job_id, owner=owner, project=f"project_46500000{project}")
+    assert choices_of(carol, "owner") == ["alice", "bob", "carol"]
+    assert sorted(shown(carol)) == [1, 2, 5]
+    # Bob's other job is in a project that carol does not lead; her own is hers wherever it ran.
+    assert (shown(carol, "owner=bob"), shown(carol, "owner=carol")) == ([2], [5])
+    assert shown(carol, "owner=bob&project=project_465000001") == [2]
+    assert shown(carol, "owner=carol&project=project_465000001") == []
+    # Dave is nobody to her: such a filter counts as none.
+    assert sorted(shown(carol, "owner=dave")) == [1, 2, 5]
+
+
+def test_who_left_the_project_is_still_found_by_their_name(cast) -> None:
+    carol = cast("carol")
+    run(1, owner="alice")
+    run(2, owner="bob")
+    Membership.objects.filter(user__username="bob").delete()
+    assert "bob" not in choices_of(carol, "owner")
+    assert shown(carol, "owner=bob") == [2]
+
+
+def test_nobody_else_has_a_filter_by_owner(cast) -> None:
+    run(1)
+    run(2, owner="bob")
+    alice = cast("alice")
+    assert choices_of(alice, "owner") == []
+    assert shown(alice, "owner=bob") == [1]
+    assert choices_of(alice, "project") == ["project_465000001"]
+
+
+@pytest.mark.parametrize("sort", ["ended", "wasted", "runtime"])
+def test_pages_of_one_owner_hold_each_of_their_jobs_once(cast, sort: str) -> None:
+    carol = cast("carol")
+    for job_id in range(1, 61):
+        run(job_id, owner="alice" if job_id % 2 else "bob")
+    seen, address = [], f"owner=alice&sort={sort}"
+    while address:
+        page = carol.get(f"/jobs/?{address}").context["page"]
+        seen += [job.job_id for job in page.runs]
+        address = page.next
+    assert sorted(seen) == list(range(1, 61, 2))
+
+
+def test_time_is_counted_in_days_of_the_reader_today_with_it(cast) -> None:
+    today = timezone.now().replace(hour=0, minute=0, second=1)
+    for job_id, days_ago in ((1, 0), (2, 6), (3, 7), (4, 40)):
+        run(job_id, ended_at=today - timedelta(days=days_ago))
+    alice = cast("alice")
+    assert shown(alice, "days=7") == [1, 2]
+    assert shown(alice, "days=1") == [1]
+    assert shown(alice, "days=90") == [1, 2, 3, 4]
+
+
+def test_the_search_finds_own_notes_and_tags_and_nobody_elses(cast) -> None:
+    first, second = run(1, job_name="train"), run(2, job_name="train")
+    alice = User.objects.get(username="alice")
+    write_note(first, alice, text="new learning rate", tags=("baseline",), now=NOW)
+    write_note(second, alice, text="", tags=("Paper 2",), now=NOW)
+    client = cast("alice")
+    assert (shown(client, "q=learning"), shown(client, "q=BASELINE"), shown(client, "q=paper+2")) == ([1], [1], [2])
+    assert shown(client, "q=base") == [], "a tag is a whole word"
+    assert sorted(shown(client, "q=train")) == [1, 2]
+    assert "baseline</bdi>" in client.get("/jobs/").content.decode()
+    carol = cast("carol")
+    assert sorted(shown(carol, "q=train")) == [1, 2]
+    assert shown(carol, "q=learning") == shown(carol, "q=baseline") == []
+    assert "baseline</bdi>" not in carol.get("/jobs/").content.decode()
+
+
+HOSTILE = [
+    {"efficiency_class": "SPLENDID"},
+    {"finding": "no_such", "state": "<b>", "days": "-1", "sort": "password"},
+    {"days": "1e9"},
+    {"since": "9999-12-31"},
+    {"until": "9999-12-29", "since": "0001-01-01"},
+    {"q": "x" * 10_000},
+    {"owner": "y" * 10_000, "partition": "z" * 10_000, "project": "p" * 10_000},
+    {"array": "lumi/99999999999999999999"},
+    {"after": "9" * 10_000, "before": "~" * 300},
+    {"q": "%", "owner": "\u202e", "partition": "\ud7ff"},
+    {"q": "9" * 256},
+]
+
+
+@pytest.mark.parametrize("name", ["alice", "carol"])
+@pytest.mark.parametrize("address", HOSTILE, ids=range(len(HOSTILE)))
+def test_no_address_is_an_error(cast, address: dict[str, str], name: str) -> None:
+    run(1)
+    client = cast(name)
+    for path in ("/jobs/", "/jobs.csv"):
+        answer = client.get(path, address)
+        assert answer.status_code == 200
+        assert answer.getvalue()
+
+
+def test_of_two_values_the_last_counts(cast) -> None:
+    run(1, state="FAILED")
+    alice = cast("alice")
+    assert shown(alice, "state=COMPLETED&state=FAILED") == [1]
+    assert shown(alice, "state=FAILED&state=COMPLETED") == []
+
+
+def save(client: Client, name: str, address: str) -> str:
+    """The address that saving leads to."""
+    return client.post("/saved-filters/", {"name": name, "address": address})["Location"]
+
+
+def test_a_filter_is_saved_under_a_name_shown_and_removed(cast) -> None:
+    run(1)
+    alice = cast("alice")
+    assert save(alice, "to <fix>", "state=FAILED&sort=use&nonsense=1") == "/jobs/?state=FAILED&sort=use"
+    content = alice.get("/jobs/?state=FAILED&sort=use").content.decode()
+    assert "Saved as “to &lt;fix&gt;”." in content
+    assert '<a class="chip" href="/jobs/?state=FAILED&amp;sort=use" aria-current="true"' in content
+    (kept,) = SavedFilter.objects.all()
+    assert alice.post(f"/saved-filters/{kept.pk}/remove/")["Location"] == "/jobs/"
+    assert not SavedFilter.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "address"),
+    [("", "q=a"), ("n" * 61, "q=a"), ("name", ""), ("name", "sort=use"), ("name", "state=SPLENDID")],
+)
+def test_what_is_no_filter_or_has_no_name_is_not_saved(cast, name: str, address: str) -> None:
+    alice = cast("alice")
+    assert save(alice, name, address).startswith("/jobs/")
+    assert "Not saved: " in alice.get("/jobs/").content.decode()
+    assert not SavedFilter.objects.exists()
+
+
+def test_the_longest_filter_is_saved_and_one_past_all_limits_is_not(cast) -> None:
+    run(1)
+    alice = cast("alice")
+    longest = urlencode({"q": "\N{GRINNING FACE}" * 256, "array": "é" * 64 + "/" + "9" * 16})
+    save(alice, "longest", longest)
+    assert SavedFilter.objects.get().address == longest
+    save(alice, "nothing", f"owner=%00&partition=%00&q=%00{'x' * 9000}")
+    assert SavedFilter.objects.count() == 1
+
+
+def test_the_twenty_first_filter_is_refused_with_the_reason(cast) -> None:
+    alice = cast("alice")
+    for number in range(21):
+        save(alice, f"{number}", "q=a")
+    assert "you have 20 saved filters. Remove one first." in alice.get("/jobs/").content.decode()
+    assert SavedFilter.objects.count() == 20
+
+
+def test_nobody_removes_or_sees_the_filter_of_another_person(cast) -> None:
+    save(cast("alice"), "mine alone", "q=a")
+    kept = SavedFilter.objects.get()
+    bob = cast("bob")
+    assert bob.post(f"/saved-filters/{kept.pk}/remove/").status_code == 404
+    assert "mine alone" not in bob.get("/jobs/").content.decode()
+    assert SavedFilter.objects.exists()
