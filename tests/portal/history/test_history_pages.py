@@ -71,7 +71,7 @@ def test_every_step_of_every_chart_can_be_read_also_where_nothing_was_measured(c
         assert all(f"<title>{column.text}</title>" in page for column in chart.columns)
     classes, median, waste = (chart.columns for chart in answer.context["charts"])
     assert classes[-1].text.endswith(": 2 jobs, 16.0 GPU-hours (Inefficient 16.0)")
-    assert median[-1].text.endswith(": 22 %, 2 jobs")
+    assert median[-1].text.endswith(": 22\N{NO-BREAK SPACE}%, 2 jobs")
     assert median[0].text.endswith(": no measured job")
     assert waste[-1].text.endswith(": 12.5 of 16.0 GPU-hours unused")
     assert page.count("data-plot") == len(answer.context["charts"]) + len(answer.context["findings"])
