@@ -14,7 +14,7 @@ from jobs.records import ENDED_STATES
 from jobs.saved_filters.models import FILTER_ADDRESS_LENGTH_MAX
 from portal.pages.jobs.choices import Choices
 from portal.pages.jobs.offered import Offered
-from portal.pages.jobs.sorts import SORTS
+from portal.pages.jobs.sorts import FIRST_SORT, SORTS
 from reports.layout import CLASS_NAMES
 from reports.wording import TITLES
 
@@ -77,9 +77,12 @@ class JobFilterForm(forms.Form):
             del self.fields["owner"]
 
     def choices(self) -> Choices:
-        """What was chosen, without what makes no sense."""
+        """What was chosen, without what makes no sense and without the order that holds by itself."""
         self.is_valid()
-        return Choices(**{name: value for name, value in self.cleaned_data.items() if value})
+        chosen = {name: value for name, value in self.cleaned_data.items() if value}
+        if chosen.get("sort") == FIRST_SORT:
+            del chosen["sort"]
+        return Choices(**chosen)
 
     @property
     def pills(self) -> list[forms.BoundField]:
