@@ -134,6 +134,8 @@ def browser(monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
     path = shutil.which("chromium") or missing("Chromium")
     # Playwright runs an event loop in this thread; Django must not take our queries for asynchronous ones.
     monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
+    # The live server looks static files up by their plain names; the portal serves them by their hashed ones.
+    monkeypatch.setattr("django.contrib.staticfiles.handlers.StaticFilesHandlerMixin._should_handle", lambda *_: False)
     with playwright.sync_playwright() as driver:
         chromium = driver.chromium.launch(executable_path=path, args=FLAGS)
         yield chromium
