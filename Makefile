@@ -37,10 +37,12 @@ collector: ## Build dist/kaiku-collector.pyz, the one file for compute nodes (NO
 test: setup ## Run every test that this machine can run, and list what was skipped
 	PYTHON_BIN=$(BIN) tests/run
 
-lint: setup ## Check formatting, lint and types
+lint: setup ## Check formatting, lint, types, dead code and templates
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/python -m tests.dead_code
+	$(BIN)/djlint --lint --quiet templates
 
 bench: setup ## Measure pipeline, collector and analysis as ratios against limits of the same run
 	$(BIN)/python -m bench.pipeline

@@ -69,11 +69,6 @@ class Due(NamedTuple):
     changed_at: datetime
 
 
-def efficiencies(jobs: QuerySet[Job]) -> QuerySet[JobEfficiency]:
-    """The judgements of these jobs: pass what `visible_jobs` returned."""
-    return JobEfficiency.objects.filter(job__in=jobs)
-
-
 def due_jobs(now: datetime) -> Iterator[Job]:
     """Ended, started, settled GPU runs whose newest data has not been judged, the latest change first."""
     return (due.job for page in due_pages(now) for due in page)
@@ -286,7 +281,9 @@ def comparable_runs(job: Job) -> tuple[ComparableRun, ...]:
         counted = [run.job_id for run in last if counted_senders(run) == senders]
         peaks_gb |= host_peaks_gb(job.cluster, counted, senders)
     return tuple(
-        ComparableRun(run.gpus_allocated, run.walltime_used_s, peaks_gb.get((run.cluster, run.job_id, run.attempt)))
+        ComparableRun(
+            run.gpus_allocated or 0, run.walltime_used_s or 0.0, peaks_gb.get((run.cluster, run.job_id, run.attempt))
+        )
         for run in last
     )
 

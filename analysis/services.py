@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from typing import Any
 
 import msgspec
 from django.db import transaction
-from django.db.models import Manager, Model
+from django.db.models import Model
 from django.utils import timezone
 
 from analysis.assess import Assessment
@@ -257,7 +258,7 @@ def _save_causes(row: JobEfficiency, judged: Assessment) -> None:
     )
 
 
-def _replace_rows(stored: Manager, name: str, made: list[Model]) -> None:
+def _replace_rows(stored: Any, name: str, made: Sequence[Model]) -> None:
     """`made` in place of what is stored; a row whose `name` is the same stays that row."""
     is_first = stored.instance.revision == 1
     before = {} if is_first else {getattr(row, name): row.pk for row in stored.all()}

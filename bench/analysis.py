@@ -12,6 +12,9 @@ import time
 import tracemalloc
 from collections.abc import Callable
 from dataclasses import fields
+from typing import TypeVar
+
+from django.db.models import Model
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
 
@@ -22,7 +25,6 @@ django.setup()
 import msgspec  # noqa: E402
 import numpy as np  # noqa: E402
 from django.db import connection  # noqa: E402
-from django.db.models import Model  # noqa: E402
 
 from analysis.assess import assess  # noqa: E402
 from bench.empty_database import empty_database  # noqa: E402
@@ -88,6 +90,9 @@ def in_memory(record: JobRecord, metrics: RunMetrics) -> tuple[float, float]:
     return best_s(lambda: bare_pass(metrics)), best_s(lambda: assess(record, metrics))
 
 
+Row = TypeVar("Row", bound=Model)
+
+
 def store(job_id: int, nodes: int) -> list[str]:
     """As many copies of the one stored node as the run has nodes, with their rows; the names of the nodes."""
     node = NodeSummary.objects.get(job_id=123456)
@@ -96,9 +101,10 @@ def store(job_id: int, nodes: int) -> list[str]:
     return names
 
 
-def copied(row: Model, **changes: object) -> Model:
+def copied(row: Row, **changes: object) -> Row:
     columns = {field.attname: getattr(row, field.attname) for field in row._meta.concrete_fields if field.name != "id"}
-    return type(row)(**columns | changes)
+    made: Row = type(row)(**columns | changes)
+    return made
 
 
 def run_record(like: dict[str, object], job_id: int, nodes: list[str]) -> JobRecord:

@@ -23,6 +23,7 @@ import time
 import zipapp
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from collector import hooks, statefile
 from collector.calibration import Calibration
@@ -85,7 +86,7 @@ class Node:
         found = AmdgpuSysfs(self.config.sysfs_root, None, calibration)
         return Sampler(self.config, self.job(), found, calibration)
 
-    def job(self) -> dict:
+    def job(self) -> dict[str, Any]:
         return {
             "cluster": "lumi", "job_id": 1, "attempt": 0, "node": "nid005001", "gpus": list(range(8)), "uid": -1,
             "sluid": "", "cpu_threads": 112, "threads_per_core": 2, "is_whole_node": True, "is_first_node": False,
@@ -107,7 +108,8 @@ def tick_and_bare_s(node: Node) -> tuple[float, float]:
     sampler, dice = node.sampler(), random.Random(1)
     for second in range(1, WARM_UP_S + 1):
         sampler.tick(float(second))
-    reads = [pair for die in sampler.source.dies for pair in ((die.table_fd, die.size), (die.used_fd, 32))]
+    source: Any = sampler.source
+    reads = [pair for die in source.dies for pair in ((die.table_fd, die.size), (die.used_fd, 32))]
     pread = os.pread
 
     def bare() -> None:
@@ -144,7 +146,7 @@ def command_s(folder: Path) -> float:
     return sum(seconds) / len(seconds)
 
 
-def process_costs(node: Node, top: str, before: dict) -> tuple[float, float]:
+def process_costs(node: Node, top: str, before: dict[str, Any]) -> tuple[float, float]:
     """For a sampling process that was started as by the prolog and continues from `before`: resident megabytes, and
     wake-ups per interval."""
     node.show(random.Random(3), 30)

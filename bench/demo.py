@@ -113,8 +113,8 @@ def feed() -> None:
         outcome = ingest(records(job.to_json()), list(KINDS))
         if outcome.rejected:
             raise CommandError(f"sample job {job.record['job_id']} was rejected: {outcome.rejected}")
-    for job in tqdm(list(due_jobs(now)), desc="Analysis", unit=" jobs"):
-        analyse_job(job.pk, now)
+    for run in tqdm(list(due_jobs(now)), desc="Analysis", unit=" jobs"):
+        analyse_job(run.pk, now)
     record_directory(sample_directory(now.date()))
     for user in User.objects.filter(email=""):
         user.email = f"{user.username}@{MAIL_DOMAIN}"

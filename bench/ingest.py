@@ -189,7 +189,7 @@ def load(port: int, pid: int, minutes: float, token: str, source: Iterator[dict[
 def endless(source: Iterator[dict[str, Any]], token: str) -> Iterator[bytes]:
     """Calls for different runs, not compressed: only the job's number is replaced."""
     bodies = [json.dumps(document).encode() for document in islice(source, 60)]
-    halves = [body.split(JOB_ID.search(body)[1]) for body in bodies]
+    halves = [body.split(JOB_ID.findall(body)[0]) for body in bodies]
     assert all(len(each) == 2 for each in halves), "the job's number occurs once"
     for before, after in cycle(halves):
         yield request(PATH, token, before + str(next(job_ids)).encode() + after, encoding="identity")

@@ -111,14 +111,14 @@ def _work(jobs: int, now: datetime, dice: np.random.Generator) -> Work:
         for owner, count in zip(people[place], counts, strict=True):
             submitted, task = _submissions(count, dice)
             parts.append((np.full(count, owner), np.full(count, project), submitted, task))
-    owner, project, submitted_s, task = (np.concatenate(column) for column in zip(*parts, strict=True))
+    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
     # Ids follow the time of submission, so that the tasks of an array are together.
-    order = np.argsort(submitted_s, kind="stable")
-    owner, project, submitted_s, task = owner[order], project[order], submitted_s[order], task[order]
+    order = np.argsort(columns[2], kind="stable")
+    owners, projects_of, submitted_s, task = (column[order] for column in columns)
     first = np.maximum.accumulate(np.where(task <= 0, np.arange(jobs), 0))
     ended_s = np.minimum(submitted_s + dice.exponential(6 * 3600, jobs), DAYS * 86_400 - 60.0)
     start_s = now.timestamp() - DAYS * 86_400
-    return Work(owner, project, np.where(task < 0, -1, first), task, start_s + ended_s)
+    return Work(owners, projects_of, np.where(task < 0, -1, first), task, start_s + ended_s)
 
 
 def _submissions(count: int, dice: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
@@ -52,7 +53,7 @@ def main() -> int:
         fed = subprocess.run(
             [sys.executable, "-m", "bench.demo"], cwd=ROOT, env=environment, check=True, capture_output=True, text=True
         )
-        person, password = (pattern.search(fed.stdout)[1] for pattern in (PERSON, PASSWORD))
+        person, password = (pattern.findall(fed.stdout)[0] for pattern in (PERSON, PASSWORD))
         with served(environment) as address, sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
             found = [figure for screen in SCREENS for figure in walked(browser, address, screen, person, password)]
@@ -122,6 +123,7 @@ def walked(browser: Browser, address: str, screen: str, person: str, password: s
     if screen == "phone":
         yield Figure("pixels of the list of 25 jobs", screen, height_px(page), JOBS_ON_PHONE_PX)
     yield Figure("bytes of the list of jobs", screen, sum(weights), PAGE_BYTES)
+    assert job
     opened(job)
     yield Figure("pixels from the top to the request of a job", screen, top_px(page), height)
     yield Figure("clicks to copy it there, with the one to the job", screen, clicks_to_copy(page, 1), CLICKS_MAX)
@@ -129,19 +131,20 @@ def walked(browser: Browser, address: str, screen: str, person: str, password: s
     context.close()
 
 
-def weight(answer: object) -> int:
+def weight(answer: Any) -> int:
     """Bytes of the body as they came over the line."""
-    return answer.request.sizes()["responseBodySize"]
+    size: int = answer.request.sizes()["responseBodySize"]
+    return size
 
 
 def top_px(page: Page) -> float:
     """Where the first suggested request of a page begins."""
-    return page.locator(REQUEST).first.evaluate("part => part.getBoundingClientRect().top + window.scrollY")
+    return float(page.locator(REQUEST).first.evaluate("part => part.getBoundingClientRect().top + window.scrollY"))
 
 
 def height_px(page: Page) -> float:
     """How high the whole page is."""
-    return page.evaluate("document.documentElement.scrollHeight")
+    return float(page.evaluate("document.documentElement.scrollHeight"))
 
 
 def clicks_to_copy(page: Page, before: int) -> int:

@@ -68,7 +68,7 @@ def main() -> None:
     analyse_s = median_s(lambda index: analyse_job(runs[index].pk))
     judged = list(due_efficiencies().values_list("pk", flat=True))
     publish_s = median_s(lambda index: publish(judged[index]))
-    rows = [(run, report_row(run)) for run in runs]
+    rows = [(run, row) for run in runs if (row := report_row(run))]
     text_s = median_s(lambda index: rendered(*rows[index], "txt"))
     pdf_s = median_s(lambda index: rendered(*rows[index], "pdf"), repeats=5)
 

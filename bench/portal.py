@@ -98,6 +98,7 @@ def show_person(user: User, target_ms: float, only: str) -> None:
     )
     print(f"  {'page':42} {'p50':>8} {'p95':>8}   {'queries: number, p50, p95':26} (p95 <= {target_ms:.0f} ms)")
     run = visible_jobs(user).order_by("-ended_at").first()
+    assert run
     for page in PAGES:
         if only in page:
             path = page.format(project=membership.project.name, job=f"/jobs/{run.cluster}/{run.job_id}/")

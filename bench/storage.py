@@ -11,9 +11,10 @@ from __future__ import annotations
 import argparse
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
 
@@ -74,8 +75,8 @@ def fill(jobs: int) -> None:
     """Sample jobs through the real services, until nothing more is due."""
     people = max(jobs // JOBS_A_PERSON, PEOPLE_A_PROJECT)
     call_command("seed_lessons", verbosity=0)
-    drawn = {"users": people, "projects": people // PEOPLE_A_PROJECT, "until": timezone.now()}
-    for job in sample_jobs(seed=SEED, jobs=jobs, **drawn):
+    projects, until = people // PEOPLE_A_PROJECT, timezone.now()
+    for job in sample_jobs(seed=SEED, jobs=jobs, users=people, projects=projects, until=until):
         outcome = ingest(records(job.to_json()), list(KINDS))
         assert not outcome.rejected, outcome.rejected
     User.objects.update(email="somebody@users.example")
@@ -97,7 +98,7 @@ def fill_whole_nodes(count: int) -> None:
 
 def of_nodes() -> list[type[Model]]:
     """The tables of what collectors sent, those with rows."""
-    return [model for model in apps.get_app_config("metrics").get_models() if model.objects.exists()]
+    return [model for model in apps.get_app_config("metrics").get_models() if model._default_manager.exists()]
 
 
 def table(model: type[Model]) -> Table:
@@ -115,7 +116,7 @@ def table(model: type[Model]) -> Table:
             " WHERE indrelid = %s::regclass",
             [name],
         )
-        return Table(name, model.objects.count(), whole - toast, toast, dict(cursor.fetchall()))
+        return Table(name, model._default_manager.count(), whole - toast, toast, dict(cursor.fetchall()))
 
 
 def vacuum(how: str = "") -> None:
@@ -159,7 +160,7 @@ def show_postgresql(*, with_indexes: bool) -> None:
     print("\n".join(year(job_bytes, node_bytes, thinned_bytes)))
 
 
-def show_expiry(done: str, what: str, remove) -> None:
+def show_expiry(done: str, what: str, remove: Callable[..., Any]) -> None:
     """How fast one kind is deleted."""
     start = time.perf_counter()
     count = sum(remove(timezone.now() + timedelta(days=1)))

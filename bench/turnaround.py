@@ -11,7 +11,8 @@ import statistics
 import subprocess
 import time
 
-from tests.slurm.cluster import is_possible, wait_until
+from tests.processes import wait_until
+from tests.slurm.cluster import is_possible
 from tests.slurm.hooks import SYSTEM_PYTHON, Nodes
 
 TURNS = 6

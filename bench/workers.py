@@ -72,9 +72,11 @@ def at_once(workers: int) -> tuple[float, float, float, int]:
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "env": environment}
     started = [subprocess.Popen([*command, str(job)], **pipes) for job in jobs]
     for process in started:
+        assert process.stdout
         assert process.stdout.readline() == "ready\n"
     began = time.perf_counter()
     for process in started:
+        assert process.stdin
         process.stdin.write("go\n")
         process.stdin.flush()
     told = [json.loads(process.communicate()[0]) for process in started]
@@ -91,6 +93,7 @@ def work(first_job: int) -> None:
     """
     with transaction.atomic():
         judged = analysis.judge(first_job, timezone.now(), lambda job, revision: False)
+        assert judged
         publishing.publish(judged.row.pk, judged=judged)
         transaction.set_rollback(True)
     seen: Counter[str] = Counter()

@@ -12,7 +12,7 @@ import time
 from collector.folder import boot_id, boottime_s
 from collector.host import threads_per_core
 from collector.job import NoGpuJob, from_environment, gpu_indices, node_name, whole
-from collector.own_run import is_slurm
+from collector.own_start import is_slurm
 from collector.sources.amdgpu_sysfs import gpus_on_node
 
 TYPE_CHECKING = False

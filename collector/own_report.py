@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from collector import closing
-from collector.own_run import say
+from collector.own_start import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

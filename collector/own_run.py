@@ -11,6 +11,7 @@ import resource
 import signal
 
 from collector import guard
+from collector.own_start import is_slurm, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,11 +59,6 @@ def run(options: dict[str, str], command: list[str]) -> int:
     return _like(status)
 
 
-def is_slurm() -> bool:
-    """Whether this is a process of a Slurm job."""
-    return os.environ.get("SLURM_JOB_ID", "").isdecimal()
-
-
 def _mark() -> str:
     """The name of a job on a node, so that a run inside another one can be distinguished from one beside it."""
     node = os.environ.get("SLURMD_NODENAME") or os.uname().nodename
@@ -77,14 +73,6 @@ def _environment() -> dict[str, str]:
     except OSError:
         return dict(os.environ)
     return {os.fsdecode(name): os.fsdecode(value) for name, _, value in pairs}
-
-
-def say(text: str) -> None:
-    """A line for the user; the command's own output does not change. There may be nobody to read it."""
-    try:
-        os.write(2, f"kaiku: {text}\n".encode("utf-8", "replace"))
-    except OSError:
-        return
 
 
 def _begun(options: dict[str, str]) -> Sampling | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import groupby
+from typing import Any
 
 import msgspec
 from django.db.models import Count, Q, QuerySet
@@ -47,7 +48,7 @@ def version_content(version: LessonVersion) -> LessonContent:
     return msgspec.convert(version.content, LessonContent)
 
 
-def lessons_for_staff() -> QuerySet[Lesson]:
+def lessons_for_staff() -> QuerySet[Lesson, Any]:
     """Every lesson with its links; `dead_links` counts those that were not reached."""
     dead = Count("links", filter=~Q(links__problem=""))
     return Lesson.objects.annotate(dead_links=dead).prefetch_related("links").order_by("code", "language")

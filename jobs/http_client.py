@@ -142,7 +142,7 @@ class _WatchedAdapter(HTTPAdapter):
         super().__init__(pool_connections=1, pool_maxsize=1)
 
     def get_connection_with_tls_context(self, *args: Any, **kwargs: Any) -> Any:
-        pool = super().get_connection_with_tls_context(*args, **kwargs)
+        pool: Any = super().get_connection_with_tls_context(*args, **kwargs)
         if not hasattr(pool.ConnectionCls, "hold"):
             pool.ConnectionCls = _watched(pool.ConnectionCls, self._watch)
         return pool

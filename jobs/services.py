@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
+from typing import Any, TypeVar
 
 from django.contrib.auth.hashers import make_password
 from django.db import transaction
@@ -47,6 +48,8 @@ SAME_OPENING = timedelta(minutes=10)
 SHRINK_FRACTION_MAX, SHRINK_LEAST = 0.5, 20
 ENDED_NAMED_MAX = 50
 
+Account = TypeVar("Account", User, Project)
+
 
 class DirectoryShrunk(ValueError):
     """A directory lists so few memberships, or so few administrators, that it is probably broken."""
@@ -87,8 +90,8 @@ def record_job(record: JobRecord, now: datetime | None = None) -> bool:
     """
     now = now or timezone.now()
     with transaction.atomic():
-        user = _account(User.objects, username=record.user_id)
-        project = _account(Project.objects, name=record.project_id)
+        user = _account(User, username=record.user_id)
+        project = _account(Project, name=record.project_id)
         if not project.is_listed:
             Membership.objects.get_or_create(user=user, project=project)
         return record_run(record, user, project, now)
@@ -279,7 +282,9 @@ def _follow_listed(projects: set[int], by: Actor) -> None:
     record_memberships(by, before, wanted)
 
 
-def _reconcile(model, rows, wanted, **columns: str) -> None:
+def _reconcile(
+    model: type[Any], rows: Mapping[tuple[int, int], Any], wanted: Mapping[tuple[int, int], str], **columns: str
+) -> None:
     """Delete, change and add rows of `(project, user) -> role`, and leave correct ones unchanged.
 
     A job that is recorded at the same time may add the same membership; the role of the directory then applies.
@@ -340,7 +345,7 @@ def _link(directory: Directory, users: dict[str, User]) -> int:
     return len(changed) + len(gone)
 
 
-def _named(model, column: str, names: set[str]) -> dict:
+def _named(model: type[Any], column: str, names: set[str]) -> dict[str, Any]:
     """The rows of these names, created where they are new; new users cannot sign in by password."""
     known = model.objects.filter(**{f"{column}__in": names}).values_list(column, flat=True)
     new = sorted(names - set(known))
@@ -353,9 +358,9 @@ def _named(model, column: str, names: set[str]) -> dict:
     return {getattr(row, column): row for row in model.objects.filter(**{f"{column}__in": names})}
 
 
-def _account(manager, **name):
+def _account(model: type[Account], **name: Any) -> Account:
     """The user or project of that name, created when first seen; a new user cannot sign in by password."""
-    account, is_new = manager.get_or_create(**name)
+    account, is_new = model.objects.get_or_create(**name)
     if is_new and isinstance(account, User):
         account.set_unusable_password()
         account.save(update_fields=["password"])

@@ -36,7 +36,7 @@ def directory_name(_: int) -> str:
 
 def _import(_: int) -> bool:
     try:
-        _, change = import_from(settings.DIRECTORY_SOURCE, cluster=settings.DIRECTORY_CLUSTER, now=timezone.now())
+        _read, change = import_from(settings.DIRECTORY_SOURCE, cluster=settings.DIRECTORY_CLUSTER, now=timezone.now())
         log.info("directory: %s", change)
     except (DirectoryError, DirectoryShrunk) as error:
         # Its message may quote a row; the page of the directories shows it.

@@ -14,18 +14,15 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from metrics.packing import pack_histogram, pack_numbers, pack_timeline
+from metrics.gpu_fields import GPU_FIELDS
+from metrics.packing import Packed, pack_histogram, pack_numbers, pack_timeline
 from metrics.payloads import CpuPayload, NodePayload
 
-GPU_NUMBERS = (
-    *("gpu_id", "module_id", "avg_util", "p95_util", "peak_mem_gb", "avg_mem_gb", "mem_total_gb", "samples"),
-    *("measured_s", "active_s", "idle_s", "gfx_clock_mhz", "mem_clock_mhz", "power_avg_w", "power_peak_w"),
-    *("power_cap_w", "energy_j", "temperature_peak_c", "pcie_bandwidth_mb_s", "throttled_s"),
-)
+GPU_NUMBERS = tuple(field.name for field in GPU_FIELDS)
 """The columns of `Figures.numbers`, in their order. New ones are added at the end: rows without them have no value."""
 
 NUMBER_BYTES = 8
-WHOLE_NUMBERS = ("gpu_id", "module_id", "samples")
+WHOLE_NUMBERS = {field.name for field in GPU_FIELDS if field.is_whole}
 
 HOST_NUMBERS = (
     *("cores_allocated", "busy_cores_avg", "user_fraction", "system_fraction", "iowait_fraction", "idle_fraction"),
@@ -109,7 +106,7 @@ def pack(part: Figures | Series) -> bytes:
     return zlib.compress(msgspec.msgpack.encode(part), ZLIB_LEVEL)
 
 
-def unpack_figures(packed: bytes) -> Figures:
+def unpack_figures(packed: Packed) -> Figures:
     """The content of `figures`. Raises zlib.error or msgspec.MsgspecError where it was damaged."""
     return _figures.decode(zlib.decompress(packed))
 

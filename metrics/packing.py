@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 
 from collector.wire import HISTOGRAM_BINS
 
+Packed = bytes | memoryview
+"""A column as it is read: SQLite gives bytes, psycopg a view of them."""
+
 GAP = np.full(1, np.nan, dtype="<f2").tobytes()
 NO_HISTOGRAM = np.full(HISTOGRAM_BINS, np.nan, dtype="<f4").tobytes()
 
@@ -71,7 +74,7 @@ def pack_samples(columns: Sequence[Sequence[float | None]]) -> bytes:
     return np.asarray(columns, dtype=np.float64).astype("<f4").tobytes()
 
 
-def unpack_samples(packed: bytes, gpus: int) -> NDArray[np.float32]:
+def unpack_samples(packed: Packed, gpus: int) -> NDArray[np.float32]:
     """Raw samples as columns `(T, G)`.
 
     >>> unpack_samples(pack_samples([[93.0, None], [9.81, 9.5]]), 2).tolist()[0]
@@ -85,6 +88,6 @@ def pack_ticks(at_s: Sequence[float]) -> bytes:
     return np.asarray(at_s, dtype="<f8").tobytes()
 
 
-def unpack_ticks(packed: bytes) -> NDArray[np.float64]:
+def unpack_ticks(packed: Packed) -> NDArray[np.float64]:
     """The ticks `(T,)` in seconds."""
     return np.frombuffer(packed, dtype="<f8")

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import compress, islice, pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from django.db.models import Count, DurationField, ExpressionWrapper, F, Max, Min, Q, QuerySet, Sum
@@ -51,11 +51,6 @@ NODES_AT_ONCE = 256
 """How many nodes are unpacked together: their arrays stay in the processor's cache."""
 
 RAW_NODES_AT_ONCE = 4
-
-HOST_REPORT_COLUMNS = (
-    *("cores_allocated", "busy_cores_avg", "ranks", "threads_per_rank", "peak_memory_gb", "memory_limit_gb"),
-    *("iowait_fraction", "oom_kills"),
-)
 
 
 def token_digest(secret: str) -> str:
@@ -219,7 +214,7 @@ def _portion(figures: Sequence[Figures], over_time: Sequence[bytes], first: int)
     )
 
 
-def _of_all(series: Sequence[Series], name: str) -> list:
+def _of_all(series: Sequence[Series], name: str) -> list[Any]:
     """One entry of every GPU of these nodes."""
     return [entry for node in series for entry in getattr(node, name)]
 

@@ -60,7 +60,7 @@ def record_raw_window(payload: RawSamplesPayload, now: datetime | None = None) -
         if is_new:
             return True
         is_known = all(_plain(getattr(window, name)) == value for name, value in columns.items())
-        if is_known or columns["ended_at"] < window.ended_at:
+        if is_known or (payload.ended_at and payload.ended_at < window.ended_at):
             return False
         RawWindow.objects.filter(pk=window.pk).update(**columns, **arrival)
         return True
@@ -117,7 +117,8 @@ def _key(payload: NodePayload) -> Key:
 
 def _row(payload: NodePayload, sent_by: str, now: datetime) -> Row:
     """The columns under the names of `metrics.nodes.services`."""
-    said = {
+    figures, series = pack_node(payload)
+    said: dict[str, object] = {
         "sequence": payload.sequence,
         "is_final": payload.final,
         "started_at": payload.started_at,
@@ -128,8 +129,9 @@ def _row(payload: NodePayload, sent_by: str, now: datetime) -> Row:
         "sent_by": sent_by,
         "host_peak_gb": host_peak_gb(payload.cpu),
         "changed_at": now,
+        "figures": figures,
+        "series": series,
     }
-    said["figures"], said["series"] = pack_node(payload)
     return *_key(payload), *(said[name] for name in SAID)
 
 

@@ -7,6 +7,8 @@ from datetime import datetime
 from functools import wraps
 
 from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import AnonymousUser
+from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils import timezone
@@ -22,22 +24,31 @@ from reports.selectors import report_row
 View = Callable[..., HttpResponse]
 
 
+def person(request: HttpRequest) -> User:
+    """Who is signed in: behind `login_required` and in the API somebody is. Raises PermissionDenied else."""
+    user = request.user
+    if not isinstance(user, User):
+        raise PermissionDenied("Nobody is signed in.")
+    return user
+
+
 def visible_run(request: HttpRequest, cluster: str, job_id: int) -> Job:
     """One of the runs that this person sees as owner or PI: the latest attempt, or the one in `?attempt=`.
 
     Http404 if there is none.
     """
-    return _asked_for(visible_jobs(request.user), request, cluster, job_id)
+    return _asked_for(visible_jobs(person(request)), request, cluster, job_id)
 
 
 def own_run(request: HttpRequest, cluster: str, job_id: int) -> Job:
     """A run with which only its owner may do something; Http404 for everybody else."""
-    return _asked_for(visible_jobs(request.user).filter(user=request.user), request, cluster, job_id)
+    user = person(request)
+    return _asked_for(visible_jobs(user).filter(user=user), request, cluster, job_id)
 
 
 def open_run(request: HttpRequest, cluster: str, job_id: int) -> Job:
     """A run to view: a visible one, or for support one that its owner shares. The owner can see who viewed it."""
-    user, now = request.user, timezone.now()
+    user, now = person(request), timezone.now()
     run = _asked_for(openable_jobs(user, now), request, cluster, job_id)
     if run.user_id != user.pk:
         leads = led_projects(user).filter(pk=run.project_id).exists()
@@ -88,7 +99,7 @@ def administrators_only(view: View) -> View:
     return _only(view, lambda user: user.is_superuser)
 
 
-def _only(view: View, is_one: Callable[[User], bool]) -> View:
+def _only(view: View, is_one: Callable[[User | AnonymousUser], bool]) -> View:
     @wraps(view)
     def checked(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
         if not is_one(request.user):

@@ -34,6 +34,7 @@ from jobs.selectors import own_memberships
 from jobs.services import end_sessions
 from metrics.models import CollectorToken
 from metrics.services import revoke_collector_token
+from portal.access import person
 from portal.administration.audit_log import AuditLog
 from portal.administration.site import Administration, ReadOnly
 from portal.failed_work import named_work
@@ -82,7 +83,7 @@ class Accounts(ReadOnly):
 
     def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
         """Nobody can change their own account here, so the last administrator cannot be locked out by mistake."""
-        return obj is None or obj.pk != request.user.pk
+        return obj is None or obj.pk != person(request).pk
 
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> list[str]:
         is_ours = obj is None or obj.linked_by in ("", ADMINISTRATION)
@@ -99,12 +100,12 @@ class Accounts(ReadOnly):
 
     def save_model(self, request: HttpRequest, obj: User, form: forms.ModelForm, change: bool) -> None:
         if form.has_changed():
-            change_account(obj, is_active=obj.is_active, subject=obj.oidc_subject, by=by_person(request.user))
+            change_account(obj, is_active=obj.is_active, subject=obj.oidc_subject, by=by_person(person(request)))
 
     @action(description="Sign out everywhere")
     def sign_out_everywhere(self, request: HttpRequest, chosen: QuerySet[User]) -> None:
         for user in chosen:
-            end_sessions(user, by=by_person(request.user))
+            end_sessions(user, by=by_person(person(request)))
         self.message_user(request, "Signed out everywhere.")
 
 
@@ -157,11 +158,9 @@ class Memberships(ReadOnly):
     search_fields = ("user__username", "project__name")
     ordering = ("project__name", "user__username")
 
-    @staticmethod
-    def is_listed(membership: Membership) -> str:
+    @display(description="Source")
+    def is_listed(self, membership: Membership) -> str:
         return "a directory" if membership.project.is_listed else "jobs or an administrator"
-
-    is_listed.short_description = "Source"
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return True
@@ -172,10 +171,10 @@ class Memberships(ReadOnly):
     has_delete_permission = has_change_permission
 
     def save_model(self, request: HttpRequest, obj: Membership, form: forms.ModelForm, change: bool) -> None:
-        save_membership(obj, by=by_person(request.user))
+        save_membership(obj, by=by_person(person(request)))
 
     def delete_model(self, request: HttpRequest, obj: Membership) -> None:
-        end_membership(obj, by=by_person(request.user))
+        end_membership(obj, by=by_person(person(request)))
 
     def name_in_log(self, membership: Membership) -> str:
         return f"{membership.user} in {membership.project}"
@@ -210,13 +209,13 @@ class Grants(ReadOnly):
         return True
 
     def has_delete_permission(self, request: HttpRequest, obj: Grant | None = None) -> bool:
-        return obj is None or (obj.source == ADMINISTRATION and obj.user_id != request.user.pk)
+        return obj is None or (obj.source == ADMINISTRATION and obj.user_id != person(request).pk)
 
     def save_model(self, request: HttpRequest, obj: Grant, form: forms.ModelForm, change: bool) -> None:
-        obj.pk, obj.source = give_role(obj.user, obj.role, by=by_person(request.user)).pk, ADMINISTRATION
+        obj.pk, obj.source = give_role(obj.user, obj.role, by=by_person(person(request))).pk, ADMINISTRATION
 
     def delete_model(self, request: HttpRequest, obj: Grant) -> None:
-        take_role(obj, by=by_person(request.user))
+        take_role(obj, by=by_person(person(request)))
 
     def name_in_log(self, grant: Grant) -> str:
         return grant.user.username
@@ -235,7 +234,7 @@ class CollectorTokens(ReadOnly):
         for token in chosen.filter(revoked_at=None):
             with transaction.atomic():
                 revoke_collector_token(token, timezone.now())
-                record_change(by_person(request.user), Action.TOKEN_REVOKED, Kind.COLLECTOR_TOKEN, token.name)
+                record_change(by_person(person(request)), Action.TOKEN_REVOKED, Kind.COLLECTOR_TOKEN, token.name)
         self.message_user(request, "Revoked. Collectors can no longer send with them.")
 
     def name_in_log(self, token: CollectorToken) -> str:
@@ -255,7 +254,7 @@ class PersonalTokens(ReadOnly):
     @action(description="Revoke")
     def revoke(self, request: HttpRequest, chosen: QuerySet[ApiToken]) -> None:
         for token in chosen.filter(revoked_at=None).select_related("user"):
-            revoke_api_token(token, timezone.now(), by=by_person(request.user))
+            revoke_api_token(token, timezone.now(), by=by_person(person(request)))
         self.message_user(request, "Revoked. They can no longer be used to read or send.")
 
 
@@ -264,7 +263,7 @@ class NamedFailures(ChangeList):
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
-        self.result_list = shown_rows(self.result_list, request.user)
+        self.result_list = shown_rows(self.result_list, person(request))
 
 
 def shown_rows(rows: Iterable[WorkFailure], reader: User) -> list[WorkFailure]:
@@ -272,7 +271,8 @@ def shown_rows(rows: Iterable[WorkFailure], reader: User) -> list[WorkFailure]:
     rows = list(rows)
     names = named_work(rows, reader)
     for row in rows:
-        row.name, row.url = names[row.pk]
+        # For the columns of the list.
+        row.name, row.url = names[row.pk]  # type: ignore[attr-defined]
         row.next_at = None if row.set_aside_at else row.next_at
     return rows
 
@@ -296,16 +296,17 @@ class WorkFailures(ReadOnly):
 
     def get_object(self, request: HttpRequest, *args: Any, **kwargs: Any) -> WorkFailure | None:
         row = super().get_object(request, *args, **kwargs)
-        return row and shown_rows([row], request.user)[0]
+        return row and shown_rows([row], person(request))[0]
 
     @display(description="of")
     def of(self, row: WorkFailure) -> str:
-        return format_html('<a href="{}">{}</a>', row.url, row.name) if row.url else row.name
+        name, url = row.name, getattr(row, "url", "")
+        return format_html('<a href="{}">{}</a>', url, name) if url else name
 
     @action(description="Try again")
     def try_again(self, request: HttpRequest, chosen: QuerySet[WorkFailure]) -> None:
-        names = [str(row) for row in shown_rows(chosen, request.user)]
-        count = try_named_again(chosen, names, by=by_person(request.user))
+        names = [str(row) for row in shown_rows(chosen, person(request))]
+        count = try_named_again(chosen, names, by=by_person(person(request)))
         self.message_user(request, f"{counted(count, 'task')} will be retried now.")
 
 

@@ -13,7 +13,7 @@ import signal
 from collections.abc import Callable
 from contextlib import suppress
 from http import HTTPStatus
-from typing import Any
+from typing import Any, cast
 
 from django.core.wsgi import get_wsgi_application
 
@@ -55,7 +55,8 @@ Channel = Callable[..., Any]
 
 ingest, bodies = Ingest(), Bodies()
 readiness = Readiness(ingest.writer)
-in_threads = WSGIMiddleware(pages, workers=settings.PAGE_THREADS)
+# The two write the types of the same calls differently.
+in_threads: Any = WSGIMiddleware(cast(Any, pages), workers=settings.PAGE_THREADS)
 
 
 def limit(connection: Any, **_: object) -> None:

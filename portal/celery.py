@@ -12,7 +12,7 @@ from typing import Any
 from celery import Celery, bootsteps
 from celery.apps import worker as worker_program
 from celery.beat import EmbeddedService
-from celery.platforms import set_pdeathsig
+from celery.platforms import set_pdeathsig  # type: ignore[attr-defined]
 from celery.signals import beat_embedded_init, celeryd_init, setup_logging
 from celery.worker import WorkController
 from django.conf import settings
@@ -40,7 +40,7 @@ class Nudges(QoS):
     def ack(self, delivery_tag: str) -> None:
         try:
             if not self.channel.closed:
-                self._remove_from_indices(delivery_tag).execute()
+                self._remove_from_indices(delivery_tag).execute()  # type: ignore[attr-defined]
         except (RedisError, OSError) as error:
             log.warning("a message is not acknowledged: %s", type(error).__name__)
         virtual.QoS.ack(self, delivery_tag)
@@ -56,12 +56,14 @@ class KeepBeat(bootsteps.StartStopStep):
 
     def __init__(self, worker: WorkController, beat: bool = False, **options: Any) -> None:
         super().__init__(worker, **options)
-        self.enabled, self.look, self.own = beat, None, None
+        self.enabled = beat
+        self.look: Any = None
+        self.own: Any = None
 
-    def start(self, worker: WorkController) -> None:
+    def start(self, worker: Any) -> None:
         self.look = worker.timer.call_repeatedly(BEAT_LOOK_S, self.keep, (worker,))
 
-    def keep(self, worker: WorkController) -> None:
+    def keep(self, worker: Any) -> None:
         if (self.own or worker.beat).is_alive():
             return
         log.error("the beat ended and is restarted")
@@ -80,10 +82,11 @@ def keep_logging(**_: Any) -> None:
 
 
 @celeryd_init.connect
-def say_lines_only(instance: WorkController, **_: Any) -> None:
+def say_lines_only(instance: Any, **_: Any) -> None:
     """If each line is an object: no banner, and the worker's message about its end as one line."""
     if settings.LOG_FORMAT == "json":
-        instance.quiet, worker_program.safe_say = True, say_as_line
+        instance.quiet = True
+        worker_program.safe_say = say_as_line  # type: ignore[attr-defined]
 
 
 def say_as_line(text: str, *_: object) -> None:

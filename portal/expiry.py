@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from analysis.expiry.services import thin_measurements
 from analysis.models import JobEfficiency
-from analysis.services import JUDGEMENT
+from analysis.selectors import JUDGEMENT
 from analysis.silence.services import forget_silent_nodes
 from jobs.audit.services import remove_entries
 from jobs.expiry.services import forget_runs, forget_work, locked_old_runs, remove_logs, remove_rows
@@ -23,8 +23,8 @@ from jobs.models import Job, User
 from metrics.expiry import services as measurements
 from portal.troubles import Trouble, trouble
 from reports.numbers import counted
+from reports.selectors import REPORT
 from reports.services.expiry import remove_deliveries, remove_letters, remove_pdfs
-from reports.services.publishing import REPORT
 
 log = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from analysis.models import JobEfficiency
-from analysis.services import JUDGEMENT
+from analysis.selectors import JUDGEMENT
 from education.models import LessonLink
 from education.services.links import LINK
 from jobs.failures.selectors import failures
@@ -20,7 +20,7 @@ from jobs.models import Job, User, WorkFailure
 from jobs.tasks import IMPORT, directory_name
 from portal.access import openable_jobs
 from reports.mail.services.planning import PLANNING, account_name
-from reports.services.publishing import REPORT
+from reports.selectors import REPORT
 
 
 class Named(NamedTuple):

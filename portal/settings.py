@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import socket
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import dj_database_url
@@ -102,14 +103,14 @@ POSTGRESQL_OPTIONS = {
     "options": f"-c tcp_keepalives_idle={KEEPALIVE_IDLE_S} -c tcp_keepalives_interval={KEEPALIVE_INTERVAL_S}"
     f" -c tcp_keepalives_count={KEEPALIVE_COUNT}",
 }
-DATABASES = {
+DATABASES: dict[str, dict[str, Any]] = {
     "default": {
         "ENGINE": "django.db.backends.sqlite3",
         "NAME": VAR_DIR / "kaiku.sqlite3",
         "OPTIONS": SQLITE_OPTIONS,
     }
     if IS_EMBEDDED
-    else dj_database_url.parse(DATABASE_URL, conn_max_age=60, conn_health_checks=True)
+    else dict(dj_database_url.parse(DATABASE_URL, conn_max_age=60, conn_health_checks=True))
 }
 if not IS_EMBEDDED:
     DATABASES["default"]["OPTIONS"] = POSTGRESQL_OPTIONS | DATABASES["default"].get("OPTIONS", {})

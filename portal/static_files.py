@@ -29,8 +29,8 @@ COMPRESSED_BYTES_MIN = 500
 class HashedAddresses(StaticFilesStorage):
     """Names in templates become hashed addresses."""
 
-    def url(self, name: str) -> str:
-        return super().url(hashed_name(name))
+    def url(self, name: str | None) -> str:
+        return super().url(hashed_name(name) if name else name)
 
 
 class StaticFiles(WhiteNoiseMiddleware):

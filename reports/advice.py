@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from analysis.facts import JobFacts
 from analysis.rightsizing import Recommendation, RecommendationKind
@@ -25,15 +25,6 @@ def reason(advice: Recommendation, facts: JobFacts) -> str:
     elif facts.held.is_exclusive and not advice.wanted.is_exclusive and advice.wanted.gpus:
         said += f"; without --exclusive, {advice.wanted.partition} bills only the GPUs that you request"
     return "; ".join([said, *kept(advice, facts)]) + "."
-
-
-def sbatch_lines(options: Iterable[str]) -> tuple[str, ...]:
-    """Options as lines of a batch script.
-
-    >>> sbatch_lines(["--nodes=1"])
-    ('#SBATCH --nodes=1',)
-    """
-    return tuple(f"#SBATCH {option}" for option in options)
 
 
 def assumption(saved: Savings, facts: JobFacts, advised: Sequence[Recommendation]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from typing import Any
 
 from django.db import models
@@ -19,7 +20,7 @@ CLASSES = [(name.value, name.value.title()) for name in CLASS_ORDER]
 class PackedJSONField(models.BinaryField):
     """A JSON value in less than half its bytes; the database compares it whole and does not look inside."""
 
-    def deconstruct(self):
+    def deconstruct(self) -> tuple[str, str, Sequence[Any], dict[str, Any]]:
         """A migration sees the plain column that this is in the database."""
         name, _, args, kwargs = super().deconstruct()
         return name, "django.db.models.BinaryField", args, kwargs

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
+from typing import Any
 
 import msgspec
 from django.db.models import Case, Count, F, Max, Min, OuterRef, Q, QuerySet, Subquery, When
@@ -205,6 +206,7 @@ def delivery_past(user_pks: Iterable[int]) -> dict[int, Past]:
         .values("job__user", "job__cluster", "job__array_job_id")
         .annotate(at=Max("delivery__created_at"))
     )
+    row: Any  # each has an array, which the column alone does not say
     for row in told:
         arrays[row["job__user"]][row["job__cluster"], row["job__array_job_id"]] = row["at"]
     return {pk: Past(last.get(pk), pk in is_open, arrays[pk]) for pk in wanted}
@@ -217,7 +219,7 @@ def due_deliveries(now: datetime) -> QuerySet[Delivery]:
     return Delivery.objects.filter(is_due | is_left).order_by("due_at", "pk")
 
 
-def told_reports(rows: QuerySet[Report]) -> QuerySet[Report]:
+def told_reports(rows: QuerySet[Report]) -> QuerySet[Report, Any]:
     """Reports with everything that a message shows of them, in the order their jobs ended."""
     return (
         rows.select_related("job__user", "job__project")

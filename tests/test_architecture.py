@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -32,6 +34,13 @@ EDGE_NAMES = set(
 CLOCK_CALLS = {"datetime.now", "datetime.utcnow", "datetime.today", "date.today", "time.time", "time.monotonic"}
 VAGUE_NAMES = {"utils", "util", "common", "helpers", "core", "manager", "misc"}
 MODULE_LINES_MAX, FUNCTION_LINES_MAX = 400, 40
+TEMPLATE_LINE_MAX = 320
+"""As long as an element in a line of text gets that cannot be broken: white space within would show."""
+NOT_LAID_OUT = (
+    *("emails", "reports", "portal/_", "portal/compare", "portal/dashboard", "portal/history", "portal/job"),
+    *("portal/projects", "portal/work"),
+)
+"""Mails and the PDF, whose white space is what people get, and pages that are not laid out yet."""
 
 
 @dataclass(frozen=True)
@@ -125,6 +134,38 @@ def test_nothing_is_imported_inside_a_function(module: Module) -> None:
     assert [function.name for function in module.functions() if list(imported(function))] == []
 
 
+PAGES = sorted(path.name for path in (ROOT / "portal/pages").iterdir() if list(path.glob("*.py")))
+each_page = pytest.mark.parametrize("page", PAGES)
+
+
+@each_page
+def test_a_page_imports_no_other_page(page: str) -> None:
+    """What two pages share is in `portal/charts` or a part of a template; how a page is reached, `portal/urls` says."""
+    own = f"portal.pages.{page}"
+    modules = [module for module in MODULES if module.name == own or module.name.startswith(f"{own}.")]
+    assert modules
+    others = [name for module in modules for name in module.imports if name.startswith("portal.pages.")]
+    assert [name for name in others if not is_below(name, {own})] == []
+
+
+@each_page
+def test_the_templates_of_a_page_are_in_its_folder(page: str) -> None:
+    """A page renders its own templates and shared parts, which stand beside the folders."""
+    own = [module for module in MODULES if module.name.startswith(f"portal.pages.{page}.")]
+    named = {name for module in own for name in re.findall(r'"(portal/[\w/]+\.html)"', module.path.read_text())}
+    elsewhere = [name for name in named if name.count("/") > 1 and not name.startswith(f"portal/{page}/")]
+    assert elsewhere == []
+    assert all((ROOT / "templates" / name).is_file() for name in named)
+
+
+@pytest.mark.parametrize("folder", ["templates/portal", "tests/portal"])
+def test_folders_beside_the_pages_mirror_them(folder: str) -> None:
+    """Each folder there is a page's, or that of a package of the portal."""
+    mirrored = {path.name for path in (ROOT / folder).iterdir() if path.is_dir() and list(path.rglob("*.*"))}
+    packages = {path.name for path in (ROOT / "portal").iterdir() if path.is_dir()}
+    assert mirrored - set(PAGES) - packages - {"__pycache__", "serving"} == set()
+
+
 @each_module
 def test_modules_and_functions_stay_small(module: Module) -> None:
     if "migrations" in module.name:
@@ -146,3 +187,24 @@ def test_a_module_says_what_it_is_and_has_a_telling_name(module: Module) -> None
 @each_module
 def test_no_signals_are_used(module: Module) -> None:
     assert [name for name in module.imports if name.startswith("django.db.models.signals")] == []
+
+
+@pytest.mark.parametrize("template", sorted((ROOT / "templates").rglob("*.html")), ids=lambda path: path.name)
+def test_a_template_can_be_reviewed_line_by_line(template: Path) -> None:
+    if not str(template.relative_to(ROOT / "templates")).startswith(NOT_LAID_OUT):
+        assert [line for line in template.read_text().splitlines() if len(line) > TEMPLATE_LINE_MAX] == []
+
+
+def test_the_product_requires_what_it_imports_and_nothing_for_tests_alone() -> None:
+    """Each line of requirements.txt is imported by the product, named in its settings, or an extra of one that is."""
+    wanted = [line.split("==")[0].split("[")[0] for line in (ROOT / "requirements.txt").read_text().splitlines()]
+    imported_here = {name.partition(".")[0] for module in MODULES for name in module.imports}
+    settings = (ROOT / "portal/settings.py").read_text()
+    provided: dict[str, set[str]] = {}
+    for module_name, distributions in packages_distributions().items():
+        for distribution in distributions:
+            provided.setdefault(distribution.lower(), set()).add(module_name)
+    used = imported_here | {
+        name for names in provided.values() for name in names if re.search(f'"{name}[."]', settings)
+    }
+    assert [name for name in wanted if name and name[0] != "#" and not provided[name.lower()] & used] == []

@@ -11,13 +11,12 @@ from analysis.efficiency import EfficiencyClass
 
 @dataclass(frozen=True)
 class ClassShare:
-    """One class among the counted runs; fractions are 0..1 of all of them."""
+    """One class among the counted runs; the fraction is 0..1 of all of them."""
 
     name: EfficiencyClass
     jobs: int
     gpu_hours: float
     jobs_fraction: float
-    hours_fraction: float
 
 
 @dataclass(frozen=True)
@@ -62,13 +61,7 @@ def overview(sums: Iterable[Sums], uncounted: int, median_util: float | None) ->
         jobs=jobs,
         uncounted=uncounted,
         shares=tuple(
-            ClassShare(
-                EfficiencyClass(name),
-                row.jobs,
-                row.gpu_hours,
-                row.jobs / jobs,
-                row.gpu_hours / gpu_hours if gpu_hours else 0.0,
-            )
+            ClassShare(EfficiencyClass(name), row.jobs, row.gpu_hours, row.jobs / jobs)
             for name in EfficiencyClass
             if (row := by_name.get(name.value))
         ),

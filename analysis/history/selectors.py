@@ -220,7 +220,7 @@ def costly_causes_in(part: Q, period: Period, limit: int) -> list[CostlyCause]:
     named = FindingRow.objects.filter(position=0, efficiency__in=fitting).exclude(code=FindingCode.LOW_USE_UNEXPLAINED)
     rows = named.order_by("-efficiency__ended_at", "-pk")
     run = {"hours": F("efficiency__gpu_hours"), "run": F("efficiency__job_id"), "at": F("efficiency__ended_at")}
-    latest = rows.values("code", "confidence", "evidence", key=F("efficiency__job__work_key"), **run)
+    latest: Any = rows.values("code", "confidence", "evidence", key=F("efficiency__job__work_key"), **run)
     found = costly_causes(
         FirstCause(msgspec.convert(row, Finding), row["key"] or str(row["run"]), row["hours"], row["run"], row["at"])
         for row in latest[:CAUSES_LOOKED_AT_MAX]

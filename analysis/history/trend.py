@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import combinations
@@ -67,17 +67,3 @@ def _chance(values: Sequence[float]) -> float:
         return 1.0
     tail = sum(math.comb(told, k) for k in range(min(rises, falls) + 1)) * 0.5**told
     return min(2 * tail, 1.0)
-
-
-def median_of_counts(counts: Mapping[float, int]) -> float | None:
-    """The lower median of values with their counts; None without values.
-
-    >>> median_of_counts({20.0: 2, 80.0: 1})
-    20.0
-    """
-    left = (sum(counts.values()) + 1) // 2
-    for value in sorted(counts):
-        left -= counts[value]
-        if left <= 0:
-            return value
-    return None

@@ -29,7 +29,7 @@ def jobs_missing_summaries(now: datetime) -> Counter[tuple[str, str]]:
     }
     rows = JobEfficiency.objects.filter(missing_nodes__gt=0, ended_at__gt=limits[-1], is_told_by_owner=False)
     counted = rows.aggregate(**sums)
-    return Counter({tuple(key.split("_")): count for key, count in counted.items()})
+    return Counter({(key.partition("_")[0], key.partition("_")[2]): count for key, count in counted.items()})
 
 
 def silent_nodes(now: datetime) -> QuerySet[SilentNode]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from typing import Any
 
 import msgspec
 from django.db.models import F, QuerySet
@@ -21,7 +22,7 @@ RUNS_MAX = 5000
 """The latest runs of a work that are looked at: a year of one that runs every two hours, and bounded for a robot's."""
 
 JUDGED = ("gpu_hours", "avg_gpu_util", "uncounted_reason", "finding_codes")
-COLUMNS = {
+COLUMNS: dict[str, Any] = {
     "pk": F("pk"),
     **{name: F(name) for name in ("cluster", "job_id", "attempt", "state", "ended_at", "partition", "ntasks")},
     **{name: F(name) for name in ("cpus_per_task", "is_exclusive", "request", "is_told_by_owner")},
@@ -48,7 +49,7 @@ def past_runs(runs: QuerySet[Job], limit: int = RUNS_MAX) -> list[PastRun]:
     ]
 
 
-def _past_run(row: dict[str, object], recommended_gpus: int | None) -> PastRun:
+def _past_run(row: dict[str, Any], recommended_gpus: int | None) -> PastRun:
     judgement = row.pop("judgement")
     row["uncounted_reason"], row["finding_codes"] = row["uncounted_reason"] or "", row["finding_codes"] or ""
     return PastRun(**row, is_judged=judgement is not None, recommended_gpus=recommended_gpus)

@@ -17,6 +17,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from http import HTTPStatus
 from threading import Thread
+from typing import Any, cast
 from urllib.parse import quote, urljoin, urlsplit, urlunsplit
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -76,7 +77,9 @@ class Asking:
                 f"{method} {target.path} HTTP/1.1\r\nHost: {target.name}\r\nUser-Agent: {USER_AGENT}\r\n"
                 "Accept: */*\r\nConnection: close\r\n\r\n".encode("ascii")
             )
-            answer = http.client.HTTPResponse(_Arriving(connection, self._left_s), method=method)
+            # It asks for nothing of a socket but its file.
+            arriving = cast(socket.socket, _Arriving(connection, self._left_s))
+            answer = http.client.HTTPResponse(arriving, method=method)
             with closing(answer):
                 answer.begin()
                 return answer.status, answer.headers.get("Location", "")
@@ -104,9 +107,9 @@ class Asking:
         connection.settimeout(self._left_s())
         return ssl.create_default_context().wrap_socket(connection, server_hostname=target.host.rstrip("."))
 
-    def _looked_up(self, target: Target) -> list[tuple[int, tuple[str, int]]]:
+    def _looked_up(self, target: Target) -> list[tuple[int, tuple[Any, ...]]]:
         """The addresses of a host, each once; a slow resolver keeps running in its own thread."""
-        found: list[list[tuple[int, tuple[str, int]]] | Exception] = []
+        found: list[list[tuple[int, tuple[Any, ...]]] | Exception] = []
 
         def look() -> None:
             try:
@@ -144,7 +147,7 @@ class _Arriving(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: memoryview) -> int:
+    def readinto(self, buffer: Any) -> int:
         self._connection.settimeout(self._left_s())
         return self._connection.recv_into(buffer)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -33,7 +34,8 @@ def store_seeds(now: datetime | None = None) -> Seeding:
     """Store every lesson that is new or that no staff member ever changed; safe to repeat."""
     outcomes = {code: _store(code, content, now or timezone.now()) for code, content in seed_lessons().items()}
     changed = tuple(code.value for code, outcome in outcomes.items() if outcome in ("created", "updated"))
-    return Seeding(*(list(outcomes.values()).count(what) for what in ("created", "updated", "kept")), changed=changed)
+    count = Counter(outcomes.values())
+    return Seeding(count["created"], count["updated"], count["kept"], changed)
 
 
 def _store(code: FindingCode, content: LessonContent, now: datetime) -> str:

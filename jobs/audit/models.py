@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.db import models
 
 
-class AppendOnly(models.QuerySet):
+class AppendOnly(models.QuerySet["AuditEntry"]):
     """Rows that can only be added and read: changing or deleting them raises TypeError.
 
     In PostgreSQL a trigger refuses the same. `jobs.audit.services` removes entries after their retention.
@@ -78,7 +80,7 @@ class AuditEntry(models.Model):
     def __str__(self) -> str:
         return f"{self.actor}: {self.get_action_display().lower()}: {self.name}"
 
-    def save(self, *args: object, **kwargs: object) -> None:
+    def save(self, *args: Any, **kwargs: Any) -> None:
         """Add the row; TypeError where it exists already."""
         if not self._state.adding:
             raise TypeError("entries of the audit log are not changed")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection
 from datetime import datetime
+from typing import Any
 
 from django.db.models import QuerySet
 
@@ -27,7 +28,7 @@ def held_back(kind: str, keys: Collection[int], now: datetime) -> dict[int, bool
     return {key: bool(claimed or aside or (again and again > now)) for key, claimed, again, aside in found}
 
 
-def set_aside(kind: str) -> QuerySet[WorkFailure]:
+def set_aside(kind: str) -> QuerySet[WorkFailure, Any]:
     """The keys of what was set aside, for use in a query."""
     return failures(kind).filter(set_aside_at__isnull=False).order_by().values("key")
 

@@ -155,12 +155,12 @@ def attempt_by_hand(work: Work, key: int, now: datetime) -> int:
 def note_ended_processes(work: Work, now: datetime) -> int:
     """Count a failure for all pieces claimed by a process that has ended; how many pieces that were."""
     claimed = WorkFailure.objects.filter(kind=work.kind, claimed_until__isnull=False)
-    lost = [row for row in claimed if _is_lost(row, now)]
-    for row in lost:
+    lost = [(row, row.claimed_until) for row in claimed if _is_lost(row, now)]
+    for row, claimed_until in lost:
         # The first time it may have been another piece of the same batch: then there is no pause.
         pause_s = _pause_s(row.tries) if row.tries else 0
         # Data that arrived since the claim was never tried, so the failure has the time of the claim.
-        at = min(now, row.claimed_until - work.lease)
+        at = min(now, claimed_until - work.lease) if claimed_until else now
         next_at = now + timedelta(seconds=pause_s)
         _note(work, WorkFailure.objects.filter(pk=row.pk, owner=row.owner), row.tries, ENDED, at, next_at)
     return len(lost)
@@ -186,7 +186,9 @@ def open_changed(kind: str, changed_at: Mapping[int, datetime], now: datetime) -
     """
     waiting = failures(kind).filter(key__in=changed_at, claimed_until=None).exclude(next_at=None, set_aside_at=None)
     rows = waiting.values_list("pk", "key", "last_at", "set_aside_at")
-    newer = [pk for pk, key, last_at, aside_at in rows if _is_newer(changed_at[key], last_at, aside_at, now)]
+    newer = [
+        pk for pk, key, last_at, aside_at in rows if last_at and _is_newer(changed_at[key], last_at, aside_at, now)
+    ]
     return try_again(waiting.filter(pk__in=newer)) if newer else 0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.db.models import Count, Exists, F, Max, OuterRef, QuerySet
 
@@ -30,7 +31,8 @@ def directory_sources() -> list[SourceState]:
     )
     linked = User.objects.exclude(linked_by="").values(source=F("linked_by")).annotate(identities=Count("pk"))
     granted = Grant.objects.values("source").annotate(roles=Count("pk"))
-    for row in (*listed, *linked, *granted):
+    rows: tuple[Any, ...] = (*listed, *linked, *granted)
+    for row in rows:
         counts.setdefault(row.pop("source"), {}).update(row)
     return [SourceState(name, **said) for name, said in sorted(counts.items())]
 

@@ -19,4 +19,5 @@ def processes_there(now: datetime) -> QuerySet[Process]:
 
 def last_seen_at(kind: str) -> datetime | None:
     """When a process of this kind was last alive; None where there was none within a day."""
-    return Process.objects.filter(kind=kind).aggregate(at=Max("seen_at"))["at"]
+    at: datetime | None = Process.objects.filter(kind=kind).aggregate(at=Max("seen_at"))["at"]
+    return at

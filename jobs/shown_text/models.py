@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.db import models
@@ -12,7 +13,7 @@ from jobs.records import printable_lines
 class ShownText(models.CharField):
     """Text of one person that others read: control and invisible characters become U+FFFD, also in older rows."""
 
-    def deconstruct(self):
+    def deconstruct(self) -> tuple[str, str, Sequence[Any], dict[str, Any]]:
         """A migration sees the plain column that this is in the database."""
         name, _, args, kwargs = super().deconstruct()
         return name, "django.db.models.CharField", args, kwargs

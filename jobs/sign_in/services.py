@@ -7,6 +7,7 @@ and with or without Redis.
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.contrib.sessions.models import Session
 from django.db import transaction
@@ -95,7 +96,7 @@ def record_unknown_identity(digest: str, now: datetime) -> None:
     UnknownIdentity.objects.filter(digest=digest).update(times=F("times") + 1, last_at=now)
 
 
-def _sweep(old: QuerySet, order: str) -> None:
+def _sweep(old: QuerySet[Any], order: str) -> None:
     """Delete some rows that are over; those that another process is deleting are skipped."""
     with transaction.atomic():
         some = old.select_for_update(skip_locked=True).order_by(order)[:SWEPT_ROWS]

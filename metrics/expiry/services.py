@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from typing import Any
 
 from django.db.models import Q, QuerySet
 
@@ -53,7 +54,7 @@ def forget_runs(keys: Iterable[Key]) -> None:
             nodes.filter(pk__in=pks).delete()
 
 
-def _in_order(rows: QuerySet[NodeSummary]) -> Iterator[list[tuple]]:
+def _in_order(rows: QuerySet[NodeSummary]) -> Iterator[list[tuple[Any, ...]]]:
     """(Key of the row, time of its last change, cluster, job id, attempt) in the order of those times."""
     columns, left = ("pk", "changed_at", "cluster", "job_id", "attempt"), rows
     while batch := list(left.order_by("changed_at", "pk").values_list(*columns)[:BATCH_ROWS]):

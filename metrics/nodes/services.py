@@ -16,7 +16,7 @@ SAID = (
     *("sequence", "is_final", "started_at", "ended_at", "interval_s", "collector_version", "errors", "sent_by"),
     *("host_peak_gb", "figures", "series", "changed_at"),
 )
-FIELDS = [NodeSummary._meta.get_field(name) for name in (*KEY, *SAID)]
+FIELDS: list[Any] = [NodeSummary._meta.get_field(name) for name in (*KEY, *SAID)]
 
 COUNTS_FOR_MORE = """
     (kept.sent_by = excluded.sent_by AND kept.sequence < excluded.sequence)

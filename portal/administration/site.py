@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import update_wrapper
 from typing import Any
 
@@ -33,13 +32,14 @@ class Administration(AdminSite):
     def has_permission(self, request: HttpRequest) -> bool:
         return request.user.is_active and request.user.is_superuser
 
-    def admin_view(self, view: Callable[..., HttpResponse], cacheable: bool = False) -> Callable[..., HttpResponse]:
+    def admin_view(self, view: Any, cacheable: bool = False) -> Any:
         allowed = super().admin_view(view, cacheable)
 
         def checked(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
             if not self.has_permission(request):
                 raise Http404("There is no such page.")
-            return allowed(request, *args, **kwargs)
+            answer: HttpResponse = allowed(request, *args, **kwargs)
+            return answer
 
         return login_required(update_wrapper(checked, view))
 
@@ -72,13 +72,13 @@ class ReadOnly(ModelAdmin):
         """Only the filters beside the list; otherwise any column, or one of a related table, could be guessed."""
         return lookup in {f"{path}{asked}" for path in self.list_filter for asked in ASKED_BY_FILTERS}
 
-    def log_addition(self, request: HttpRequest, obj: Any, message: object) -> None:
+    def log_addition(self, request: HttpRequest, obj: Any, message: object) -> Any:
         """Services write one audit log for all changes, whatever their origin; Django's own log stays empty."""
 
-    def log_change(self, request: HttpRequest, obj: Any, message: object) -> None:
+    def log_change(self, request: HttpRequest, obj: Any, message: object) -> Any:
         """As with additions."""
 
-    def log_deletions(self, request: HttpRequest, queryset: object) -> None:
+    def log_deletions(self, request: HttpRequest, queryset: object) -> Any:
         """As with additions."""
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: object = None) -> HttpResponse:

@@ -9,7 +9,8 @@ from django.http import HttpRequest
 
 from jobs.directory import subject_of
 from jobs.models import UnknownIdentity
-from portal.admin import ReadOnly, administration
+from portal.admin import administration
+from portal.administration.site import ReadOnly
 from portal.sign_in.identities import subject_digest
 
 
@@ -24,7 +25,7 @@ class UnknownIdentities(ReadOnly):
     def short(self, row: UnknownIdentity) -> str:
         return str(row)
 
-    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
         """No query parameter can search for parts of a digest."""
         return False
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from django.http import HttpRequest
 from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication, get_authorization_header
 from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
 from rest_framework.permissions import SAFE_METHODS
+from rest_framework.request import Request
 
 from jobs.models import ApiToken, User
 from portal.ingest.senders import ENDED, bearer
@@ -18,7 +18,7 @@ SENDS_ONLY = "This token only sends measurements of your own runs; it cannot rea
 class PersonalTokenAuthentication(BaseAuthentication):
     """`Authorization: Bearer kaiku_pat_…`: a person's own program reads what the person may see, and writes nothing."""
 
-    def authenticate(self, request: HttpRequest) -> tuple[User, ApiToken] | None:
+    def authenticate(self, request: Request) -> tuple[User, ApiToken] | None:
         secret = bearer(get_authorization_header(request).decode("latin-1"))
         if secret is None:
             return None
@@ -32,5 +32,5 @@ class PersonalTokenAuthentication(BaseAuthentication):
         token, holder = found
         return holder, token
 
-    def authenticate_header(self, request: HttpRequest) -> str:
+    def authenticate_header(self, request: Request) -> str:
         return "Bearer"

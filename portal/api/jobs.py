@@ -15,7 +15,7 @@ from rest_framework.views import APIView
 from jobs.models import Job
 from jobs.selectors import LatestFirst, counted_senders, reach_of, record_of
 from metrics.selectors import gpu_rows
-from portal.access import open_report, open_run
+from portal.access import open_report, open_run, person
 from portal.api.rate_limits import Downloads
 from reports.selectors import report_row, report_value
 from reports.services.formats import FORMATS, rendered
@@ -27,7 +27,9 @@ class Jobs(ListAPIView):
     """`GET /api/v1/jobs/`: the record and the class of each run, newest first."""
 
     def list(self, request: Request) -> Response:
-        page = self.paginate_queryset(LatestFirst(reach_of(request.user)))
+        # The paginator asks for a length and slices only.
+        runs: Any = LatestFirst(reach_of(person(request)))
+        page = self.paginate_queryset(runs) or ()
         return self.get_paginated_response([_listed(run) for run in page])
 
 
@@ -68,7 +70,8 @@ class JobReportFile(APIView):
 
 
 def _record(run: Job) -> dict[str, Any]:
-    return msgspec.to_builtins(record_of(run))
+    record: dict[str, Any] = msgspec.to_builtins(record_of(run))
+    return record
 
 
 def _listed(run: Job) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import msgspec
 
 from collector.wire import NODE_SUMMARY, RAW_SAMPLES
 from jobs.records import SCHEMA as JOB_RECORD
+from metrics.gpu_fields import GPU_FIELDS
 from portal.api.answers import Problem
 from portal.api.operations import COLLECTOR, JSON, OPERATIONS, PERSON, QUERY, SENDER, Operation
 from portal.ingest.senders import RECORDS_MAX
@@ -120,6 +121,8 @@ def _tighten(components: dict[str, Any]) -> None:
                     kind["pattern"] = INSTANT
     components["JobRecord"]["properties"]["nodes"]["uniqueItems"] = True
     components["GpuPayload"]["anyOf"] = KNOWN_OR_NAMED
+    for field in GPU_FIELDS:
+        components["GpuPayload"]["properties"][field.name]["description"] = field.meaning
     for kind in components["GpuPayload"]["properties"]["util_histogram_s"]["anyOf"]:
         if kind["type"] == "object":
             kind["propertyNames"] = {"pattern": PERCENT_KEYS}

@@ -14,7 +14,7 @@ class JobPages(PageNumberPagination):
     page_size_query_param = "page_size"
     max_page_size = 200
 
-    def get_page_size(self, request: Request) -> int:
+    def get_page_size(self, request: Request) -> int | None:
         asked = request.query_params.get(self.page_size_query_param)
         if asked is not None and not (asked.isdecimal() and int(asked[:9])):
             raise ValidationError("page_size must be a whole number of at least 1.")

@@ -17,7 +17,7 @@ from analysis.history.selectors import runs_of, told_by_owners
 from analysis.history.sums import frequent_findings, overview_of
 from jobs.models import Membership, ProjectAllocation
 from jobs.selectors import BY_SITE, allocations_of, reach_of
-from portal.access import membership_of
+from portal.access import membership_of, person
 from portal.charts.over_time import asked_period
 
 
@@ -29,14 +29,14 @@ class ProjectSummary(APIView):
     """
 
     def get(self, request: Request, project: str) -> Response:
-        membership = membership_of(request.user, project)
+        membership = membership_of(person(request), project)
         if membership.role != Membership.Role.PI:
             raise Http404("There is no such project here.")
         asked = request.query_params.get("days")
         if asked is not None and asked not in map(str, DAYS_OFFERED):
             raise ValidationError(f"The number of days must be one of {', '.join(map(str, DAYS_OFFERED))}.")
         days, period = asked_period(timezone.localtime(), asked or "")
-        whose = reach_of(request.user).of_project(membership.project_id)
+        whose = reach_of(person(request)).of_project(membership.project_id)
         runs = runs_of([whose & BY_SITE], period.start, period.end)
         found = frequent_findings(runs, period)
         findings = [{"code": row.code, "jobs": row.jobs, "wasted_gpu_hours": row.wasted_gpu_hours} for row in found]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 from analysis.efficiency import EfficiencyClass
 from analysis.history.sums import Step
@@ -27,7 +28,7 @@ def charts(steps: Sequence[Step], step: str) -> list[Chart]:
     return [_classes(steps, names), _median_use(steps, names), _waste(steps, names)]
 
 
-def _ends(names: Sequence[str]) -> dict[str, str]:
+def _ends(names: Sequence[str]) -> dict[str, Any]:
     """The dates below a chart: of both ends, and of the middle where there is one.
 
     >>> _ends(["1 Nov", "2 Nov", "3 Nov"])

@@ -177,7 +177,8 @@ class Ingest:
             asked = asyncio.ensure_future(self._ask(sender_of, secret, timezone.now()))
             asked.add_done_callback(lambda done: self._keep(key, done))
             self._asked[key] = asked
-        return await _in_time(self._asked[key])
+        sender: Sender = await _in_time(self._asked[key])
+        return sender
 
     def _keep(self, key: str, asked: asyncio.Future[Sender]) -> None:
         self._asked.pop(key, None)
@@ -215,7 +216,7 @@ class Ingest:
             self.writer.put(waiting)
             if self._watch is None or self._watch.done():
                 self._watch = self._loop.create_task(self._watch_writer())
-            result = await came
+            result: list[Result] | Exception = await came
         finally:
             self._pending.pop(waiting, None)
         if isinstance(result, Exception):

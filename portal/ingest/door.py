@@ -118,11 +118,11 @@ def said(call: Call, sender: Sender, checked: Checked, results: Sequence[Result]
 
 def answer(outcome: Outcome, status: HTTPStatus) -> Answer:
     """The counts, with this status, or 422 if every record was rejected."""
-    rejected = [
+    rejected: list[dict[str, Any]] = [
         {"index": index, "errors": [{"path": path, "message": message} for path, message in problems]}
         for index, problems in outcome.rejected
     ]
-    counts = {"accepted": outcome.accepted, "duplicate": outcome.duplicate, "rejected": rejected}
+    counts: dict[str, Any] = {"accepted": outcome.accepted, "duplicate": outcome.duplicate, "rejected": rejected}
     if rejected and not outcome.accepted and not outcome.duplicate:
         errors = list(islice((error for record in rejected for error in record["errors"]), ERRORS_MAX))
         return problem(HTTPStatus.UNPROCESSABLE_ENTITY, "No record was accepted.", errors=errors, **counts)

@@ -62,6 +62,8 @@ def _field_problems(value: object, kind: Any, path: str) -> Iterator[Problem]:
 def first_problem(error: Exception, path: str = "") -> Problem:
     """msgspec's own message for a value at this path."""
     located = LOCATED.match(str(error))
+    if located is None:
+        return path, str(error)
     return (path + (located["path"] or "")).removeprefix("."), located["message"]
 
 

@@ -306,7 +306,7 @@ def _is_in_the_way(error: OperationalError) -> bool:
 
 def _schema(document: Document, kinds: Kinds, *, is_brief: bool) -> str:
     try:
-        schema = _converted(document, Envelope).schema
+        schema: str = _converted(document, Envelope).schema
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise Refused([first_problem(error)] if is_brief else _explained(document, Envelope)) from None
     if schema not in kinds:
@@ -318,7 +318,8 @@ def _decoded(document: Document, kind: Kind, *, is_brief: bool) -> msgspec.Struc
     try:
         if not isinstance(document, msgspec.Raw) and (wrong := list(islice(non_finite(document), PROBLEMS_MAX))):
             raise Refused(wrong)
-        return _converted(document, kind.struct)
+        decoded: msgspec.Struct = _converted(document, kind.struct)
+        return decoded
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise Refused([first_problem(error)] if is_brief else _explained(document, kind.struct)) from None
 
@@ -339,6 +340,8 @@ def _explained(document: Document, struct: type[msgspec.Struct]) -> list[Problem
 
 def _beyond_all(document: Document) -> list[Problem]:
     """The numbers of a document that a float cannot represent, such as 1e999."""
+    if not isinstance(document, msgspec.Raw):
+        return []
     try:
         return list(islice(non_finite(json.loads(bytes(document))), PROBLEMS_MAX))
     except (TypeError, ValueError, RecursionError):

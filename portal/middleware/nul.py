@@ -48,7 +48,7 @@ def _texts(request: HttpRequest) -> Iterator[str]:
         # A body that cannot be read as a form is left to the view.
         with suppress(UnreadablePostError, SuspiciousOperation, MultiPartParserError):
             yield from _of(request.POST)
-            yield from (each.name or "" for each in request.FILES.values())
+            yield from (each.name or "" for _, files in request.FILES.lists() for each in files)
 
 
 def _of(fields: QueryDict) -> Iterator[str]:

@@ -31,7 +31,7 @@ class Reader:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        request.theme = _chosen(request, "theme")
+        request.theme = _chosen(request, "theme")  # type: ignore[attr-defined]  # for the templates
         with timezone.override(reader_zone(request)):
             return self.get_response(request)
 

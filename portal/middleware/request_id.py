@@ -20,9 +20,10 @@ class RequestId:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        with during_request(given(request.headers)) as request.request_id:
+        with during_request(given(request.headers)) as request_id:
+            request.request_id = request_id  # type: ignore[attr-defined]  # for the templates
             answer = self.get_response(request)
-        answer[HEADER] = request.request_id
+        answer[HEADER] = request_id
         return answer
 
 

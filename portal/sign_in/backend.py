@@ -20,7 +20,7 @@ from jobs.services import record_sign_in
 from portal.sign_in.id_tokens import id_token_claims, same_person, signed_userinfo
 from portal.sign_in.identities import sid_digest
 from portal.sign_in.kept_answers import ProviderFault
-from portal.sign_in.provider import Provider, as_object
+from portal.sign_in.provider import Provider, as_object, the_provider
 
 EMAIL_LENGTH_MAX = 254
 
@@ -31,7 +31,7 @@ class NotLinked(RuntimeError):
 
 def library_setting(name: str, *default: Any) -> Any:
     """A setting of mozilla-django-oidc, derived from the one provider of this portal."""
-    provider: Provider = settings.OIDC_PROVIDER
+    provider = the_provider()
     answers = {
         "OIDC_RP_CLIENT_ID": provider.client_id,
         "OIDC_AUTHENTICATION_CALLBACK_URL": "sign-in-callback",
@@ -58,7 +58,7 @@ class ProviderBackend(OIDCAuthenticationBackend):
 
     @property
     def provider(self) -> Provider:
-        return settings.OIDC_PROVIDER
+        return the_provider()
 
     @property
     def OIDC_RP_CLIENT_ID(self) -> str:
@@ -69,12 +69,12 @@ class ProviderBackend(OIDCAuthenticationBackend):
         return self.provider.client_secret
 
     def authenticate(self, request: Any, **kwargs: Any) -> User | None:
-        return super().authenticate(request, **kwargs) if self.provider else None
+        return super().authenticate(request, **kwargs) if settings.OIDC_PROVIDER else None
 
     def get_token(self, payload: dict[str, str]) -> dict[str, Any]:
         """Exchange the code for tokens, with the secret as HTTP Basic unless the provider supports only the body."""
         secret = payload.pop("client_secret")
-        auth = (payload["client_id"], secret)
+        auth: tuple[str, str] | None = (payload["client_id"], secret)
         if self.provider.sends_secret_in_body:
             payload, auth = payload | {"client_secret": secret}, None
         url = self.provider.endpoint("token_endpoint")
@@ -130,7 +130,8 @@ class ProviderBackend(OIDCAuthenticationBackend):
 
 def _email(userinfo: dict[str, Any]) -> str:
     said = userinfo.get("email")
-    is_usable = isinstance(said, str) and "@" in said and said.isprintable() and len(said) <= EMAIL_LENGTH_MAX
     # A provider without this claim is trusted to have verified its addresses; any value other than a plain yes means
     # no.
-    return said if is_usable and userinfo.get("email_verified", True) is True else ""
+    if not isinstance(said, str) or userinfo.get("email_verified", True) is not True:
+        return ""
+    return said if "@" in said and said.isprintable() and len(said) <= EMAIL_LENGTH_MAX else ""

@@ -34,7 +34,9 @@ class IdentityRefused(RuntimeError):
     """What the provider signed cannot be trusted, or names somebody who must not be signed in."""
 
 
-def id_token_claims(token: object, jwks: Mapping[str, Any], *, issuer: str, client_id: str, nonce: str) -> dict:
+def id_token_claims(
+    token: object, jwks: Mapping[str, Any], *, issuer: str, client_id: str, nonce: str
+) -> dict[str, Any]:
     """The claims of an ID token of this issuer, for this portal and exactly this sign-in. Raises IdentityRefused."""
     claims = _decoded(
         token, jwks, issuer=issuer, audience=client_id, options={"require": ["exp", "iat", "iss", "aud", "sub"]}
@@ -49,7 +51,7 @@ def id_token_claims(token: object, jwks: Mapping[str, Any], *, issuer: str, clie
     return claims
 
 
-def signed_userinfo(token: object, jwks: Mapping[str, Any], *, issuer: str, client_id: str) -> dict:
+def signed_userinfo(token: object, jwks: Mapping[str, Any], *, issuer: str, client_id: str) -> dict[str, Any]:
     """The claims of a userinfo answer in the form of a signed token. Raises IdentityRefused."""
     return _decoded(token, jwks, issuer=issuer, audience=client_id, options={"require": ["iss", "aud", "sub"]})
 
@@ -119,7 +121,7 @@ def same_person(claims: Mapping[str, Any], userinfo: Mapping[str, Any], case: st
     return subject
 
 
-def _decoded(token: object, jwks: Mapping[str, Any], **how: Any) -> dict:
+def _decoded(token: object, jwks: Mapping[str, Any], **how: Any) -> dict[str, Any]:
     if not isinstance(token, str):
         raise IdentityRefused("the provider sent no signed token")
     try:

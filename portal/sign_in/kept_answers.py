@@ -65,4 +65,4 @@ def _asked(ask: Callable[[], Document], known: _Known | None) -> _Known:
         return _Known(ask(), time.monotonic(), time.monotonic())
     except ProviderFault as fault:
         # The older document stays in use: people can sign in while only the discovery is unreachable.
-        return _Known(known and known.document, known.told_s if known else 0.0, time.monotonic(), str(fault))
+        return _Known(known.document if known else None, known.told_s if known else 0.0, time.monotonic(), str(fault))

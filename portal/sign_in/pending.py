@@ -66,5 +66,5 @@ def _keep(answer: HttpResponse, entries: dict[str, dict[str, str]]) -> None:
         answer.delete_cookie(COOKIE, path=path, samesite="Lax")
         return
     value = signing.dumps(entries, salt=SALT)
-    flags = {"secure": settings.SESSION_COOKIE_SECURE, "httponly": True, "samesite": "Lax"}
-    answer.set_cookie(COOKIE, value, max_age=KEPT_S, path=path, **flags)
+    is_secure = settings.SESSION_COOKIE_SECURE
+    answer.set_cookie(COOKIE, value, max_age=KEPT_S, path=path, secure=is_secure, httponly=True, samesite="Lax")

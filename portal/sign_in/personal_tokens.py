@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import load_backend
@@ -35,14 +36,16 @@ def token_and_holder(secret: str, now: datetime) -> tuple[ApiToken, User] | None
     if not secret.startswith((PREFIX, SENDING_PREFIX)):
         return None
     token = api_token(token_digest(secret), now)
-    holder = token and _backend().get_user(token.user_id)
-    if token is None or holder is None:
+    if token is None:
+        return None
+    holder: User | None = _backend().get_user(token.user_id)
+    if holder is None:
         return None
     record_token_use(token, now)
     return token, holder
 
 
-def _backend():
+def _backend() -> Any:
     """The single access check for tokens: it rejects closed accounts and, with a provider, accounts without an
     identity."""
     return load_backend(settings.AUTHENTICATION_BACKENDS[0])

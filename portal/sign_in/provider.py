@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import requests
+from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from jobs.http_client import Answer, CallFailed, HttpClient
@@ -95,6 +96,14 @@ class Provider:
         if answer.status != requests.codes.ok:
             raise ProviderFault(f"{request.url}: answered with status {answer.status}")
         return answer
+
+
+def the_provider() -> Provider:
+    """The one that people sign in through. Raises ImproperlyConfigured where none is set up."""
+    provider: Provider | None = settings.OIDC_PROVIDER
+    if provider is None:
+        raise ImproperlyConfigured("no OpenID provider is set up")
+    return provider
 
 
 def _key_names(jwks: Mapping[str, Any]) -> set[object]:

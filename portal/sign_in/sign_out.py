@@ -15,7 +15,7 @@ from django.views.decorators.http import require_POST
 
 from jobs.services import end_sessions
 from portal.sign_in.kept_answers import ProviderFault
-from portal.sign_in.provider import form_targets, origin
+from portal.sign_in.provider import form_targets, origin, the_provider
 from portal.sign_in.with_provider import ID_TOKEN
 
 log = logging.getLogger(__name__)
@@ -35,14 +35,12 @@ def sign_out(request: HttpRequest) -> HttpResponse:
     if origin(onward) in form_targets(settings.OIDC_PROVIDER):
         return redirect(onward)
     # A browser would not follow a form to an origin that the policy does not list, but it follows a link.
-    return render(
-        request, "portal/sign_in/signed_out.html", {"onward": onward, "provider": settings.OIDC_PROVIDER.name}
-    )
+    return render(request, "portal/sign_in/signed_out.html", {"onward": onward, "provider": the_provider().name})
 
 
 def _provider_sign_out(request: HttpRequest, token: str) -> str:
     """OpenID Connect RP-Initiated Logout 1.0, section 2; empty if the provider has none or is unreachable."""
-    provider = settings.OIDC_PROVIDER
+    provider = the_provider()
     try:
         address = provider.endpoint("end_session_endpoint")
     except ProviderFault as fault:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from django.conf import settings
 from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.views import LoginView
@@ -15,13 +18,16 @@ from django.views.decorators.http import require_safe
 
 from jobs.sign_in.services import sweep_sessions
 from portal.sign_in import attempts as throttle
+from portal.sign_in.provider import the_provider
 
 UNLINKED = "unlinked_subject"
 
 
 def sign_in(request: HttpRequest) -> HttpResponse:
     """With a provider there is no form, and passwords are not accepted."""
-    return provider_page(request) if settings.OIDC_PROVIDER else local_page(request)
+    page: Callable[[HttpRequest], Any] = provider_page if settings.OIDC_PROVIDER else local_page
+    answer: HttpResponse = page(request)
+    return answer
 
 
 @never_cache
@@ -35,7 +41,7 @@ def provider_page(request: HttpRequest) -> HttpResponse:
     return render(
         request,
         "portal/sign_in/sign_in_provider.html",
-        {"provider": settings.OIDC_PROVIDER.name, "start": start, "next": query},
+        {"provider": the_provider().name, "start": start, "next": query},
     )
 
 
@@ -46,9 +52,7 @@ def no_account(request: HttpRequest) -> HttpResponse:
     subject = request.session.get(UNLINKED)
     if settings.OIDC_PROVIDER is None or subject is None:
         return redirect("sign-in")
-    return render(
-        request, "portal/sign_in/no_account.html", {"subject": subject, "provider": settings.OIDC_PROVIDER.name}
-    )
+    return render(request, "portal/sign_in/no_account.html", {"subject": subject, "provider": the_provider().name})
 
 
 class LocalSignIn(LoginView):

@@ -31,6 +31,7 @@ from portal.sign_in.id_tokens import IdentityRefused
 from portal.sign_in.identities import subject_digest
 from portal.sign_in.kept_answers import ProviderFault
 from portal.sign_in.pending import Pending, forget, pending, remember
+from portal.sign_in.provider import the_provider
 from portal.sign_in.views import UNLINKED
 
 ID_TOKEN = "oidc_id_token"  # noqa: S105  (the name of a session entry)
@@ -131,7 +132,7 @@ def _let_in(request: HttpRequest, user: User, backend: ProviderBackend) -> None:
     if backend.sid:
         request.session.save()
         kept = timedelta(seconds=settings.SESSION_COOKIE_AGE)
-        key = request.session.session_key
+        key = request.session.session_key or ""
         remember_provider_session(user, sid=backend.sid, session_key=key, now=timezone.now(), kept=kept)
 
 
@@ -164,5 +165,5 @@ def _busy(request: HttpRequest) -> HttpResponse:
 
 def failed(request: HttpRequest, why: str, status: int) -> HttpResponse:
     """The page that explains why signing in did not work; `why` is away, refused, expired, cancelled or busy."""
-    context = {"why": why, "provider": settings.OIDC_PROVIDER.name}
+    context = {"why": why, "provider": the_provider().name}
     return render(request, "portal/sign_in/sign_in_failed.html", context, status=status)

@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 import django
 from django.conf import settings
@@ -30,7 +31,7 @@ from portal.system.readiness import UNKNOWN, UNUSED, Part, parts, trouble_of
 from portal.system.state import DUE_MAX, IMPORTS_LOOKED_AT, data_directory, database_bytes, due_work
 from portal.troubles import Trouble, trouble
 
-Values = Mapping[tuple[str, ...], float]
+Values = Mapping[Any, float]
 
 
 class Numbers(Collector):

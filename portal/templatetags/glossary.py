@@ -27,7 +27,7 @@ TERMS = {
     "Idle": "How long a GPU had no work at all.",
     "Ranks": "Processes of the job on a node, as MPI counts them.",
     "Waited in the queue": "From when nothing but the queue kept the job from starting until it started.",
-    "State": "How Slurm says that the job ended.",
+    "State": "The state in which Slurm recorded the end of the job.",
 }
 
 

@@ -43,7 +43,7 @@ def navigation(context: dict[str, Any]) -> dict[str, Any]:
     request = context.get("request")
     match = getattr(request, "resolver_match", None)
     user = getattr(request, "user", None)
-    places = PLACES
+    places: tuple[Place, ...] = PLACES
     if getattr(user, "is_staff", False):
         places += STAFF_PLACES
     if getattr(user, "is_superuser", False):

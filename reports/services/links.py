@@ -48,7 +48,7 @@ def job_address(job: Job) -> str:
 
 def opt_out_address(user: User) -> str:
     """The address where one click ends all mail to this person; it never expires."""
-    return address("opt-out", SIGNER.sign(user.pk))
+    return address("opt-out", SIGNER.sign(str(user.pk)))
 
 
 def opt_out_user(token: str) -> User | None:

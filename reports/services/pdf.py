@@ -37,4 +37,5 @@ def report_pdf(report: JobReport, figures: Mapping[str, bytes]) -> bytes:
         raise PdfUnavailable(f"PDF needs Pango: sudo apt-get install --yes {PACKAGES} ({PANGO_ERROR})")
     html = print_html(report, figures)
     fetcher = URLFetcher(allowed_protocols=["data"], allow_redirects=False)
-    return HTML(string=html, url_fetcher=fetcher, base_url=None).write_pdf(pdf_variant="pdf/ua-1")
+    pdf: bytes = HTML(string=html, url_fetcher=fetcher, base_url=None).write_pdf(pdf_variant="pdf/ua-1")
+    return pdf

@@ -30,7 +30,6 @@ from analysis.history.selectors import (
     worst_run,
 )
 from analysis.history.sums import frequent_findings, overview_of, steps_of, trend_of, use_by_weekday
-from analysis.history.trend import median_of_counts
 from analysis.models import FindingRow, JobEfficiency
 from jobs.models import Job
 from jobs.services import record_job
@@ -253,11 +252,6 @@ def test_months_and_days_begin_at_local_midnight() -> None:
         datetime(2026, 11, 19, tzinfo=UTC),
         datetime(2026, 11, 20, tzinfo=UTC),
     )
-
-
-def test_the_median_of_counted_values() -> None:
-    assert median_of_counts({10.0: 1, 90.0: 3}) == 90.0
-    assert median_of_counts({10.0: 2, 90.0: 1}) == 10.0
 
 
 def test_the_hour_of_a_start_is_the_local_one_on_both_sides_of_a_change_of_clocks() -> None:

@@ -5,19 +5,21 @@ from __future__ import annotations
 import gzip
 import json
 import threading
+from collections.abc import Iterable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 
-def counted(accepted: int = 1, duplicate: int = 0, rejected: object = ()) -> bytes:
+def counted(accepted: int = 1, duplicate: int = 0, rejected: Iterable[object] = ()) -> bytes:
     return json.dumps({"accepted": accepted, "duplicate": duplicate, "rejected": list(rejected)}).encode()
 
 
 class Answers:
     """A portal that gives these answers `(status, body, headers)` one after the other, the last again and again."""
 
-    def __init__(self, *answers: tuple) -> None:
+    def __init__(self, *answers: tuple[Any, ...]) -> None:
         self.answers = [(*answer, *(b"", {})[len(answer) - 1 :]) for answer in answers]
-        self.requests: list[tuple[str, dict, object]] = []
+        self.requests: list[tuple[str, dict[str, str], Any]] = []
         asked = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -41,7 +43,7 @@ class Answers:
         self.server.daemon_threads = True
         self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.02})
 
-    def answer_to(self, document: object) -> tuple[int, bytes, dict]:
+    def answer_to(self, document: object) -> tuple[int, bytes, dict[str, str]]:
         return self.answers[min(len(self.requests), len(self.answers) - 1)]
 
     @property

@@ -172,7 +172,7 @@ def wait_until(is_so: Any, what: str, seconds: float = 20) -> None:
         time.sleep(0.02)
 
 
-def measured(payload: dict[str, Any]) -> list[float]:
+def measured(payload: dict[str, Any]) -> list[float | None]:
     """The mean use of every GPU of a payload that the portal takes."""
     return [gpu.avg_util for gpu in decoded(payload).gpus]
 
@@ -180,4 +180,5 @@ def measured(payload: dict[str, Any]) -> list[float]:
 def checkpoint(node: Node, job: str = "7.0") -> dict[str, Any]:
     path = node.state / "jobs" / job / "own/checkpoint"
     wait_until(lambda: (statefile.read(str(path)) or {"elapsed_s": 0})["elapsed_s"] > 0.3, "no checkpoint")
-    return statefile.read(str(path))
+    kept: dict[str, Any] = statefile.read(str(path))
+    return kept

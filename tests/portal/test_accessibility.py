@@ -25,6 +25,7 @@ PAGES = {
     "/ /jobs/ /jobs/?q=123 /jobs/lumi/123456/ /jobs/lumi/123456/raw/ /jobs/lumi/999/ /history/ /projects/ "
     "/projects/project_465000001/ /learn/ /learn/timeout/ /learn/nothing/ /settings/ "
     "/settings/appearance/ /settings/tokens/",
+    "dave": "/",
     "carol": f"/work/{WORK['key']}/ /compare/?job=lumi/123457&job=lumi/123456 /projects/project_465000001/",
     "grace": "/system/ /admin/ /admin/jobs/user/ /admin/jobs/grant/ /admin/jobs/grant/add/ /admin/jobs/membership/add/ "
     "/admin/jobs/project/ /admin/jobs/apitoken/ /admin/metrics/collectortoken/ /admin/admin/logentry/ "

@@ -38,7 +38,7 @@ def test_from_sign_in_to_the_report_and_out_again(browser, live_server, reported
     page.locator("a[href^='/jobs/lumi/123456/']").first.click()
     page.wait_for_load_state("networkidle")
     assert page.text_content(".class-name") == "Inefficient"
-    assert page.text_content(".request-diff .line >> nth=1") == "+ #SBATCH --gpus-per-node=2"
+    assert page.text_content(".request-diff .line >> nth=1").strip() == "+ #SBATCH --gpus-per-node=2"
     page.click("#every-node > summary")
     page.click("#memory > summary")
     page.wait_for_load_state("networkidle")

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 from pathlib import Path
+from typing import Any
 
 from tests.collector.answers import Answers, counted
 from tests.collector.hook_node import put_settings
@@ -126,7 +127,7 @@ class Nodes(WithHooks):
     def arrange(self) -> None:
         """What a kind of site has otherwise, before its Slurm starts."""
 
-    def received(self, kind: str) -> list[dict]:
+    def received(self, kind: str) -> list[dict[str, Any]]:
         """The payloads of one kind that came so far; `check` sends an empty list."""
         return [body for path, _, body in list(self.portal.requests) if path.endswith(kind) and body]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ class Command(BaseCommand):
         if refused:
             raise CommandError(f"{refused} records were rejected; all others are stored.")
 
-    def _documents(self, name: str):
+    def _documents(self, name: str) -> Iterable[Any]:
         try:
             body = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
         except OSError as error:

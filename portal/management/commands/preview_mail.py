@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import uuid
+from collections.abc import Callable
 from email.message import Message
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,6 @@ from reports.mail.emails import Letter
 from reports.mail.services.letters import letter
 from reports.models import Report
 from reports.selectors import delivery_choices, told_reports
-
-FORMATS = ("text", "html", "eml")
 
 
 class Command(BaseCommand):
@@ -35,9 +34,7 @@ class Command(BaseCommand):
             raise CommandError(f"{run} has no report yet; `manage.py analyse_job {run.cluster}/{run.job_id}` makes it")
         choices = delivery_choices([run.user_id])[run.user_id]
         made = letter(run.user, str(uuid.uuid4()), rows, with_pdf=choices.with_pdf)
-        shown = {"text": as_text, "html": as_html, "eml": lambda made: made.message().as_string()}[options["format"]](
-            made
-        )
+        shown = FORMATS[options["format"]](made)
         if options["output"]:
             Path(options["output"]).write_text(shown)
         else:
@@ -49,12 +46,12 @@ def as_text(made: Letter) -> str:
     message = made.message()
     headers = [f"{name}: {printable(value)}" for name, value in decoded(message, made)]
     parts = [f"[{part.get_content_type()} {part.get_filename()}]" for part in message.walk() if part.get_filename()]
-    return "\n".join([*headers, "", made.body, *parts])
+    return "\n".join([*headers, "", str(made.body), *parts])
 
 
 def decoded(message: Message, made: Letter) -> list[tuple[str, str]]:
     """The headers as people read them, with the subject not encoded yet."""
-    return [(name, made.subject if name == "Subject" else str(value)) for name, value in message.items()]
+    return [(name, str(made.subject) if name == "Subject" else str(value)) for name, value in message.items()]
 
 
 def as_html(made: Letter) -> str:
@@ -63,3 +60,11 @@ def as_html(made: Letter) -> str:
     for name, png in made.pictures.items():
         html = html.replace(f"cid:{name}@kaiku", f"data:image/png;base64,{base64.b64encode(png).decode()}")
     return html
+
+
+def as_message(made: Letter) -> str:
+    """All of it, as it is sent."""
+    return str(made.message().as_string())
+
+
+FORMATS: dict[str, Callable[[Letter], str]] = {"text": as_text, "html": as_html, "eml": as_message}

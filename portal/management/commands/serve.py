@@ -7,9 +7,9 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from granian import Granian
 from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
+from granian.server.mp import MPServer
 
 HEAD_MS = 10_000
 """The head of a request must arrive within this time."""
@@ -39,9 +39,9 @@ class Command(BaseCommand):
         ).serve()
 
 
-def server(target: str, host: str, port: int, workers: int) -> Granian:
+def server(target: str, host: str, port: int, workers: int) -> MPServer:
     """The server of an ASGI application, with a deadline for heads."""
-    return Granian(
+    return MPServer(
         target,
         address=host.strip("[]") or "127.0.0.1",
         port=port,

@@ -13,6 +13,7 @@ from analysis.works.selectors import run_value
 from jobs.models import Job, JobOpening, User
 from jobs.selectors import LatestFirst, reach_of, visible_jobs
 from jobs.services import record_opening
+from portal.access import person
 from portal.pages.compare.selection import RUNS_MIN, named_run, problem_of, run_key, selection
 from portal.pages.compare.side import side
 from portal.pages.compare.use_chart import use_chart
@@ -28,11 +29,11 @@ def compare(request: HttpRequest) -> HttpResponse:
     names = [name for name in request.GET.getlist("job") if name]
     if problem := problem_of(names):
         return _choice(request, names, problem)
-    visible = visible_jobs(request.user).select_related("efficiency")
+    visible = visible_jobs(person(request)).select_related("efficiency")
     runs = [named_run(visible, name) for name in names]
     if len({run.pk for run in runs}) < len(runs):
         return _choice(request, names, TWICE)
-    _note_openings(runs, request.user)
+    _note_openings(runs, person(request))
     sides = [side(run) for run in runs]
     values = [run_value(run) for run in runs]
     rows = option_rows(values)
@@ -64,7 +65,7 @@ def _note_openings(runs: list[Job], user: User) -> None:
 
 def _choice(request: HttpRequest, names: list[str], problem: str) -> HttpResponse:
     """The latest runs to choose from, those of the address chosen already."""
-    offered = [(run_key(run), run) for run in LatestFirst(reach_of(request.user))[0:OFFERED]]
+    offered = [(run_key(run), run) for run in LatestFirst(reach_of(person(request)))[0:OFFERED]]
     keys = {key for key, _ in offered}
     chosen = {name if name in keys else f"{name}.0" for name in names}
     others = [name for name in dict.fromkeys(names) if not {name, f"{name}.0"} & keys]

@@ -14,6 +14,7 @@ from analysis.history.periods import last_days, month, month_before
 from analysis.history.selectors import followed_in, runs_and_trend, worst_run
 from analysis.history.sums import steps_of, trend_of, trend_period
 from jobs.selectors import Reach, led_projects, reach_of
+from portal.access import person
 from portal.charts.history import charts
 from portal.pages.dashboard.month_line import month_line
 from portal.pages.dashboard.recent import recent_jobs, shown_job
@@ -32,7 +33,7 @@ CHARTS = 2
 @login_required
 def dashboard(request: HttpRequest) -> HttpResponse:
     """Own jobs only: a PI finds those of others under Projects."""
-    reach = reach_of(request.user)
+    reach = reach_of(person(request))
     recent = recent_jobs(reach, RECENT)
     if not recent:
         return _without_jobs(request)
@@ -45,7 +46,7 @@ def _without_jobs(request: HttpRequest) -> HttpResponse:
         return redirect("system")
     if request.user.is_staff:
         return redirect("support")
-    led = led_projects(request.user).order_by("name")
+    led = led_projects(person(request)).order_by("name")
     return render(request, "portal/dashboard/first_steps.html", {"led": led, "example": EXAMPLE})
 
 

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST
 from analysis.models import Feedback
 from analysis.selectors import judgement_of
 from analysis.services import give_feedback, withdraw_feedback
-from portal.access import visible_run
+from portal.access import person, visible_run
 from portal.pages.job.forms import RIGHT, WITHDRAW, FeedbackForm
 from reports.services.links import job_url
 
@@ -31,10 +31,10 @@ def job_feedback(request: HttpRequest, cluster: str, job_id: int) -> HttpRespons
         return redirect(job_url(run))
     said = form.cleaned_data
     if said["answer"] == WITHDRAW:
-        withdraw_feedback(run, request.user, said["code"])
+        withdraw_feedback(run, person(request), said["code"])
     else:
         is_right = said["answer"] == RIGHT
         give_feedback(
-            judged, request.user, code=said["code"], is_right=is_right, comment=said["comment"], now=timezone.now()
+            judged, person(request), code=said["code"], is_right=is_right, comment=said["comment"], now=timezone.now()
         )
     return redirect(f"{job_url(run)}#said-{said['code']}")

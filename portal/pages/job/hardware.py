@@ -71,7 +71,8 @@ def _means(measured: RunMetrics) -> np.ndarray:
     is_known = ~np.isnan(util)
     sums = np.bincount(nodes[is_known], weights=util[is_known], minlength=len(measured.nodes))
     counts = np.bincount(nodes[is_known], minlength=len(measured.nodes))
-    return np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
+    means: np.ndarray = np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
+    return means
 
 
 def _rows(measured: RunMetrics, name: str, place: int | None, means: np.ndarray) -> NodeRows:

@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST
 
 from jobs.notes.services import write_note
-from portal.access import own_run
+from portal.access import own_run, person
 from portal.pages.job.forms import NoteForm
 from portal.pages.job.views import job_page
 from portal.rate_limits import CHANGES, limited
@@ -25,6 +25,6 @@ def job_note(request: HttpRequest, cluster: str, job_id: int) -> HttpResponse:
     run, form = own_run(request, cluster, job_id), NoteForm(request.POST)
     if not form.is_valid():
         return job_page(request, run, {"note_form": form, "is_note_open": True})
-    write_note(run, request.user, now=timezone.now(), **form.cleaned_data)
+    write_note(run, person(request), now=timezone.now(), **form.cleaned_data)
     messages.success(request, "Note and tags saved.")
     return redirect(f"{job_url(run)}#note")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
@@ -14,7 +15,7 @@ from analysis.selectors import measurements_of
 from education.selectors import current_lessons
 from jobs.models import Job
 from jobs.selectors import visible_jobs
-from portal.access import open_run, openable_jobs
+from portal.access import open_run, openable_jobs, person
 from portal.failed_work import unmade_report
 from portal.pages.job.answer import answer
 from portal.pages.job.figures import shown_figures
@@ -41,10 +42,10 @@ def job(request: HttpRequest, cluster: str, job_id: int) -> HttpResponse:
 def job_page(request: HttpRequest, run: Job, more: Mapping[str, object] | None = None) -> HttpResponse:
     """The page of a run that this person may open; `more` replaces parts of it, such as a form that was refused."""
     now, row = timezone.now(), report_row(run)
-    attempts = openable_jobs(request.user, now).filter(cluster=run.cluster, job_id=run.job_id).order_by("attempt")
-    context = {"run": run, "attempts": attempts, "raw": raw_link(run)}
-    context |= people(run, request.user, now) | note_part(run, request.user)
-    visible = visible_jobs(request.user)
+    attempts = openable_jobs(person(request), now).filter(cluster=run.cluster, job_id=run.job_id).order_by("attempt")
+    context: dict[str, Any] = {"run": run, "attempts": attempts, "raw": raw_link(run)}
+    context |= people(run, person(request), now) | note_part(run, person(request))
+    visible = visible_jobs(person(request))
     context |= {"neighbours": neighbours(run, visible)}
     if row:
         others = other_runs(run, visible)
@@ -59,12 +60,12 @@ def _report_part(request: HttpRequest, run: Job, row: Report) -> dict[str, objec
     measured = measurements_of(run)
     report = with_lessons(report_value(row, measured), current_lessons())
     page = layout(report, timezone.get_current_timezone())
-    if run.user_id != request.user.pk:
+    if run.user_id != person(request).pk:
         page = as_read_by_others(page, run.user.username)
     return {
         "page": page,
         "answer": answer(report),
-        "figures": shown_figures(run, report, measured, request.user.theme),
+        "figures": shown_figures(run, report, measured, person(request).theme),
         "downloads": {name: report_url(run, name) for name in FORMATS},
         "hardware": node_page(measured, run.nodes, request.GET),
     }

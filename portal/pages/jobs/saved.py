@@ -13,6 +13,7 @@ from django.views.decorators.http import require_POST
 from jobs.saved_filters.models import FILTER_NAME_LENGTH_MAX
 from jobs.saved_filters.selectors import own_filters
 from jobs.saved_filters.services import SAVED_FILTERS_MAX, TooManyFilters, remove_filter, save_filter
+from portal.access import person
 from portal.pages.jobs.choices import Choices
 from portal.pages.jobs.forms import JobFilterForm, SavedFilterForm
 from portal.pages.jobs.offered import offered_to
@@ -38,12 +39,12 @@ def save_present_filter(request: HttpRequest) -> HttpResponse:
 def _chosen(request: HttpRequest) -> Choices:
     """The choices of the address that the form holds."""
     address = QueryDict(request.POST.get("address", ""))
-    return JobFilterForm(address, offered_to(request.user, address)).choices()
+    return JobFilterForm(address, offered_to(person(request), address)).choices()
 
 
 def _save(request: HttpRequest, name: str, address: str) -> None:
     try:
-        save_filter(request.user, name=name, address=address, now=timezone.now())
+        save_filter(person(request), name=name, address=address, now=timezone.now())
         messages.success(request, f"Saved as “{name}”.")
     except TooManyFilters:
         messages.error(request, f"Not saved: you have {SAVED_FILTERS_MAX} saved filters. Remove one first.")
@@ -54,7 +55,7 @@ def _save(request: HttpRequest, name: str, address: str) -> None:
 @limited(CHANGES)
 def remove_saved_filter(request: HttpRequest, pk: int) -> HttpResponse:
     """Remove a saved filter of one's own."""
-    kept = get_object_or_404(own_filters(request.user), pk=pk)
+    kept = get_object_or_404(own_filters(person(request)), pk=pk)
     remove_filter(kept)
     messages.success(request, f"Removed the saved filter “{kept.name}”.")
     return _to_list("")

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_GET
 
 from jobs.saved_filters.models import FILTER_NAME_LENGTH_MAX
 from jobs.saved_filters.selectors import own_filters
+from portal.access import person
 from portal.pages.jobs.chips import chips, saved_chips
 from portal.pages.jobs.download import csv_of
 from portal.pages.jobs.forms import JobFilterForm
@@ -33,7 +34,7 @@ def my_jobs(request: HttpRequest) -> HttpResponse:
         "form": form,
         "choices": choices,
         "chips": chips(form, choices),
-        "saved": saved_chips(own_filters(request.user), choices),
+        "saved": saved_chips(own_filters(person(request)), choices),
         "name_length_max": FILTER_NAME_LENGTH_MAX,
         "heads": heads(choices, has_owner=leads),
         "page": job_page(query, request.GET),
@@ -54,6 +55,6 @@ def jobs_csv(request: HttpRequest) -> StreamingHttpResponse:
 
 def _asked(request: HttpRequest) -> tuple[JobFilterForm, JobQuery]:
     """The form as the address fills it in, and the query that it makes."""
-    offered = offered_to(request.user, request.GET)
+    offered = offered_to(person(request), request.GET)
     form = JobFilterForm(request.GET, offered)
-    return form, JobQuery(request.user, offered, form.choices(), timezone.localtime())
+    return form, JobQuery(person(request), offered, form.choices(), timezone.localtime())

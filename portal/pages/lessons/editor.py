@@ -17,7 +17,7 @@ from education.models import Lesson
 from education.selectors import lesson_content, newest_version, version_content
 from education.services.editing import EditConflict, save_lesson
 from jobs.audit.services import Action, Kind, by_person, record_change
-from portal.access import lesson_of, staff_only
+from portal.access import lesson_of, person, staff_only
 from portal.pages.lessons.forms import LessonForm, LinkForms, LinkFormSet, filled_forms, sent_content
 
 
@@ -38,9 +38,9 @@ def edit_lesson(request: HttpRequest, code: str, language: str) -> HttpResponse:
         return _editor(request, row, form, links, status=HTTPStatus.UNPROCESSABLE_ENTITY, preview=preview)
     try:
         with transaction.atomic():
-            is_changed = save_lesson(row.pk, form.cleaned_data["version"], sent_content(form, links), request.user)
+            is_changed = save_lesson(row.pk, form.cleaned_data["version"], sent_content(form, links), person(request))
             if is_changed:
-                record_change(by_person(request.user), Action.LESSON_CHANGED, Kind.LESSON, row)
+                record_change(by_person(person(request)), Action.LESSON_CHANGED, Kind.LESSON, row)
     except EditConflict as conflict:
         return _conflict(request, row, conflict, links)
     messages.success(request, "Saved as a new version." if is_changed else "Nothing was changed.")

@@ -38,7 +38,7 @@ class Text(forms.CharField):
     widget = forms.Textarea
 
     def to_python(self, value: Any) -> str:
-        return super().to_python(value).replace("\r\n", "\n").replace("\r", "\n").strip()
+        return (super().to_python(value) or "").replace("\r\n", "\n").replace("\r", "\n").strip()
 
 
 class LessonForm(forms.Form):
@@ -110,7 +110,8 @@ class LinkForms(forms.BaseFormSet):
         return tuple(Link(row.get("title", ""), row["url"]) for row in ordered)
 
 
-LinkFormSet = forms.formset_factory(
+# What the factory makes extends `formset`, which its type does not say.
+LinkFormSet: type[LinkForms] = forms.formset_factory(  # type: ignore[assignment]
     LinkForm, formset=LinkForms, extra=EMPTY_LINKS, max_num=LINKS_MAX, absolute_max=LINKS_MAX, validate_max=True
 )
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 from django.contrib import messages
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
@@ -14,7 +12,7 @@ from education.changes import changes
 from education.selectors import lesson_versions, version_content
 from education.services.editing import EditConflict, restore_version
 from jobs.audit.services import Action, Kind, by_person, record_change
-from portal.access import lesson_of, staff_only
+from portal.access import lesson_of, person, staff_only
 
 
 @require_GET
@@ -24,9 +22,9 @@ def lesson_history(request: HttpRequest, code: str, language: str) -> HttpRespon
     row = lesson_of(code, language)
     versions = list(lesson_versions(row))
     contents = [version_content(version) for version in versions]
-    for version, (after, before) in zip(versions, pairwise([*contents, None]), strict=True):
-        version.changes = changes(before, after)
-    return render(request, "portal/lessons/lesson_history.html", {"row": row, "versions": versions})
+    changed = [changes(before, after) for after, before in zip(contents, [*contents[1:], None], strict=True)]
+    context = {"row": row, "versions": list(zip(versions, changed, strict=True))}
+    return render(request, "portal/lessons/lesson_history.html", context)
 
 
 @require_POST
@@ -41,10 +39,10 @@ def restore_lesson(request: HttpRequest, code: str, language: str) -> HttpRespon
         raise Http404("There is no such version.")
     try:
         with transaction.atomic():
-            is_changed = restore_version(row.pk, int(opened), int(number), request.user)
+            is_changed = restore_version(row.pk, int(opened), int(number), person(request))
             if is_changed:
                 said = f"version {number} restored"
-                record_change(by_person(request.user), Action.LESSON_CHANGED, Kind.LESSON, row, said)
+                record_change(by_person(person(request)), Action.LESSON_CHANGED, Kind.LESSON, row, said)
     except EditConflict as conflict:
         messages.error(request, f"Version {conflict.newest.number} was saved meanwhile. Nothing was restored.")
     else:

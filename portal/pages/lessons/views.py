@@ -12,7 +12,7 @@ from education.lesson import DEFAULT_LANGUAGE
 from education.selectors import lessons_for_staff
 from education.services.editing import start_translation
 from jobs.audit.services import Action, Kind, by_person, record_change
-from portal.access import lesson_of, staff_only
+from portal.access import lesson_of, person, staff_only
 from portal.pages.lessons.forms import TranslationForm
 
 
@@ -38,10 +38,10 @@ def start_lesson(request: HttpRequest) -> HttpResponse:
     code, language = form.cleaned_data["code"], form.cleaned_data["language"]
     lesson_of(code, DEFAULT_LANGUAGE)
     with transaction.atomic():
-        is_new = start_translation(code, language, request.user)
+        is_new = start_translation(code, language, person(request))
         if is_new:
             said = f"{code} ({language})"
-            record_change(by_person(request.user), Action.LESSON_CHANGED, Kind.LESSON, said, "translation started")
+            record_change(by_person(person(request)), Action.LESSON_CHANGED, Kind.LESSON, said, "translation started")
     if is_new:
         messages.success(request, "This is a hidden copy of the English lesson. Translate it, then publish it.")
     return redirect("edit-lesson", code, language)

@@ -17,7 +17,7 @@ from analysis.history.sums import trend_period
 from jobs.models import ProjectAllocation
 from jobs.own_runs.rules import personal_project
 from jobs.selectors import BY_SITE, allocations_of, own_memberships, reach_of
-from portal.access import membership_of
+from portal.access import membership_of, person
 from portal.charts.over_time import asked_period, over_time
 from portal.pages.projects.allocation_line import allocation_line
 from portal.pages.projects.burn_down import burn_down_of
@@ -31,8 +31,8 @@ WORKS_MAX = 10
 @login_required
 def project(request: HttpRequest, name: str) -> HttpResponse:
     """Allocation, classes, hours and findings of the last days by work; members and the forecast for the PI alone."""
-    membership = membership_of(request.user, name)
-    reach = reach_of(request.user)
+    membership = membership_of(person(request), name)
+    reach = reach_of(person(request))
     leads = membership.project_id in reach.led
     now = timezone.localtime()
     days, period = asked_period(now, request.GET.get("days", ""))
@@ -46,7 +46,7 @@ def project(request: HttpRequest, name: str) -> HttpResponse:
     context |= {
         "project": membership.project,
         "leads": leads,
-        "is_personal": name == personal_project(request.user.username),
+        "is_personal": name == personal_project(person(request).username),
         "left_out": told_by_owners([part], period) if leads else 0,
         "members": member_rows(members_of(membership.project, runs, period), chosen) if leads else [],
         "works": work_rows(works[:WORKS_MAX], chosen),
@@ -68,7 +68,7 @@ def _burn_down(row: ProjectAllocation, runs: RunColumns, now: datetime, since: d
 @login_required
 def projects(request: HttpRequest) -> HttpResponse:
     """The projects of this person, with the role in each and the GPU-hours of each."""
-    memberships, today = list(own_memberships(request.user)), timezone.localdate()
+    memberships, today = list(own_memberships(person(request))), timezone.localdate()
     allocations = allocations_of([membership.project for membership in memberships])
     rows = [(membership, allocation_line(allocations.get(membership.project_id), today)) for membership in memberships]
     return render(request, "portal/projects/projects.html", {"memberships": rows})

@@ -16,8 +16,8 @@ from metrics.selectors import RawSamples
 from metrics.series import Floats
 from portal.charts.columns import nice_top
 from portal.pages.raw_window.span import Span, seconds
-from reports.figure_readings import NOT_MEASURED, Reading, packed
-from reports.numbers import counted
+from reports.figure_readings import Reading, packed
+from reports.numbers import NOT_MEASURED, counted
 
 COLUMNS_MAX, CELLS_MAX, COLUMNS_MIN = 360, 2880, 60
 LANE_UNITS, SPACED_UNITS, LANE_PIXELS = 100, 124, 52

@@ -102,7 +102,7 @@ class MailForm(forms.Form):
 
     def __init__(self, projects: Iterable[Project], chosen: Choices, data: Any = None) -> None:
         self.names = {f"project_{project.pk}": project for project in projects}
-        given = {"frequency": chosen.frequency.value, "minimum_class": chosen.minimum_class.value}
+        given: dict[str, object] = {"frequency": chosen.frequency.value, "minimum_class": chosen.minimum_class.value}
         given |= {"with_pdf": chosen.with_pdf}
         given |= {f"project_{pk}": frequency.value for pk, frequency in chosen.projects.items()}
         super().__init__(data, initial=given)

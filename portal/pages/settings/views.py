@@ -15,6 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from jobs.accounts.services import revoke_api_token, save_appearance
 from jobs.models import ApiToken
 from jobs.selectors import own_api_tokens, own_projects
+from portal.access import person
 from portal.pages.settings.forms import AppearanceForm, MailForm, TokenForm
 from portal.rate_limits import CHANGES, seconds_to_wait, too_often
 from portal.sign_in.personal_tokens import SENDING_PREFIX, issue_token
@@ -26,10 +27,11 @@ from reports.selectors import delivery_choices
 @login_required
 def mail_settings(request: HttpRequest) -> HttpResponse:
     """The choices of the signed-in person; they apply as soon as they are saved."""
-    chosen = delivery_choices([request.user.pk])[request.user.pk]
-    form = MailForm(own_projects(request.user), chosen, request.POST if request.method == "POST" else None)
+    user = person(request)
+    chosen = delivery_choices([user.pk])[user.pk]
+    form = MailForm(own_projects(user), chosen, request.POST if request.method == "POST" else None)
     if form.is_valid():
-        save_choices(request.user, form.chosen())
+        save_choices(user, form.chosen())
         messages.success(request, "Saved. Your choices apply from now on.")
         return redirect("settings")
     return render(request, "portal/settings/settings.html", {"form": form})
@@ -42,15 +44,15 @@ def api_tokens(request: HttpRequest) -> HttpResponse:
     """The valid tokens; a new one is shown only in the answer that created it, and is not stored."""
     if request.method == "POST" and (wait_s := seconds_to_wait(CHANGES, request)):
         return too_often(request, wait_s)
-    form, now, secret = TokenForm(request.user, request.POST or None), timezone.now(), ""
+    form, now, secret = TokenForm(person(request), request.POST or None), timezone.now(), ""
     if form.is_valid():
         try:
-            secret = issue_token(request.user, now=now, **form.cleaned_data)
-            form = TokenForm(request.user)
+            secret = issue_token(person(request), now=now, **form.cleaned_data)
+            form = TokenForm(person(request))
         except IntegrityError:  # the same form was sent twice at once
             form.add_error("name", "You have a token with this name now.")
     context = {
-        **{"form": form, "tokens": own_api_tokens(request.user), "now": now, "secret": secret},
+        **{"form": form, "tokens": own_api_tokens(person(request)), "now": now, "secret": secret},
         "is_sending": secret.startswith(SENDING_PREFIX),
         "may_send": settings.OWN_RUNS,
         "send_kind": ApiToken.Kind.SEND,
@@ -62,7 +64,7 @@ def api_tokens(request: HttpRequest) -> HttpResponse:
 @login_required
 def revoke(request: HttpRequest, pk: int) -> HttpResponse:
     """It gives no access from now on."""
-    token = get_object_or_404(own_api_tokens(request.user), pk=pk)
+    token = get_object_or_404(own_api_tokens(person(request)), pk=pk)
     revoke_api_token(token, timezone.now())
     done = "send" if token.kind == ApiToken.Kind.SEND else "read"
     messages.success(request, f"Revoked. “{token.name}” can no longer be used to {done}.")
@@ -73,10 +75,10 @@ def revoke(request: HttpRequest, pk: int) -> HttpResponse:
 @login_required
 def appearance(request: HttpRequest) -> HttpResponse:
     """The choices of the signed-in person, on every device; without any, each device decides for itself."""
-    chosen = {"theme": request.user.theme, "time_zone": request.user.time_zone}
+    chosen = {"theme": person(request).theme, "time_zone": person(request).time_zone}
     form = AppearanceForm(request.POST if request.method == "POST" else None, initial=chosen)
     if form.is_valid():
-        save_appearance(request.user, **form.cleaned_data)
+        save_appearance(person(request), **form.cleaned_data)
         messages.success(request, "Saved.")
         return redirect("appearance")
     return render(request, "portal/settings/appearance.html", {"form": form})

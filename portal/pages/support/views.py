@@ -57,7 +57,7 @@ def shared_jobs_page(request: HttpRequest) -> HttpResponse:
     """The latest first, each with its owner's question."""
     page = Paginator(open_shares(timezone.now()), PAGE_SIZE).get_page(request.GET.get("page"))
     for share in page:
-        share.url = job_url(share.job)
+        share.url = job_url(share.job)  # type: ignore[attr-defined]  # for the template
     return render(request, "portal/support/shared_jobs.html", {"page": page})
 
 

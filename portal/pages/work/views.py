@@ -22,6 +22,7 @@ from analysis.works.runs import PastRun
 from analysis.works.selectors import RUNS_MAX, advice_of, past_runs
 from jobs.models import Job
 from jobs.selectors import visible_jobs
+from portal.access import person
 from portal.charts.history import charts
 from portal.pages.work.best import best_known
 from portal.pages.work.failure_list import failure_list
@@ -37,7 +38,7 @@ CHARTS_SHOWN = ("classes", "median")
 @login_required
 def work(request: HttpRequest, key: str) -> HttpResponse:
     """The page of the work with this key, for its owner and the PI of its project; Http404 for everybody else."""
-    visible = visible_jobs(request.user).filter(work_key=key)
+    visible = visible_jobs(person(request)).filter(work_key=key)
     latest = visible.order_by("-ended_at", "-pk").first()
     if latest is None:
         raise Http404("There is no such work here.")
@@ -47,7 +48,7 @@ def work(request: HttpRequest, key: str) -> HttpResponse:
     runs = past_runs(of_owner.filter(ended_at__gte=period.start))
     context = {
         "latest": latest,
-        "is_owner": latest.user_id == request.user.pk,
+        "is_owner": latest.user_id == person(request).pk,
         "days": WINDOW_DAYS,
         "runs": runs,
         "runs_max": RUNS_MAX,

@@ -103,7 +103,7 @@ def _job_context(item: Told) -> dict[str, Any]:
     }
 
 
-def _told(row: Report) -> Told:
+def _told(row: Any) -> Told:
     return Told(
         report=made_report(row),
         url=job_address(row.job),

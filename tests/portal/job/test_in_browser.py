@@ -143,6 +143,6 @@ def test_on_paper_stands_the_report_without_the_menu(opened, reported) -> None:
 def test_a_pi_reads_of_a_members_job_and_cannot_write_notes(opened, reported) -> None:
     reported()
     page = opened(name="carol")
-    assert page.locator(".sentence").inner_text() == "alice's job kept its 8 GPUs busy 22.0 % of the time."
+    assert page.locator(".sentence").inner_text() == "alice's job kept its 8 GPUs busy 22.0\u00a0% of the time."
     assert not re.search(r"\byour\b", page.locator("main").inner_text(), re.IGNORECASE)
     assert page.locator("#note").count() == 0
