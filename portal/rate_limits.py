@@ -11,7 +11,7 @@ from http import HTTPStatus
 
 from django.conf import settings
 from django.core.cache import cache
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from redis.exceptions import RedisError
 
@@ -46,12 +46,12 @@ def count_call(limit: str, who: str) -> int:
     return WINDOW_S - passed_s if count > getattr(settings, limit) else 0
 
 
-def limited(limit: str) -> Callable[[Callable[..., HttpResponse]], Callable[..., HttpResponse]]:
+def limited(limit: str) -> Callable[[Callable[..., HttpResponseBase]], Callable[..., HttpResponseBase]]:
     """A page that clients who request it too often get only after a wait."""
 
-    def decorate(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    def decorate(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
         @wraps(view)
-        def counted(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
+        def counted(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
             wait_s = seconds_to_wait(limit, request)
             return too_often(request, wait_s) if wait_s else view(request, *args, **kwargs)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 
@@ -23,7 +23,7 @@ class FeedbackForm(forms.Form):
 
     def __init__(self, codes: Iterable[str], data: Any) -> None:
         super().__init__(data)
-        self.fields["code"].choices = [(code, code) for code in codes]
+        cast("forms.ChoiceField", self.fields["code"]).choices = [(code, code) for code in codes]
 
 
 class ShareForm(forms.Form):

@@ -79,11 +79,13 @@ def _rows(measured: RunMetrics, name: str, place: int | None, means: np.ndarray)
     if place is None:
         return NodeRows(name, None, (), None)
     gpus = measured.gpus
-    shown = tuple(
+    shown: tuple[dict[str, object], ...] = tuple(
         {"gpu_id": int(gpus.gpu_id[row])} | {name: _number(name, getattr(gpus, name)[row]) for name in GPU_COLUMNS}
         for row in np.flatnonzero(gpus.node_index == place).tolist()
     )
-    host = {column: _number(column, getattr(measured.hosts, column)[place]) for column in HOST_COLUMNS}
+    host: dict[str, object] = {
+        column: _number(column, getattr(measured.hosts, column)[place]) for column in HOST_COLUMNS
+    }
     is_measured = any(value is not None for value in host.values())
     return NodeRows(name, _number("mean", means[place]), shown, host if is_measured else None)
 

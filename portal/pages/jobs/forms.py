@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import date
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
@@ -72,7 +73,11 @@ class JobFilterForm(forms.Form):
             ("owner", offered.owners),
             ("partition", offered.partitions),
         ):
-            self.fields[name].choices = [*self.fields[name].choices, *((value, value) for value in values)]
+            field = cast("forms.ChoiceField", self.fields[name])
+            field.choices = [
+                *list(cast("Iterable[tuple[str, str]]", field.choices)),
+                *((value, value) for value in values),
+            ]
         if not offered.owners:
             del self.fields["owner"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
@@ -13,7 +13,7 @@ from jobs.models import Job
 from jobs.notes.selectors import tags_by_run
 from jobs.selectors import jobs_within, keys_of_any
 from portal.pages.compare.selection import run_key
-from portal.pages.jobs.arrays import stands_for_its_array, tasks_of
+from portal.pages.jobs.arrays import Tasks, stands_for_its_array, tasks_of
 from portal.pages.jobs.query import JobQuery
 from portal.pages.jobs.sorts import JUDGED, Place
 from reports.services.links import job_url
@@ -36,15 +36,28 @@ class FirstFinding:
 
 
 @dataclass(frozen=True)
-class JobPage:
-    """Runs with their `url`, and `tasks` where one stands for an array; the addresses of the pages around it.
+class ListedRun:
+    """A run with the address of its page, the name it is `compared_as`, and the reader's `own_tags` of it.
 
-    A run also has its `first_finding`, the name it is `compared_as`, and the reader's `own_tags` of it.
+    `tasks` is None but where the run stands for its array.
+    """
+
+    run: Job
+    url: str
+    compared_as: str
+    own_tags: Sequence[str]
+    tasks: Tasks | None
+    first_finding: FirstFinding | None
+
+
+@dataclass(frozen=True)
+class JobPage:
+    """Runs, and the addresses of the pages around them.
 
     `count` is the number of all runs that are asked for, tasks too, as far as they are counted.
     """
 
-    runs: list[Job]
+    runs: list[ListedRun]
     previous: str
     next: str
     count: int
@@ -78,7 +91,7 @@ def job_page(query: JobQuery, address: Mapping[str, str]) -> JobPage:
         runs=runs,
         previous=_turned(query, before=shown[0]) if shown and has_previous else "",
         next=_turned(query, after=shown[-1]) if shown and has_next else "",
-        count=_count(query) if has_previous or has_next else sum(run.tasks.count if run.tasks else 1 for run in runs),
+        count=_count(query) if has_previous or has_next else sum(row.tasks.count if row.tasks else 1 for row in runs),
     )
 
 
@@ -120,7 +133,7 @@ def _stretch(query: JobQuery, begins: Q, wanted: int, *, has_value: bool, is_bac
     table = sort.table if has_value or query.choices.is_judged else ""
     asked_for = _folded(query, table).filter(begins, **{f"{sort.column}__isnull": not has_value})
     is_descending = sort.is_descending != is_backward
-    order = sort.order(is_backward=is_backward)
+    order: tuple[str, ...] = sort.order(is_backward=is_backward)
     if not has_value:
         order = (f"{'-' if is_descending else ''}{sort.key if table else 'pk'}",)
     firsts = (asked_for.filter(part).order_by(*order)[:wanted] for part in query.sorted_parts(table))
@@ -138,24 +151,23 @@ def _all_asked(query: JobQuery) -> QuerySet[Job]:
     return Job.objects.filter(query.conditions())
 
 
-def _runs(query: JobQuery, pks: list[int]) -> list[Job]:
+def _runs(query: JobQuery, pks: list[int]) -> list[ListedRun]:
     """The runs of these keys in this order, through the door to everybody's jobs."""
     rows = jobs_within(query.reach).select_related("efficiency").defer(*NOT_SHOWN).in_bulk(pks)
     runs = [rows[pk] for pk in pks if pk in rows]
     tasks = {} if query.choices.array else tasks_of(runs, _all_asked(query))
     tags = tags_by_run(runs, query.user)
-    for run in runs:
-        run.url, run.compared_as = job_url(run), run_key(run)
-        run.tasks, run.own_tags = tasks.get(run.pk), tags.get(run.pk, [])
-        run.first_finding = _first_finding(run)
-    return runs
+    return [
+        ListedRun(run, job_url(run), run_key(run), tags.get(run.pk, []), tasks.get(run.pk), _first_finding(run))
+        for run in runs
+    ]
 
 
 def _first_finding(run: Job) -> FirstFinding | None:
     """What the report names first; None where it names nothing, or nothing that this version knows."""
     judged = getattr(run, "efficiency", None)
     codes = [code for code in judged.finding_codes.split() if code in TITLES] if judged else []
-    return FirstFinding(TITLES[FindingCode(codes[0])], f"{run.url}#{codes[0]}", len(codes) - 1) if codes else None
+    return FirstFinding(TITLES[FindingCode(codes[0])], f"{job_url(run)}#{codes[0]}", len(codes) - 1) if codes else None
 
 
 def _count(query: JobQuery) -> int:

@@ -37,8 +37,8 @@ def allocation_line(row: ProjectAllocation | None, today: date) -> AllocationLin
     if row is None:
         return None
     hours = AllocatedHours(row.gpu_hours, row.used_gpu_hours, row.begins_on, row.ends_on)
-    is_counted = row.used_gpu_hours is not None and row.gpu_hours > 0
-    used_fraction = row.used_gpu_hours / row.gpu_hours if is_counted else None
+    used, given = row.used_gpu_hours, row.gpu_hours
+    used_fraction = used / given if used is not None and given > 0 else None
     return AllocationLine(
         row, used_fraction, pace_of(hours, today), SOURCE_WORDS.get(row.source, row.source), left_of(row)
     )

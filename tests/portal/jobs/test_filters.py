@@ -19,7 +19,7 @@ CHIP = re.compile(r'<a class="chip on" href="([^"]*)".*?<span class="what">(.*?)
 
 
 def shown(client: Client, address: str = "") -> list[int]:
-    return [job.job_id for job in client.get(f"/jobs/?{address}").context["page"].runs]
+    return [row.run.job_id for row in client.get(f"/jobs/?{address}").context["page"].runs]
 
 
 def chips_on(client: Client, address: str) -> dict[str, str]:
@@ -86,7 +86,7 @@ def test_pages_of_one_owner_hold_each_of_their_jobs_once(cast, sort: str) -> Non
     seen, address = [], f"owner=alice&sort={sort}"
     while address:
         page = carol.get(f"/jobs/?{address}").context["page"]
-        seen += [job.job_id for job in page.runs]
+        seen += [row.run.job_id for row in page.runs]
         address = page.next
     assert sorted(seen) == list(range(1, 61, 2))
 

@@ -13,6 +13,7 @@ from analysis.efficiency import EfficiencyClass
 from analysis.models import JobEfficiency
 from jobs.models import Job, Membership, Project, User
 from portal.pages.jobs import rows as job_pages
+from portal.pages.jobs.rows import ListedRun
 from portal.pages.jobs.sorts import SORTS, Place
 from tests.roles import set_role
 
@@ -62,7 +63,7 @@ def run(job_id: int, *, owner: str = "alice", project: str = PROJECT, util: floa
     return job
 
 
-def walk(client: Client, address: str, way: str = "next") -> list[list[Job]]:
+def walk(client: Client, address: str, way: str = "next") -> list[list[ListedRun]]:
     """The runs of every page on the way, from this address to the end."""
     pages = []
     for _ in range(PAGES_MAX):
@@ -74,8 +75,8 @@ def walk(client: Client, address: str, way: str = "next") -> list[list[Job]]:
     raise AssertionError("the pages never end")
 
 
-def ids(pages: list[list[Job]]) -> list[int]:
-    return [job.job_id for page in pages for job in page]
+def ids(pages: list[list[ListedRun]]) -> list[int]:
+    return [row.run.job_id for page in pages for row in page]
 
 
 @pytest.fixture
@@ -206,9 +207,9 @@ def test_the_tasks_of_an_array_open_as_a_list_of_their_own(array) -> None:
 def test_an_array_stands_for_the_tasks_that_are_asked_for(array) -> None:
     (row,) = array.get("/jobs/?efficiency_class=UNKNOWN").context["page"].runs
     # Of the unmeasured tasks 0 to 9 those numbered 0 and 7 ended last; the newer is job 8.
-    assert (row.job_id, row.tasks.count) == (8, 10)
+    assert (row.run.job_id, row.tasks.count) == (8, 10)
     (running,) = array.get("/jobs/?q=30").context["page"].runs
-    assert (running.job_id, running.tasks) == (30, None)
+    assert (running.run.job_id, running.tasks) == (30, None)
 
 
 @pytest.mark.parametrize("sort", SORTS)

@@ -58,7 +58,7 @@ def several(cast, reported) -> Client:
 
 def shown(client: Client, **choices: str) -> list[int]:
     """The job ids in the order in which the page shows them."""
-    return [run.job_id for run in client.get("/jobs/", choices).context["page"].runs]
+    return [row.run.job_id for row in client.get("/jobs/", choices).context["page"].runs]
 
 
 @pytest.mark.parametrize(
