@@ -71,13 +71,13 @@ def test_from_sign_in_to_the_copied_advice_without_a_mouse(page, reported) -> No
     page.keyboard.press("Tab")
     page.keyboard.type(PASSWORD)
     page.keyboard.press("Enter")
-    page.wait_for_selector("h1:has-text('Job 123456')")
+    page.wait_for_selector(".request-diff")
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
     page.keyboard.press("Enter")
     page.keyboard.press("Tab")
     assert page.evaluate("document.getElementById('content').contains(document.activeElement)")
-    while page.evaluate("document.activeElement.textContent.trim()") != "Copy the new options":
+    while page.evaluate("document.activeElement.textContent.trim()") != "Copy new request":
         page.keyboard.press("Tab")
         assert page.evaluate("document.activeElement !== document.body"), "the end of the page"
     page.keyboard.press("Enter")
