@@ -14,7 +14,7 @@ from reports.advice import OTHER_HARDWARE
 from reports.ending import exit_words, label
 from reports.job_report import FindingView, JobReport, Observation
 from reports.lessons import LessonView, LinkView
-from reports.numbers import counted, duration, energy, hours, instant, percent, share, unbroken
+from reports.numbers import counted, duration, energy, hours, instant, percent, share, unbroken, used_hours
 from reports.request_diff import DiffLine, added_lines, diff_lines
 from reports.unmeasured import in_words
 
@@ -193,7 +193,7 @@ def _numbers(report: JobReport) -> Iterator[Observation]:
     if seen.avg_gpu_util is not None:
         yield Observation("Mean GPU use", percent(seen.avg_gpu_util))
     if seen.gpu_hours is not None and seen.wasted_gpu_hours is not None:
-        yield Observation("Used GPU-hours", hours(seen.gpu_hours - seen.wasted_gpu_hours))
+        yield Observation("Used GPU-hours", hours(used_hours(seen.gpu_hours, seen.wasted_gpu_hours)))
         yield Observation("Unused GPU-hours (estimate)", hours(seen.wasted_gpu_hours))
     elif seen.gpu_hours is not None:
         yield Observation("GPU-hours billed", hours(seen.gpu_hours))

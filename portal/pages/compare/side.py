@@ -11,6 +11,7 @@ from jobs.selectors import record_of
 from portal.pages.compare.selection import run_key
 from portal.pages.compare.use_chart import UseOfRun, use_of_run
 from reports.job_report import FindingView
+from reports.numbers import used_hours
 from reports.selectors import made_report, report_row
 
 
@@ -30,7 +31,7 @@ class Side:
         """Billed GPU-hours that were used; None where the use or the bill is not known."""
         if self.judged is None or self.judged.gpu_hours is None or self.judged.wasted_gpu_hours is None:
             return None
-        return float(self.judged.gpu_hours - self.judged.wasted_gpu_hours)
+        return used_hours(self.judged.gpu_hours, self.judged.wasted_gpu_hours)
 
 
 def side(run: Job) -> Side:
