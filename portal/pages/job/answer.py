@@ -1,7 +1,7 @@
 """The first screen of a job in four numbers, and what its suggested request saves.
 
-What was used is what was billed without what was not used, of the unrounded hours. Every number is rounded by itself, as
-on all other pages, so that their last digits may differ from a sum of rounded ones.
+What was used is what was billed without what was not used, of the unrounded hours. Every number is rounded by itself,
+as on all other pages: the last digits of rounded ones may not add up.
 """
 
 from __future__ import annotations
