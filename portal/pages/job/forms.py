@@ -13,6 +13,7 @@ from jobs.shown_text.joiners import can_be_seen, without_stray_marks
 RIGHT, WRONG, WITHDRAW = "right", "wrong", "withdraw"
 SHARE_DAYS = (7, 14, 30)
 SHARE_DAYS_DEFAULT = 14
+COMMENT_LENGTH_MAX = 1000
 
 
 class FeedbackForm(forms.Form):
@@ -20,7 +21,7 @@ class FeedbackForm(forms.Form):
 
     code = forms.ChoiceField()
     answer = forms.ChoiceField(choices=[(name, name) for name in (RIGHT, WRONG, WITHDRAW)])
-    comment = forms.CharField(required=False, max_length=1000)
+    comment = forms.CharField(required=False, max_length=COMMENT_LENGTH_MAX)
 
     def __init__(self, codes: Iterable[str], data: Any) -> None:
         super().__init__(data)
