@@ -151,15 +151,19 @@ def _unbroken(value: Any) -> Any:
 def class_name(report: JobReport) -> str:
     """The class and how the run ended; a run that was too short, or ended too early, for a class has none."""
     end = label(report.job)
-    is_open = not report.is_use_judged and report.efficiency.avg_gpu_util is not None
-    parts = [NOT_JUDGED if is_open else CLASS_NAMES[report.efficiency.efficiency_class]]
+    parts = [judged_name(report)]
     return ", ".join([*parts, *(["partial"] if report.efficiency.partial else []), *([end] if end else [])])
+
+
+def judged_name(report: JobReport) -> str:
+    """The class alone, or that the run was too short or ended too early for one."""
+    is_open = not report.is_use_judged and report.efficiency.avg_gpu_util is not None
+    return NOT_JUDGED if is_open else CLASS_NAMES[report.efficiency.efficiency_class]
 
 
 def css_class(report: JobReport) -> str:
     """The style of the class, neutral where there is none."""
-    is_open = class_name(report).startswith(NOT_JUDGED)
-    return UNKNOWN if is_open else report.efficiency.efficiency_class.lower()
+    return UNKNOWN if judged_name(report) == NOT_JUDGED else report.efficiency.efficiency_class.lower()
 
 
 def brief(report: JobReport, zone: tzinfo = UTC) -> str:
