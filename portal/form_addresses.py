@@ -6,11 +6,12 @@ from collections.abc import Callable
 from functools import wraps
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponseRedirect
+from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
-View = Callable[..., HttpResponse]
+View = Callable[..., HttpResponseBase]
 NOTHING_SAVED = "Nothing was saved. If you had written something here, please write it again."
 
 
@@ -19,7 +20,7 @@ def form_of_job(view: View) -> View:
     only_forms = require_POST(view)
 
     @wraps(view)
-    def to_page(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
+    def to_page(request: HttpRequest, cluster: str, job_id: str) -> HttpResponseBase:
         if request.method not in ("GET", "HEAD"):
             return only_forms(request, cluster=cluster, job_id=job_id)
         if request.user.is_authenticated:
