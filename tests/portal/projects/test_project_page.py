@@ -173,7 +173,7 @@ def test_a_project_of_others_is_answered_like_one_that_does_not_exist(cast, rece
 
 
 def test_the_list_of_projects_names_the_role(cast) -> None:
-    assert "You are PI." in text(cast("carol"), "/projects/")
+    assert "Your role: PI" in text(cast("carol"), "/projects/")
     assert "No project" in text(cast("dave"), "/projects/")
 
 
