@@ -16,6 +16,20 @@ def job_url(run: Job) -> str:
     return reverse("job", args=[run.cluster, run.job_id]) + f"?attempt={run.attempt}"
 
 
+def finding_anchor(code: str) -> str:
+    """Where the page of a run explains the finding of this code.
+
+    >>> finding_anchor("idle_gpus")
+    'finding-idle_gpus'
+    """
+    return f"finding-{code}"
+
+
+def finding_url(run: Job, code: str) -> str:
+    """The page of a run at one of its findings."""
+    return f"{job_url(run)}#{finding_anchor(code)}"
+
+
 def report_url(run: Job, name: str) -> str:
     """The report of a run as a file of the format `name`."""
     return reverse("api-report", args=[run.cluster, run.job_id, name]) + f"?attempt={run.attempt}"
