@@ -220,9 +220,17 @@ def costly_causes_in(part: Q, period: Period, limit: int) -> list[CostlyCause]:
     named = FindingRow.objects.filter(position=0, efficiency__in=fitting).exclude(code=FindingCode.LOW_USE_UNEXPLAINED)
     rows = named.order_by("-efficiency__ended_at", "-pk")
     run = {"hours": F("efficiency__gpu_hours"), "run": F("efficiency__job_id"), "at": F("efficiency__ended_at")}
+    run["unused"] = F("efficiency__wasted_gpu_hours")
     latest: Any = rows.values("code", "confidence", "evidence", key=F("efficiency__job__work_key"), **run)
     found = costly_causes(
-        FirstCause(msgspec.convert(row, Finding), row["key"] or str(row["run"]), row["hours"], row["run"], row["at"])
+        FirstCause(
+            msgspec.convert(row, Finding),
+            row["key"] or str(row["run"]),
+            row["hours"],
+            row["run"],
+            row["at"],
+            row["unused"],
+        )
         for row in latest[:CAUSES_LOOKED_AT_MAX]
     )
     of_works = counted.annotate(work=WORK).filter(work__in={cause.work for cause in found})

@@ -1,4 +1,4 @@
-"""What an address asks of the Jobs page that cannot be followed: a mistyped or old link must not look like an answer."""
+"""What an address asks of the Jobs page that cannot be followed: an old link must not look like an answer."""
 
 from __future__ import annotations
 
