@@ -61,7 +61,7 @@ def project(request: HttpRequest, name: str) -> HttpResponse:
 def _burn_down(row: ProjectAllocation, runs: RunColumns, now: datetime, since: datetime) -> dict[str, Any]:
     """How the hours of the project went down since then, and where that leads."""
     forecast = forecast_of(row, runs, now)
-    return {"forecast": forecast, "burn_down": burn_down_of(row, forecast, runs, since)}
+    return {"forecast": forecast, "burn_down": burn_down_of(row, forecast, runs, since, now.date())}
 
 
 @require_GET

@@ -143,6 +143,7 @@ def test_the_forecast_is_for_the_pi_alone_and_others_get_the_average_so_far(cast
     assert "0.53 GPU-hours a day" in carol
     assert "the last 30 days: 2 jobs that Kaiku saw" in carol
     assert 'id="burn-down"' in carol
+    assert f">Today, {timezone.localdate():%-d %b %Y}</text>" in carol
     alice = " ".join(text(cast("alice"), PATH).split())
     # 100 days for 60 % are 166.7 for all.
     day = timezone.localdate() + timedelta(days=66)
