@@ -26,9 +26,9 @@ def imported(*arguments: str) -> tuple[str, str]:
 
 def test_a_file_is_stored_and_again_changes_nothing() -> None:
     file = str(SAMPLES / "sacct-P-wide-duplicates.us.txt")
-    assert imported("--from-file", file) == ("27 runs: 27 new or changed, 0 known; 0 rows left out", "")
+    assert imported("--from-file", file) == ("27 runs: 27 new or changed, 0 unchanged; 0 rows left out", "")
     assert Job.objects.filter(cluster="lumi", job_id=16).count() == 2
-    assert imported("--from-file", file) == ("27 runs: 0 new or changed, 27 known; 0 rows left out", "")
+    assert imported("--from-file", file) == ("27 runs: 0 new or changed, 27 unchanged; 0 rows left out", "")
 
 
 def test_a_row_left_out_is_named_and_the_others_are_stored(tmp_path: Path) -> None:
@@ -36,7 +36,7 @@ def test_a_row_left_out_is_named_and_the_others_are_stored(tmp_path: Path) -> No
     file = tmp_path / "sacct.txt"
     file.write_text(f"{HEADER}\n7|alice|p1|FAILED|{times}|a\n8||p1|FAILED|{times}|b\n9|bob|p1|RUNNING|{times}|c\n")
     said, errors = imported("--from-file", str(file), "--cluster", "other")
-    assert said == "1 runs: 1 new or changed, 0 known; 2 rows left out"
+    assert said == "1 runs: 1 new or changed, 0 unchanged; 2 rows left out"
     assert errors.splitlines() == ["line 3: 8: has no user", "line 4: 9: has not ended (RUNNING)"]
     assert Job.objects.get().cluster == "other"
 
@@ -46,7 +46,7 @@ def test_a_run_that_would_change_hands_is_left_out(tmp_path: Path) -> None:
     for user in ("alice", "bob"):
         file.write_text(f"{HEADER}\n7|{user}|p1|FAILED|2026-11-20T10:00:00|2026-11-20T12:00:00|a\n")
         said, errors = imported("--from-file", str(file))
-    assert said == "0 runs: 0 new or changed, 0 known; 1 rows left out"
+    assert said == "0 runs: 0 new or changed, 0 unchanged; 1 rows left out"
     assert errors == "line 2: 7: user_id differs from the stored run of this job"
     assert Job.objects.get().user.username == "alice"
 
@@ -63,7 +63,7 @@ def test_a_row_that_no_database_takes_keeps_no_other_out(tmp_path: Path) -> None
 
     with connection.execute_wrapper(refuse):
         said, errors = imported("--from-file", str(file))
-    assert said == "2 runs: 2 new or changed, 0 known; 1 rows left out"
+    assert said == "2 runs: 2 new or changed, 0 unchanged; 1 rows left out"
     assert errors == "line 3: 8: cannot be stored: DataError"
     assert set(Job.objects.values_list("job_id", flat=True)) == {7, 9}
 

@@ -63,7 +63,7 @@ def test_files_with_figures_and_tables_of_jobs_are_downloads(cast, reported, set
     ]
     answer = client.get("/jobs.csv")
     assert (answer.status_code, answer["Retry-After"]) == (429, "47")
-    page = answer.content.decode()
+    page = " ".join(answer.content.decode().split())
     assert "Please try again in 47 seconds." in page
     assert cast("carol").get("/jobs.csv").status_code == 200
 

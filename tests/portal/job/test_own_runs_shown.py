@@ -188,15 +188,15 @@ def test_the_owner_finds_the_run_in_every_sum_and_the_pi_in_none(cast) -> None:
     alice, carol = cast("alice"), cast("carol")
     # Eight GPUs on small-g for two hours: 0.5 x 2 x 8.
     assert JobEfficiency.objects.get().gpu_hours == pytest.approx(8.0)
-    assert "No counted job" not in project_page(alice)
-    assert "No counted job" not in words(alice.get("/history/?days=30").content)
+    assert "No jobs counted" not in project_page(alice)
+    assert "No jobs counted" not in words(alice.get("/history/?days=30").content)
     assert "not included" not in project_page(alice)
-    assert "No counted job" in project_page(carol)
+    assert "No jobs counted" in project_page(carol)
     left_out = "1 job reported only by its owner is not included in these sums."
     assert left_out in project_page(carol)
     everything = words(carol.get("/history/?days=30&of=all").content)
     assert left_out in everything
-    assert "No counted job" in everything
+    assert "No jobs counted" in everything
     summed = carol.get(f"/api/v1/projects/{PROJECT}/summary/?days=30").json()
     assert (summed["jobs"], summed["gpu_hours"], summed["owner_reported_jobs"]) == (0, 0, 1)
     by_site()
@@ -209,7 +209,7 @@ def test_the_pis_own_untold_runs_stay_in_the_pis_own_pages(cast) -> None:
     own("carol")
     own("alice", job_id=2)
     carol = cast("carol")
-    assert "No counted job" not in words(carol.get("/history/?days=30").content)
+    assert "No jobs counted" not in words(carol.get("/history/?days=30").content)
     assert "2 jobs reported only by their owners are not included" in words(
         carol.get("/history/?days=30&of=all").content
     )
@@ -231,7 +231,7 @@ def test_the_page_of_a_personal_project_says_what_it_is_and_nobody_else_finds_it
     own(project_id=None)
     page = words(cast("alice").get("/projects/own-alice/?days=30").content)
     assert "Your own runs outside any project; nobody else is in it." in page
-    assert "No counted job" not in page
+    assert "No jobs counted" not in page
     assert {cast(name).get("/projects/own-alice/").status_code for name in ("bob", "carol", "erin", "grace")} == {404}
 
 

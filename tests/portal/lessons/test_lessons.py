@@ -122,7 +122,7 @@ def test_two_editors_are_told_of_each_other_and_nothing_is_lost(cast) -> None:
 def test_what_is_refused_is_said_and_nothing_is_stored(cast, changed: dict[str, str], said: str) -> None:
     before = list(Lesson.objects.values())
     answer = cast("erin").post(EDIT, fields(**changed))
-    assert (answer.status_code, said in answer.content.decode()) == (422, True)
+    assert (answer.status_code, said in " ".join(answer.content.decode().split())) == (422, True)
     assert list(Lesson.objects.values()) == before
 
 
@@ -156,7 +156,7 @@ def test_scripts_in_a_lesson_are_text_everywhere(cast, reported) -> None:
 def test_the_history_says_who_and_what_and_a_version_can_be_restored(cast) -> None:
     erin = cast("erin")
     erin.post(EDIT, fields(title="Another title"))
-    content = erin.get(f"{EDIT}history/").content.decode()
+    content = " ".join(erin.get(f"{EDIT}history/").content.decode().split())
     assert "by erin" in content
     assert "came with Kaiku" in content
     assert "<ins>Another title</ins>" in content
@@ -180,7 +180,7 @@ def test_a_translation_begins_as_a_hidden_copy_and_an_unknown_code_begins_nothin
 
 def test_dead_links_are_marked_in_the_list(cast, now) -> None:
     LessonLink.objects.filter(lesson__code="throttled").update(problem="404 Not Found", checked_at=now)
-    content = cast("erin").get("/lessons/").content.decode()
+    content = " ".join(cast("erin").get("/lessons/").content.decode().split())
     assert "1 link did not answer" in content
     assert '404 Not Found, <time datetime="2026-11-20">' in content
 

@@ -86,7 +86,7 @@ def test_no_cookie_takes_it_not_even_in_the_spelling_of_cookies(client: Client, 
 
 def test_the_answer_is_a_page_for_people_and_a_problem_for_programs(cast) -> None:
     page, problem = (cast("alice").get(f"{path}?x=%00") for path in ("/jobs/", "/api/v1/jobs/"))
-    assert b"<h1>Bad request</h1>" in page.content
+    assert b"Bad request" in page.content.partition(b"<h1>")[2].partition(b"</h1>")[0]
     assert "default-src 'none'" in page["Content-Security-Policy"]
     assert (problem.status_code, problem["Content-Type"]) == (400, "application/problem+json")
     assert problem.json()["title"] == "Bad Request"

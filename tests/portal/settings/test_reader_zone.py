@@ -24,17 +24,23 @@ IN = {
 
 
 def plain(client: Client, path: str) -> str:
-    return client.get(path).content.decode().replace('<span class="zone">', "").replace("</span>", "")
+    page = client.get(path).content.decode()
+    return page.replace('<span class="zone">', "").replace('<span class="clock">', "").replace("</span>", "")
+
+
+def read(name: str, path: str) -> str:
+    """The end of the run as a page shows it in a zone; a list leaves the zone to its foot."""
+    return IN[name].rpartition(" ")[0] if path == "/jobs/" else IN[name]
 
 
 @pytest.mark.parametrize("path", ["/jobs/", "/jobs/lumi/123456/"])
 def test_the_zone_of_the_browser_is_used_and_named(cast, reported, path: str) -> None:
     reported()
     client = cast("alice")
-    assert IN["UTC"] in plain(client, path)
-    for name, said in IN.items():
+    assert read("UTC", path) in plain(client, path)
+    for name in IN:
         client.cookies[COOKIE] = name
-        assert said in plain(client, path)
+        assert read(name, path) in plain(client, path)
         assert f">{name}</a>." in plain(client, path)
 
 
@@ -43,9 +49,9 @@ def test_a_chosen_zone_wins_over_the_browser(cast, reported) -> None:
     client = cast("alice")
     client.cookies[COOKIE] = "America/New_York"
     client.post("/settings/appearance/", {"theme": "", "time_zone": "Europe/Helsinki"})
-    assert IN["Europe/Helsinki"] in plain(client, "/jobs/")
+    assert read("Europe/Helsinki", "/jobs/") in plain(client, "/jobs/")
     client.post("/settings/appearance/", {"theme": "", "time_zone": ""})
-    assert IN["America/New_York"] in plain(client, "/jobs/")
+    assert read("America/New_York", "/jobs/") in plain(client, "/jobs/")
 
 
 @pytest.mark.parametrize(
