@@ -11,6 +11,15 @@ from jobs.models import Job, User
 SIGNER = signing.Signer(salt="reports.opt-out")
 
 
+def run_key(run: Job) -> str:
+    """The name of a run in an address that names several.
+
+    >>> run_key(Job(cluster="lumi", job_id=7, attempt=1))
+    'lumi/7.1'
+    """
+    return f"{run.cluster}/{run.job_id}.{run.attempt}"
+
+
 def job_url(run: Job) -> str:
     """The page of a run."""
     return reverse("job", args=[run.cluster, run.job_id]) + f"?attempt={run.attempt}"

@@ -8,12 +8,12 @@ from analysis.models import JobEfficiency
 from analysis.selectors import judged_metrics
 from jobs.models import Job
 from jobs.selectors import record_of
-from portal.pages.compare.selection import run_key
 from portal.pages.compare.use_chart import ENDED, STILL_RUNNING, UseOfRun, use_of_run
 from reports.job_report import FindingView
 from reports.layout import css_class, judged_name
 from reports.numbers import NOT_MEASURED, used_hours
 from reports.selectors import made_report, report_row
+from reports.services.links import run_key
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,10 @@ from analysis.findings import FindingCode
 from jobs.models import Job
 from jobs.notes.selectors import tags_by_run
 from jobs.selectors import jobs_within, keys_of_any
-from portal.pages.compare.selection import run_key
 from portal.pages.jobs.arrays import Tasks, stands_for_its_array, tasks_of
 from portal.pages.jobs.query import JobQuery
 from portal.pages.jobs.sorts import JUDGED, Place
-from reports.services.links import finding_url, job_url
+from reports.services.links import finding_url, job_url, run_key
 from reports.wording import TITLES
 
 PAGE_SIZE = 25
