@@ -88,9 +88,9 @@ def test_waldur_is_read_page_by_page_with_its_token(server: ThreadingHTTPServer)
     [
         ((403, b"{}", ""), "answered with status 403"),
         ((302, b"", ""), "answered with status 302"),
-        ((200, b"<html>", ""), "no JSON"),
-        ((200, b'{"detail": "x"}', ""), "no list of rows"),
-        ((200, b"[1]", ""), "no list of rows"),
+        ((200, b"<html>", ""), "not JSON"),
+        ((200, b'{"detail": "x"}', ""), "not a list of rows"),
+        ((200, b"[1]", ""), "not a list of rows"),
         ((200, b"[" + b" " * 2**24 + b"]", ""), "more than 16777216 bytes"),
         ((200, b"[]", "http://evil.example/api/"), "its next page is on another host"),
     ],

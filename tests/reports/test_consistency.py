@@ -97,7 +97,7 @@ def _sure(_: JobReport, page: Layout, text: str) -> Iterator[str]:
     for cause in page.findings:
         if (cause.code in COUNTED or cause.code == "low_use_unexplained") and cause.sure:
             yield f"{cause.code} is {cause.sure}"
-        if re.search(r"confidence 1?\d %", cause.sure):
+        if re.search(r"confidence 1?\d\s%", cause.sure):
             yield f"{cause.code} with next to no confidence: {cause.sure}"
 
 
@@ -143,7 +143,7 @@ def _shared_ranks(report: JobReport, _: Layout, __: str) -> Iterator[str]:
 
 def _measured(report: JobReport, _: Layout, text: str) -> Iterator[str]:
     """What was measured in part is no statement of the whole run."""
-    idle = re.findall(r"idle for [<>\d ]+ % of (.{12})", text)
+    idle = re.findall(r"idle for [<>\d\s]+% of (.{12})", text)
     if report.efficiency.coverage_fraction < 0.95 and any(what != "the measured" for what in idle):
         yield "idle for a share of a run that was measured in part"
     if (report.efficiency.peak_gpu_mem_gb or 0) >= 1 and "before it used the GPUs" in text:
@@ -156,7 +156,7 @@ def _measured(report: JobReport, _: Layout, text: str) -> Iterator[str]:
 
 def _arithmetic(report: JobReport, page: Layout, _: str) -> Iterator[str]:
     """The use that a saving assumes, times GPUs and time, is the use that was measured."""
-    said = re.search(r"keeps ([\d,]+) GPUs? busy ([\d.]+) % of (?:(\d+) d )?(?:(\d+) h )?(?:(\d+) min)?", page.savings)
+    said = re.search(r"keeps ([\d,]+)\sGPUs? busy ([\d.]+)\s% of (?:(\d+)\sd\s)?(?:(\d+)\sh\s)?(?:(\d+)\smin)?", page.savings)
     if said is None:
         return
     gpus, percent, days, hours, minutes = (float((part or "0").replace(",", "")) for part in said.groups())

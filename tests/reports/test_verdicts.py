@@ -56,7 +56,7 @@ def test_the_headline_says_how_it_ended_before_what_it_used(gpus, record: dict[s
 def test_a_run_that_ended_early_is_not_praised_for_busy_gpus() -> None:
     crashed = judged(BUSY, state="FAILED", exit_code="1:0", **AFTER_99_S)
     assert "busy" not in headline(crashed) + verdict(crashed)
-    assert no_advice(crashed) == "No better request can be derived; steps to try are above."
+    assert no_advice(crashed) == "No better request can be derived; the findings list steps to try."
     cancelled = judged(BUSY, state="CANCELLED", **AFTER_99_S)
     assert "too short, or ended too early" in no_causes(cancelled)
     assert "too short, or ended too early" in no_advice(cancelled)

@@ -233,7 +233,7 @@ SHARED = {"pattern": "ranks_share_gpus", "ranks": 8, "ranks_per_node": 8, "gpus_
             {},
             2,
             "Either bind each rank to its own GPU, with ROCR_VISIBLE_DEVICES=$SLURM_LOCALID for example, and keep"
-            " the 8 GPUs, or request 2 GPUs as suggested below.",
+            " the 8 GPUs, or request 2 GPUs as suggested.",
         ),
         ({"ranks": 16, "ranks_per_node": 16}, 2, "Either divide the ranks evenly over the 8 GPUs, or request 2 GPUs"),
         (
