@@ -1,8 +1,8 @@
 """How a work scales: run time by number of GPUs, what each number keeps of the speed per GPU, and where that ends.
 
 The target is that of the advice of a report. The numbers here are those that people read: plain medians, and a knee
-that follows from them. The advice (`analysis.comparable`) is more careful: of an even number of runs it takes the longer of
-the middle two, and it takes the most GPUs that keep the target, whatever smaller numbers did.
+that follows from them. The advice (`analysis.comparable`) has rules of its own: of an even number of runs it takes the
+longer of the middle two, and the most GPUs that keep the target, whatever smaller numbers did.
 """
 
 from __future__ import annotations
