@@ -1,21 +1,28 @@
 """How a work scales: run time by number of GPUs, what each number keeps of the speed per GPU, and where that ends.
 
-The medians, the target and the knee are those of `analysis.comparable`, which the advice of a report rests on too.
+The target is that of the advice of a report. The numbers here are those that people read: plain medians, and a knee
+that follows from them. The advice (`analysis.comparable`) has rules of its own: of an even number of runs it takes the
+longer of the middle two, and the most GPUs that keep the target, whatever smaller numbers did.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from statistics import median
 
-from analysis.comparable import ComparableRun, scaling_gpus, speed_kept, typical_times_s
+from analysis.comparable import speed_kept
 from analysis.thresholds import LIMITS, Limits
 from analysis.works.runs import PastRun
 from jobs.hardware import partition_of
 
 NOISY_FACTOR = 2.0
 """Doubling the GPUs halves the time at best: runs that differ by more on the same GPUs say little of scaling."""
+
+SAME_WORK_MAX = 1.5
+"""More speed per GPU than this against the smallest number is not explained by data that fit better into more memory:
+the runs did different work."""
 
 
 @dataclass(frozen=True)
@@ -40,12 +47,14 @@ class GpuCount:
 class Scaling:
     """All numbers of GPUs that were tried, the fewest first, and the runs that do not count.
 
-    `knee` is the most GPUs that keep `target_percent`; None where only one number was tried. `is_noisy` says that runs
-    on the same number differ by more than doubling the GPUs could bring.
+    `knee` is the most GPUs that keep `target_percent`, as all smaller numbers do; None where only one number was tried.
+    `too_fast` is the number of GPUs whose runs were so much faster per GPU that they did different work: then there is
+    no knee either. `is_noisy` says that runs on the same number differ by more than doubling the GPUs could bring.
     """
 
     counts: tuple[GpuCount, ...]
     knee: GpuCount | None
+    too_fast: GpuCount | None
     is_noisy: bool
     unfinished: int
     too_short: int
@@ -68,22 +77,42 @@ def scaling(runs: Sequence[PastRun], limits: Limits = LIMITS) -> Scaling:
     unfinished = sum(not run.is_completed for run in runs)
     hardware = _hardware(max(comparable, key=lambda run: (run.ended_at, run.pk))) if comparable else None
     counted = [run for run in comparable if _hardware(run) == hardware]
-    timed = [ComparableRun(run.gpus or 0, run.elapsed_s or 0.0) for run in counted]
-    typical_s = typical_times_s(timed)
+    typical_s = _median_times_s(counted)
     kept = speed_kept(typical_s) if len(typical_s) > 1 else {}
     counts = tuple(
         _count(gpus, [run for run in counted if run.gpus == gpus], typical_s[gpus], kept.get(gpus))
         for gpus in sorted(typical_s)
     )
-    found = scaling_gpus(timed[0].elapsed_s, timed[0].gpus, timed[1:], limits) if timed else None
+    fastest = max(counts, key=lambda count: kept[count.gpus]) if kept else None
+    too_fast = fastest if fastest and kept[fastest.gpus] > SAME_WORK_MAX else None
+    knee = None if too_fast else _knee_gpus(kept, limits)
     return Scaling(
         counts=counts,
-        knee=next((count for count in counts if found and count.gpus == found[0]), None),
+        knee=next((count for count in counts if count.gpus == knee), None),
+        too_fast=too_fast,
         is_noisy=len(counts) > 1 and any(count.slowest_s > NOISY_FACTOR * count.fastest_s for count in counts),
         unfinished=unfinished,
         too_short=len(runs) - unfinished - len(comparable),
         on_other_hardware=len(comparable) - len(counted),
     )
+
+
+def _median_times_s(runs: Sequence[PastRun]) -> dict[int, float]:
+    """The median run time by number of GPUs."""
+    times_s: dict[int, list[float]] = {}
+    for run in runs:
+        times_s.setdefault(run.gpus or 0, []).append(run.elapsed_s or 0.0)
+    return {gpus: median(times) for gpus, times in times_s.items()}
+
+
+def _knee_gpus(kept: Mapping[int, float], limits: Limits) -> int | None:
+    """The largest number of GPUs that keeps the target as all smaller ones do; None without numbers.
+
+    >>> _knee_gpus({1: 1.0, 2: 0.9, 4: 0.5, 8: 0.8}, LIMITS)
+    2
+    """
+    scales = takewhile(lambda gpus: kept[gpus] >= limits.target_percent / 100, sorted(kept))
+    return max(scales, default=None)
 
 
 def _hardware(run: PastRun) -> tuple[str, str]:

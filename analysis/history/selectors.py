@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -43,7 +43,6 @@ from analysis.models import FindingRow, JobEfficiency, RecommendationRow
 from analysis.thresholds import RULES_VERSION
 from jobs.models import Job, Project, User
 
-FOLLOW_DAYS = 180
 FOLLOW_RUNS_MAX = 2000
 """The latest runs of advised work that are compared: enough for a month of a person, with a limit for automation."""
 
@@ -266,8 +265,11 @@ def worst_run(part: Q, since: datetime, until: datetime) -> JobEfficiency | None
 
 
 def followed_in(part: Q, periods: Sequence[Period]) -> list[Followed]:
-    """What following advice on GPUs saved in each period: one query, over the latest runs of keyed work."""
-    since = min(period.start for period in periods) - timedelta(days=FOLLOW_DAYS)
+    """What following advice on GPUs saved in each period: one query, over the latest runs of keyed work.
+
+    Advice counts from the first period on, as on the page of a work.
+    """
+    since = min(period.start for period in periods)
     keyed = Job.objects.filter(
         part,
         ended_at__gte=since,

@@ -55,7 +55,7 @@ class UserSums:
 
 
 def overview_of(runs: RunColumns, period: Period) -> Overview:
-    """Classes, hours, waste, potential and the lower median of a period."""
+    """Classes, hours, waste, potential and the median use of a period."""
     ended = runs.between(period.start, period.end)
     counted = ended.counted()
     sums = []
@@ -177,12 +177,13 @@ def _sums(values: Floats, place: Places, size: int) -> Floats:
 
 
 def _medians(values: Floats, place: Places) -> dict[int, float]:
-    """The lower median of the known values at each place that has any."""
+    """The median of the known values at each place that has any: of an even number the mean of the middle two."""
     known = ~np.isnan(values)
     values, place = values[known], place[known]
     order = np.lexsort((values, place))
     seen, first, count = np.unique(place[order], return_index=True, return_counts=True)
-    middle = values[order][first + (count - 1) // 2]
+    ordered = values[order]
+    middle = (ordered[first + (count - 1) // 2] + ordered[first + count // 2]) / 2
     return {int(at): float(value) for at, value in zip(seen, middle, strict=True)}
 
 

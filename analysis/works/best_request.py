@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 
 from analysis.works.runs import PastRun
 from jobs.sbatch import OptionChange, Shape, apply, parse_block, request_block
@@ -21,7 +22,7 @@ class BestRequest:
     """The latest run of the cheapest request; `gpu_hours` is the median of its `completed` runs.
 
     `requests` is how many different requests qualified. Whether options were written in another way, and their time
-    limit, make no other request.
+    limit, make no other request: what was allocated does.
     """
 
     run: PastRun
@@ -48,12 +49,12 @@ def _shape_key(run: PastRun) -> object:
 
 
 def _qualified(runs: Sequence[PastRun]) -> tuple[float, PastRun, int] | None:
-    """The typical GPU-hours of one request, the latest run that shows it, and how many completed."""
+    """The median GPU-hours of one request, the latest run that shows it, and how many completed."""
     good = [run for run in runs if run.is_comparable and not run.uncounted_reason and run.gpu_hours is not None]
     failures = sum(run.is_own_failure for run in runs)
     if not good or len(good) < SUCCESS_MIN * (len(good) + failures):
         return None
-    hours = sorted(run.gpu_hours for run in good if run.gpu_hours is not None)[len(good) // 2]
+    hours = median(run.gpu_hours for run in good if run.gpu_hours is not None)
     shown = max(good, key=lambda run: (is_spelling_known(run), run.ended_at, run.pk))
     return hours, shown, len(good)
 

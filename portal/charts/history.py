@@ -84,7 +84,7 @@ def _median_use(steps: Sequence[Step], names: Sequence[str]) -> Chart:
     return Chart(
         key="median",
         title="Median GPU use",
-        summary="Line: the mean GPU use of the middle job, with the class boundaries at "
+        summary="Line: the median of the mean GPU use of jobs, with the class boundaries at "
         + ", ".join(f"{bound:.0f} %" for bound in bounds),
         scale=scale(100.0, " %"),
         head=("", "Median GPU use", "Jobs"),

@@ -104,6 +104,26 @@ def test_every_day_is_a_step_and_empty_ones_too(runs) -> None:
     assert sum(step.jobs for step in weeks) == 4
 
 
+def test_the_median_of_an_even_number_of_jobs_is_the_mean_of_the_middle_two(db) -> None:
+    for job_id, util, days_ago in (
+        (1, 20.0, 28),
+        (2, 40.0, 28),
+        (3, 60.0, 0),
+        (4, 80.0, 0),
+        (5, 90.0, 0),
+        (6, 70.0, 0),
+    ):
+        run(job_id, util, days_ago)
+    judge()
+    seen = read()
+    # 20, 40, 60, 70, 80, 90: (60 + 70) / 2; today's four: (70 + 80) / 2; four weeks before: (20 + 40) / 2.
+    assert overview_of(seen, last_days(NOW, 30)).median_util == pytest.approx(65.0)
+    steps = steps_of(seen, last_days(NOW, 30))
+    assert [step.median_util for step in steps if step.jobs] == [pytest.approx(30.0), pytest.approx(75.0)]
+    # (75 - 30) / 4 weeks
+    assert trend_of(seen, NOW).points_a_week == pytest.approx(11.25)
+
+
 def test_findings_are_counted_where_they_cost_most(runs) -> None:
     found = frequent_findings(read(), last_days(NOW, 90))
     assert found[0].code == "no_gpu_use"

@@ -18,16 +18,17 @@ def test_scaling_of_the_hand_worked_cases(case: ScalingCase) -> None:
     assert (found.knee.gpus if found.knee else None) == case.knee
     assert (found.unfinished, found.too_short, found.on_other_hardware) == case.left_out
     assert found.is_noisy is case.is_noisy
+    assert (found.too_fast.gpus if found.too_fast else None) == case.too_fast
 
 
-@pytest.mark.parametrize("case", [c for c in SCALING if c.knee], ids=lambda case: case.name)
-def test_the_knee_is_the_one_that_the_advice_of_a_report_uses(case: ScalingCase) -> None:
+@pytest.mark.parametrize("case", [c for c in SCALING if c.advised or c.knee], ids=lambda case: case.name)
+def test_the_advice_of_a_report_takes_the_knee_or_has_a_reason_of_its_own(case: ScalingCase) -> None:
     """Whichever of the runs is the one that is reported."""
     latest = max(r.ended_at for r in case.runs)
     same_nodes = [r for r in case.runs if r.is_comparable and (r.partition != "lumid" or r.ended_at == latest)]
     for number, one in enumerate(same_nodes):
         others = [ComparableRun(r.gpus, r.elapsed_s) for r in same_nodes[:number] + same_nodes[number + 1 :]]
-        assert scaling_gpus(one.elapsed_s, one.gpus, others)[0] == case.knee
+        assert scaling_gpus(one.elapsed_s, one.gpus, others)[0] == (case.advised or case.knee)
 
 
 def test_the_spread_the_use_and_the_bill_of_a_number_stand_beside_its_median() -> None:

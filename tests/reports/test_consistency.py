@@ -156,7 +156,9 @@ def _measured(report: JobReport, _: Layout, text: str) -> Iterator[str]:
 
 def _arithmetic(report: JobReport, page: Layout, _: str) -> Iterator[str]:
     """The use that a saving assumes, times GPUs and time, is the use that was measured."""
-    said = re.search(r"keeps ([\d,]+)\sGPUs? busy ([\d.]+)\s% of (?:(\d+)\sd\s)?(?:(\d+)\sh\s)?(?:(\d+)\smin)?", page.savings)
+    said = re.search(
+        r"keeps ([\d,]+)\sGPUs? busy ([\d.]+)\s% of (?:(\d+)\sd\s)?(?:(\d+)\sh\s)?(?:(\d+)\smin)?", page.savings
+    )
     if said is None:
         return
     gpus, percent, days, hours, minutes = (float((part or "0").replace(",", "")) for part in said.groups())

@@ -12,7 +12,10 @@ from analysis.history.sums import overview_of
 
 @dataclass(frozen=True)
 class MonthLine:
-    """`change_points` is the change of the unused share in percentage points; None where a month has no hours."""
+    """`change_points` is the change of the unused share in percentage points; None where a month has no hours.
+
+    Advice is seldom followed within one month: `followed` is over a period of its own.
+    """
 
     name: str
     name_before: str

@@ -10,7 +10,7 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
-from analysis.history.periods import last_days, month, month_before
+from analysis.history.periods import FOLLOWED_DAYS, last_days, month, month_before
 from analysis.history.selectors import followed_in, runs_and_trend, worst_run
 from analysis.history.sums import steps_of, trend_of, trend_period
 from jobs.selectors import Reach, led_projects, reach_of
@@ -56,11 +56,12 @@ def _figures(reach: Reach) -> dict[str, Any]:
     weeks, lately = trend_period(now), last_days(now, SUGGESTED_DAYS)
     this, before = month(now), month_before(now)
     runs = runs_and_trend([reach.own], before.start, now)
-    (followed,) = followed_in(reach.own, [this])
+    (followed,) = followed_in(reach.own, [last_days(now, FOLLOWED_DAYS)])
     worst = worst_run(reach.own, last_days(now, LOOK_AT_DAYS).start, now)
     return {
         "to_do": to_do(reach.own, lately, SUGGESTED_MAX),
         "days": SUGGESTED_DAYS,
+        "followed_days": FOLLOWED_DAYS,
         "month": month_line(runs, this, before, followed),
         "worst": shown_job(worst.job, worst) if worst else None,
         "look_at_days": LOOK_AT_DAYS,

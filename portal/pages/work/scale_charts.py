@@ -31,7 +31,12 @@ class ScaleChart:
 
 
 def scale_charts(scaled: Scaling) -> list[ScaleChart]:
-    """Nothing where only one number of GPUs was tried: a single column compares nothing."""
+    """Nothing where only one number of GPUs was tried: a single column compares nothing.
+
+    Of runs that did different work the run times alone are drawn: their efficiency means nothing.
+    """
+    if scaled.too_fast:
+        return [_run_time(scaled)]
     return [_run_time(scaled), _efficiency(scaled)] if scaled.knee else []
 
 

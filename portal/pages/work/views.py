@@ -12,10 +12,10 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
-from analysis.history.periods import DAYS_OFFERED, last_days
+from analysis.history.periods import DAYS_OFFERED, FOLLOWED_DAYS, last_days
 from analysis.history.selectors import runs_and_trend
 from analysis.history.sums import overview_of, steps_of, trend_of
-from analysis.scaling import scaling
+from analysis.scaling import SAME_WORK_MAX, scaling
 from analysis.thresholds import LIMITS
 from analysis.works.failures import failures
 from analysis.works.runs import PastRun
@@ -30,7 +30,7 @@ from portal.pages.work.followed import followed_advice
 from portal.pages.work.run_list import run_page
 from portal.pages.work.scale_charts import left_out, scale_charts
 
-WINDOW_DAYS = 365
+WINDOW_DAYS = FOLLOWED_DAYS
 CHARTS_SHOWN = ("classes", "median")
 
 
@@ -73,6 +73,7 @@ def _measured(runs: list[PastRun]) -> dict[str, Any]:
         "scale_charts": scale_charts(scaled),
         "left_out": left_out(scaled),
         "target_percent": LIMITS.target_percent,
+        "same_work_max": SAME_WORK_MAX,
     }
 
 

@@ -23,8 +23,9 @@ def run(gpus: int | None, elapsed_s: float | None, state: str = "COMPLETED", **m
 
 @dataclass(frozen=True)
 class ScalingCase:
-    """`counts` are (GPUs, runs, typical seconds, efficiency in percent or None); `left_out` is (unfinished, too short,
-    on other hardware); `knee` is None where nothing can be claimed."""
+    """`counts` are (GPUs, runs, median seconds, efficiency in percent or None); `left_out` is (unfinished, too short,
+    on other hardware); `knee` is None where nothing can be claimed; `advised` is what the advice of a report takes as
+    the most GPUs that scale, where that is another number; `too_fast` is where the runs did different work."""
 
     name: str
     runs: tuple[PastRun, ...]
@@ -32,6 +33,8 @@ class ScalingCase:
     knee: int | None
     left_out: tuple[int, int, int] = (0, 0, 0)
     is_noisy: bool = False
+    advised: int | None = None
+    too_fast: int | None = None
 
 
 SCALING = (
@@ -69,9 +72,25 @@ SCALING = (
     ScalingCase(
         "noisy: the same GPUs took three times as long",
         (run(4, 1000), run(4, 3000), run(8, 900), run(8, 2900)),
-        ((4, 2, 3000, 100.0), (8, 2, 2900, 51.7)),  # of two the longer: 4 x 3000 / (8 x 2900) = 0.517
+        # (1000 + 3000) / 2 and (900 + 2900) / 2: 4 x 2000 / (8 x 1900) = 8000 / 15200 = 0.526
+        ((4, 2, 2000, 100.0), (8, 2, 1900, 52.6)),
         4,
         is_noisy=True,
+    ),
+    ScalingCase(
+        "of an even number of runs the mean of the middle two",
+        (*(run(2, seconds) for seconds in (4200, 1000, 3800, 9000)), run(4, 2500)),
+        ((2, 4, 4000, 100.0), (4, 1, 2500, 80.0)),  # (3800 + 4200) / 2; 2 x 4000 / (4 x 2500) = 0.8
+        4,
+        is_noisy=True,
+    ),
+    ScalingCase(
+        "two medians, two knees: the advice takes the longer of two runs",
+        (run(2, 4000), run(4, 2400), run(4, 3200)),
+        # (2400 + 3200) / 2 = 2800: 8000 / 11200 = 0.714; the advice counts 3200: 8000 / 12800 = 0.625
+        ((2, 1, 4000, 100.0), (4, 2, 2800, 71.4)),
+        4,
+        advised=2,
     ),
     ScalingCase(
         "one outlier of three moves no median",
@@ -116,7 +135,22 @@ SCALING = (
         "a number that scales behind one that does not",
         (run(1, 8000), run(2, 6000), run(4, 2500)),
         ((1, 1, 8000, 100.0), (2, 1, 6000, 66.7), (4, 1, 2500, 80.0)),  # 8000 / 12000, 8000 / 10000
-        4,
+        1,  # 2 GPUs do not keep 70 %, so that 4 do shows nothing
+        advised=4,
+    ),
+    ScalingCase(
+        "half as much again per GPU is still the same work",
+        (run(1, 9000), run(2, 3000)),
+        ((1, 1, 9000, 100.0), (2, 1, 3000, 150.0)),  # 9000 / 6000
+        2,
+    ),
+    ScalingCase(
+        "more than that is other work, whatever the other numbers keep",
+        (run(1, 9000), run(2, 5000), run(4, 1490)),
+        ((1, 1, 9000, 100.0), (2, 1, 5000, 90.0), (4, 1, 1490, 151.0)),  # 9000 / 10000, 9000 / 5960
+        None,
+        advised=4,
+        too_fast=4,
     ),
     ScalingCase(
         "exactly the target keeps it",
@@ -173,9 +207,20 @@ BEST = (
         "the time limit makes no other request",
         (billed(1, 2, 2.0, walltime_s=7200.0), billed(2, 2, 2.2, walltime_s=3600.0)),
         2,
-        2.2,  # of two the larger
+        2.1,  # (2.0 + 2.2) / 2
         2,
         1,
+    ),
+    BestCase(
+        "of an even number of runs the mean of the middle two decides",
+        (
+            *(billed(number, 2, hours) for number, hours in ((1, 6.25), (2, 11.0))),
+            billed(3, 4, 9.0),
+        ),
+        2,  # (6.25 + 11.0) / 2 = 8.625, below 9.0
+        8.625,
+        2,
+        2,
     ),
     BestCase(
         "what fails more often than not is no best request",
@@ -226,7 +271,7 @@ BEST = (
             billed(2, 8, 6.0, request={"--gpus-per-node": "8"}),
             billed(3, 8, 7.0, request={}),
         ),
-        2,  # the latest whose options are known
+        2,  # the latest whose options are known; the middle of 6.0, 7.0, 8.0
         7.0,
         3,
         1,

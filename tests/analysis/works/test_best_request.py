@@ -15,7 +15,7 @@ def test_best_request_of_the_hand_worked_cases(case: BestCase) -> None:
     if case.best is None:
         assert found is None
         return
-    assert (found.run.job_id, found.gpu_hours) == (case.best, case.hours)
+    assert (found.run.job_id, found.gpu_hours) == (case.best, pytest.approx(case.hours))
     assert (found.completed, found.requests) == (case.completed, case.requests)
 
 

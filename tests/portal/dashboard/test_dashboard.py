@@ -240,3 +240,21 @@ def test_the_change_is_that_of_the_unused_share_in_points() -> None:
     assert line.change_points == pytest.approx(20.0)
     alone = month_line(columns((november, 50.0, 30.0)), month(NOW), month_before(NOW), Followed())
     assert (alone.sum.gpu_hours, alone.change_points) == (50.0, None)
+
+
+def test_followed_advice_is_that_of_the_work_page_over_the_same_period(cast, reported) -> None:
+    """8 GPUs, advised 2, and then 2 GPUs: 6 GPU-hours saved, long before this month; older advice counts nowhere."""
+    small = {"gpus_allocated": 2, "gpus_requested": 2, "gpus_per_node": 2, "ntasks": 2, "cpus_allocated": 14}
+    for job_id, days_ago, more in ((1, 90, {}), (2, 80, small), (3, 400, {}), (4, 340, small)):
+        ended = timezone.now() - timedelta(days=days_ago)
+        times = {"ended_at": ended.isoformat(), "started_at": (ended - 2 * HOUR).isoformat()}
+        name = "older" if job_id > 2 else "lately"
+        memory = {"memory_requested_gb": 120.0} if more else {}
+        reported(job_id, job_name=name, **times, **more, **memory)
+    alice = cast("alice")
+    works = [alice.get(f"/work/{Job.objects.get(job_id=job_id).work_key}/") for job_id in (2, 4)]
+    lately, older = (work.context["followed"] for work in works)
+    assert (lately.runs, lately.saved_gpu_hours, older.runs) == (1, pytest.approx(6.0), 0)
+    followed = alice.get("/").context["month"].followed
+    assert (followed.runs, followed.saved_gpu_hours) == (1, pytest.approx(6.0))
+    assert "GPU-hours saved by followed advice in the last 365 days, 1 job" in text(alice, "/")

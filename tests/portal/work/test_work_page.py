@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -83,12 +84,64 @@ def test_runs_of_one_work_are_counted_and_others_are_not(cast, studied) -> None:
     assert [run.job_id for run in shown["runs"]] == [4, 3, 2, 1]
     assert [(count.gpus, count.runs, count.typical_s) for count in shown["scaled"].counts] == [
         (4, 1, 10800.0),
-        (8, 2, 7300.0),
+        (8, 2, 7250.0),
     ]
-    # 4 x 10,800 s against 8 x 7,300 s: 74 % of the speed per GPU, above the target of 70 %.
+    # Of 7,200 and 7,300 s 7,250. 4 x 10,800 s against 8 x 7,250 s: 74 % of the speed per GPU, above the target of 70 %.
     assert shown["scaled"].knee.gpus == 8
-    assert shown["scaled"].counts[1].efficiency_fraction == pytest.approx(0.7397, abs=1e-4)
+    assert shown["scaled"].counts[1].efficiency_fraction == pytest.approx(0.7448, abs=1e-4)
     assert (shown["scaled"].unfinished, shown["failures"].of.failed) == (1, 1)
+
+
+def test_one_median_stands_everywhere_on_the_page(cast, reported) -> None:
+    """Two runs on 8 GPUs, 2 h and 3 h: 2 h 30 min and, on four modules, 10 billed GPU-hours."""
+    for job_id, hours in ((1, 2), (2, 3)):
+        reported(job_id, request=REQUEST, **times(30 - job_id * 5, hours * 3600))
+    shown = page_of(cast("alice"), 1).context
+    (count,) = shown["scaled"].counts
+    assert (count.typical_s, count.gpu_hours) == (9000.0, pytest.approx(10.0))
+    assert shown["best"].gpu_hours == pytest.approx(10.0)
+
+
+def test_runs_that_are_too_fast_for_their_gpus_did_different_work(cast, alone) -> None:
+    """Two hours on 8 GPUs, five on one: 1 x 18,000 s against 8 x 1,000 s is 225 % of the speed per GPU."""
+    one = {"gpus_allocated": 1, "gpus_requested": 1, "gpus_per_node": 1}
+    record_job(job_record(job_id=5, request=REQUEST | {"--gpus-per-node": "1"}, **one, **times(30, 18_000)))
+    Job.objects.filter(job_id=123456).update(walltime_used_s=1000)
+    answer = page_of(cast("alice"))
+    page = answer.content.decode()
+    assert (answer.context["scaled"].knee, answer.context["scaled"].too_fast.gpus) == (None, 8)
+    assert "These runs did different work" in page
+    assert "225\u00a0% as fast as 1 GPU." in page
+    assert "still scale" not in page
+    assert [chart.key for chart in answer.context["scale_charts"]] == ["scale-time"]
+
+
+def test_the_legend_of_a_chart_is_drawn_like_what_it_names(cast, studied) -> None:
+    """The target is a dashed line, the spread of runs a thin bar; only columns have squares."""
+    legends = re.findall(r'<ul class="legend">.*?</ul>', page_of(cast("alice"), 1).content.decode(), re.DOTALL)
+    run_time, efficiency = ([" ".join(item.split()) for item in legend.split("</li>")] for legend in legends[:2])
+    square = '<rect width="12" height="12" rx="2"/>'
+    median, spread = run_time[:2]
+    assert "Median" in median
+    assert square in median
+    assert "Fastest to slowest" in spread
+    assert '<rect x="5" width="2" height="12"/>' in spread
+    target = next(item for item in efficiency if "Target" in item)
+    assert '<line class="guide"' in target
+    assert "<rect" not in target
+
+
+def test_runs_that_differ_in_time_and_spelling_are_said_to_count_as_one_request(cast, reported) -> None:
+    written = ({"--mem": "480G", "--time": "04:00:00"}, {"--mem-per-gpu": "60G", "--time": "12:00:00"})
+    for job_id, options in enumerate(written, start=1):
+        limit_s = 14_400 * (3 if job_id == 2 else 1)
+        more = {"memory_requested_gb": 480.0, "walltime_requested_s": limit_s, "request": REQUEST | options}
+        reported(job_id, **more, **times(30 - job_id * 5, 7200))
+    answer = page_of(cast("alice"), 1)
+    best, page = answer.context["best"], " ".join(answer.content.decode().split())
+    assert (best.requests, best.completed) == (1, 2)
+    assert "the only request" not in page
+    assert "same partition, nodes, GPUs, tasks, cores and memory count as one, whatever their time limit" in page
 
 
 def test_what_changed_stands_beside_each_run_and_leads_to_the_comparison(cast, studied) -> None:
