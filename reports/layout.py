@@ -100,6 +100,7 @@ class Layout:
     lessons: tuple[tuple[str, str], ...]
     not_measured: tuple[str, ...]
     figures: tuple[tuple[str, str], ...]
+    advisory: str = ADVISORY
 
 
 def layout(report: JobReport, zone: tzinfo = UTC) -> Layout:

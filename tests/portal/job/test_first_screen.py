@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import html
+import io
 import re
 from dataclasses import replace
 
 import pytest
 from django.core.management import call_command
+from pypdf import PdfReader
 
 from jobs.services import record_job
 from metrics.services import record_node_summary
 from portal.pages.job.answer import answer
-from portal.pages.job.reader import as_read_by_others
 from reports.job_report import SavingsView
 from reports.layout import layout
+from reports.reader import as_read_by_others
 from tests.payloads import gpu, job_record, node_payload
 from tests.reports.builders import report
 
@@ -72,6 +75,28 @@ def test_nothing_that_a_report_says_speaks_to_somebody_else(state: str, gpus) ->
     said += [text for each in page.findings for text in (each.title, each.text, each.lesson_text, each.lesson_title)]
     said += [page.introduction, *(each.reason for each in page.recommendations)]
     assert [text for text in said if re.search(r"\byou", text, re.IGNORECASE)] == []
+
+
+def test_downloads_read_for_each_reader_as_the_page_does(cast, reported) -> None:
+    reported()
+
+    def downloads(name: str) -> dict[str, str]:
+        read = {kind: cast(name).get(f"/api/v1{PAGE}report.{kind}").content for kind in ("txt", "md", "html", "pdf")}
+        pages = PdfReader(io.BytesIO(read.pop("pdf"))).pages
+        texts = {
+            kind: re.sub(r"<style>.*?</style>", " ", each.decode(), flags=re.DOTALL) for kind, each in read.items()
+        }
+        texts["pdf"] = " ".join(page.extract_text() for page in pages)
+        return {kind: " ".join(html.unescape(text).replace("\\", "").split()) for kind, text in texts.items()}
+
+    # The owner's PDF is stored between the two, and neither reader gets that of the other.
+    for _ in range(2):
+        for kind, text in downloads("carol").items():
+            assert "alice's job kept its 8 GPUs busy" in text, kind
+            assert "this does not affect alice's account" in text, kind
+            assert not re.search(r"\byour?s?\b", text, re.IGNORECASE), kind
+        for kind, text in downloads("alice").items():
+            assert "Your job kept its 8 GPUs busy" in text, kind
 
 
 def test_each_finding_and_figure_has_an_address_of_its_own(cast, reported) -> None:
