@@ -18,7 +18,7 @@ FENCE = "```"
 
 
 def report_markdown(report: JobReport, owner: str = "") -> str:
-    """For readers as `page_for` has them; nothing in a name can become a link, an image, HTML or the end of a code block."""
+    """For readers as `page_for` has them; no name can become a link, an image, HTML or the end of a code block."""
     return "\n".join(_lines(page_for(report, owner))).replace(NO_BREAK, " ") + "\n"
 
 

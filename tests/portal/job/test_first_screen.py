@@ -150,4 +150,7 @@ def test_terms_are_explained_where_they_stand_and_all_together(cast, reported) -
     reported()
     page = cast("alice").get(PAGE).content.decode()
     assert re.search(r'<abbr title="Billed GPU-hours in which[^"]+">Unused GPU-hours</abbr>', page)
+    linked = set(re.findall(r'class="term" href="#([^"]+)"', page))
+    assert {"term-unused-gpu-hours", "term-state", "term-idle"} <= linked
+    assert [page.count(f'id="{anchor}"') for anchor in linked] == [1] * len(linked)
     assert '<details class="folded" id="terms">' in page
