@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pytest
 from django.core.management import call_command
+from django.template.loader import render_to_string
 from pypdf import PdfReader
 
 from jobs.services import record_job
@@ -125,6 +126,21 @@ def test_findings_are_marked_on_the_figure_and_in_words(cast) -> None:
     assert marks["idle_tail"] == "last 30 min 00 s"
     assert ": first 30 min 00 s" in text_of(client)
     assert b"#b3005e" in client.get(f"{PAGE}figures/gpu_use.svg?size=broad").content
+
+
+def test_a_finding_by_the_title_of_its_pattern_also_has_the_title_of_the_lists() -> None:
+    def kind_of(code: str, title: str) -> str:
+        value = report()
+        found = replace(value.findings[0], code=code, title=title)
+        page = layout(replace(value, findings=(found,)))
+        shown = render_to_string("portal/job/_why.html", {"page": page})
+        assert (f'<small class="kind">{page.findings[0].kind}:</small>' in shown) == bool(page.findings[0].kind)
+        return page.findings[0].kind
+
+    stall = "The GPUs waited for files or for each other"
+    assert kind_of("io_or_sync_stall", "GPU use fell after the start") == stall
+    assert kind_of("io_or_sync_stall", stall) == ""
+    assert kind_of("low_use_unexplained", "The program failed, and we found no clear cause") == ""
 
 
 def test_one_download_stands_out_and_the_others_stay_behind_more(cast, reported) -> None:

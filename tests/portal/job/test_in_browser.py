@@ -90,7 +90,7 @@ def test_use_over_time_is_zoomed_by_dragging_and_by_keys_and_shown_whole_again(o
     assert page.locator(".zoomed .legend").all_text_contents() == ["least to most used", "mean"]
     assert page.locator(".zoomed .title").all_text_contents() == ["time since the start", "GPU use (%)"]
     times = page.locator(".zoomed text:not([class])").all_text_contents()
-    assert (times[times.index("1:00:00") :][-1], page.locator(".zoomed .disc").count()) == ("1:30:00", 1)
+    assert (times[times.index("1:00:00") :][-1], page.locator(".zoomed .disc").count()) == ("1:30:00", 2)
     plot.focus()
     page.keyboard.press("Home")
     assert said.inner_text().startswith("1:00:00: 22.0 %")
