@@ -133,7 +133,7 @@ def test_a_finding_by_the_title_of_its_pattern_also_has_the_title_of_the_lists()
         value = report()
         found = replace(value.findings[0], code=code, title=title)
         page = layout(replace(value, findings=(found,)))
-        shown = render_to_string("portal/job/_why.html", {"page": page})
+        shown = render_to_string("portal/job/_why.html", {"page": page, "my_answers": []})
         assert (f'<small class="kind">{page.findings[0].kind}:</small>' in shown) == bool(page.findings[0].kind)
         return page.findings[0].kind
 
