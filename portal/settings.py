@@ -65,6 +65,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "portal.middleware.reader_preferences.Reader",
+    "portal.middleware.form_pages.FormPage",
     "portal.middleware.outages.OutagePage",
 ]
 ROOT_URLCONF = "portal.urls"

@@ -14,7 +14,7 @@ from reports.advice import OTHER_HARDWARE
 from reports.ending import exit_words, label
 from reports.job_report import FindingView, JobReport, Observation
 from reports.lessons import LessonView, LinkView
-from reports.numbers import counted, duration, energy, hours, instant, percent, share, unbroken
+from reports.numbers import counted, duration, energy, hours, instant, percent, share, unbroken, used_hours
 from reports.request_diff import DiffLine, added_lines, diff_lines
 from reports.unmeasured import in_words
 from reports.wording import kind_title
@@ -155,15 +155,19 @@ def _unbroken(value: Any) -> Any:
 def class_name(report: JobReport) -> str:
     """The class and how the run ended; a run that was too short, or ended too early, for a class has none."""
     end = label(report.job)
-    is_open = not report.is_use_judged and report.efficiency.avg_gpu_util is not None
-    parts = [NOT_JUDGED if is_open else CLASS_NAMES[report.efficiency.efficiency_class]]
+    parts = [judged_name(report)]
     return ", ".join([*parts, *(["partial"] if report.efficiency.partial else []), *([end] if end else [])])
+
+
+def judged_name(report: JobReport) -> str:
+    """The class alone, or that the run was too short or ended too early for one."""
+    is_open = not report.is_use_judged and report.efficiency.avg_gpu_util is not None
+    return NOT_JUDGED if is_open else CLASS_NAMES[report.efficiency.efficiency_class]
 
 
 def css_class(report: JobReport) -> str:
     """The style of the class, neutral where there is none."""
-    is_open = class_name(report).startswith(NOT_JUDGED)
-    return UNKNOWN if is_open else report.efficiency.efficiency_class.lower()
+    return UNKNOWN if judged_name(report) == NOT_JUDGED else report.efficiency.efficiency_class.lower()
 
 
 def brief(report: JobReport, zone: tzinfo = UTC) -> str:
@@ -197,7 +201,7 @@ def _numbers(report: JobReport) -> Iterator[Observation]:
     if seen.avg_gpu_util is not None:
         yield Observation("Mean GPU use", percent(seen.avg_gpu_util))
     if seen.gpu_hours is not None and seen.wasted_gpu_hours is not None:
-        yield Observation("Used GPU-hours", hours(seen.gpu_hours - seen.wasted_gpu_hours))
+        yield Observation("Used GPU-hours", hours(used_hours(seen.gpu_hours, seen.wasted_gpu_hours)))
         yield Observation("Unused GPU-hours (estimate)", hours(seen.wasted_gpu_hours))
     elif seen.gpu_hours is not None:
         yield Observation("GPU-hours billed", hours(seen.gpu_hours))

@@ -63,6 +63,15 @@ def hours(value: float | None) -> str:
     return f"{value:.2f}" if value < 10 else f"{value:,.1f}"
 
 
+def used_hours(billed: float, unused: float) -> float:
+    """GPU-hours in which the GPUs had work: the unrounded bill without what was not used of it.
+
+    >>> hours(used_hours(63.8767, 49.9490))
+    '13.9'
+    """
+    return billed - unused
+
+
 def duration(seconds: float | None) -> str:
     """Seconds in the two largest units.
 

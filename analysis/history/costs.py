@@ -13,18 +13,22 @@ from analysis.ranking import expected_gain
 
 @dataclass(frozen=True)
 class FirstCause:
-    """The first cause of one run and the work that the run belongs to."""
+    """The first cause of one run and the work that the run belongs to; unused hours are None where not measured."""
 
     cause: Finding
     work: str
     gpu_hours: float
     pk: int
     ended_at: datetime
+    wasted_gpu_hours: float | None = None
 
 
 @dataclass(frozen=True)
 class CostlyCause:
-    """One cause in one work: the runs it came first in, the GPU-hours that fixing it would win back, the latest run."""
+    """One cause in one work: the runs it came first in, the GPU-hours that fixing it would win back, the latest run.
+
+    `wasted_gpu_hours` are all that these runs left unused, as far as it was measured; None for not at all.
+    """
 
     code: FindingCode
     work: str
@@ -32,6 +36,7 @@ class CostlyCause:
     lost_gpu_hours: float
     latest_pk: int
     latest_at: datetime
+    wasted_gpu_hours: float | None = None
 
 
 def costly_causes(first_causes: Iterable[FirstCause]) -> list[CostlyCause]:
@@ -49,7 +54,20 @@ def costly_causes(first_causes: Iterable[FirstCause]) -> list[CostlyCause]:
         if lost_gpu_hours > 0:
             together[first.work, first.cause.code].append((lost_gpu_hours, first))
     found = [
-        CostlyCause(code, work, len(runs), sum(lost for lost, _ in runs), runs[0][1].pk, runs[0][1].ended_at)
+        CostlyCause(
+            code,
+            work,
+            len(runs),
+            sum(lost for lost, _ in runs),
+            runs[0][1].pk,
+            runs[0][1].ended_at,
+            _unused(first for _, first in runs),
+        )
         for (work, code), runs in together.items()
     ]
     return sorted(found, key=lambda cause: (-cause.lost_gpu_hours, cause.code, cause.work))
+
+
+def _unused(runs: Iterable[FirstCause]) -> float | None:
+    measured = [run.wasted_gpu_hours for run in runs if run.wasted_gpu_hours is not None]
+    return sum(measured) if measured else None

@@ -138,6 +138,7 @@ class WorkSums:
 class Member:
     """One member of a project, present or former, and the counted runs of a period."""
 
+    pk: int
     username: str
     role: str
     jobs: int
@@ -168,6 +169,12 @@ def runs_and_trend(whose: Sequence[Q], since: datetime, now: datetime) -> RunCol
 def judged(part: Q, since: datetime, until: datetime) -> QuerySet[JobEfficiency]:
     """The judgements of runs that ended in this time, in no order."""
     return JobEfficiency.objects.filter(part, ended_at__gte=since, ended_at__lt=until)
+
+
+def listed_by_user(part: Q, period: Period) -> dict[int, int]:
+    """How many runs of each owner, by key, a list of jobs of a period shows, judged or not: one query."""
+    runs = Job.objects.filter(part, ended_at__gte=period.start, ended_at__lt=period.end)
+    return dict(runs.values_list("user_id").annotate(Count("pk")).order_by())
 
 
 def told_by_owners(whose: Sequence[Q], period: Period) -> int:
@@ -220,9 +227,17 @@ def costly_causes_in(part: Q, period: Period, limit: int) -> list[CostlyCause]:
     named = FindingRow.objects.filter(position=0, efficiency__in=fitting).exclude(code=FindingCode.LOW_USE_UNEXPLAINED)
     rows = named.order_by("-efficiency__ended_at", "-pk")
     run = {"hours": F("efficiency__gpu_hours"), "run": F("efficiency__job_id"), "at": F("efficiency__ended_at")}
+    run["unused"] = F("efficiency__wasted_gpu_hours")
     latest: Any = rows.values("code", "confidence", "evidence", key=F("efficiency__job__work_key"), **run)
     found = costly_causes(
-        FirstCause(msgspec.convert(row, Finding), row["key"] or str(row["run"]), row["hours"], row["run"], row["at"])
+        FirstCause(
+            msgspec.convert(row, Finding),
+            row["key"] or str(row["run"]),
+            row["hours"],
+            row["run"],
+            row["at"],
+            row["unused"],
+        )
         for row in latest[:CAUSES_LOOKED_AT_MAX]
     )
     of_works = counted.annotate(work=WORK).filter(work__in={cause.work for cause in found})
@@ -282,5 +297,5 @@ def members_of(project: Project, runs: RunColumns, period: Period) -> list[Membe
     sums = sums_by_user(runs, period)
     left = User.objects.filter(pk__in=sums.keys() - roles.keys()).values_list("pk", "username")
     known = roles | {pk: (username, LEFT) for pk, username in left}
-    members = [Member(*known[pk], **asdict(sums.get(pk, UserSums()))) for pk in known]
+    members = [Member(pk, *known[pk], **asdict(sums.get(pk, UserSums()))) for pk in known]
     return sorted(members, key=lambda member: (-member.gpu_hours, member.username))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db import models
 
 from jobs.notes.tags import NOTE_LENGTH_MAX, TAG_LENGTH_MAX
-from jobs.shown_text.models import ShownText
+from jobs.shown_text.models import OwnText
 
 
 class JobNote(models.Model):
@@ -17,7 +17,7 @@ class JobNote(models.Model):
 
     job = models.ForeignKey("jobs.Job", on_delete=models.CASCADE, related_name="notes")
     user = models.ForeignKey("jobs.User", on_delete=models.CASCADE, related_name="+")
-    text = ShownText(max_length=NOTE_LENGTH_MAX, blank=True)
+    text = OwnText(max_length=NOTE_LENGTH_MAX, blank=True)
     changed_at = models.DateTimeField()
 
     class Meta:
@@ -31,7 +31,7 @@ class NoteTag(models.Model):
     """One tag of a note, as its writer spelled it."""
 
     note = models.ForeignKey(JobNote, on_delete=models.CASCADE, related_name="tags")
-    name = ShownText(max_length=TAG_LENGTH_MAX)
+    name = OwnText(max_length=TAG_LENGTH_MAX)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["note", "name"], name="tag_once")]

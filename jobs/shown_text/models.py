@@ -8,6 +8,7 @@ from typing import Any
 from django.db import models
 
 from jobs.records import printable_lines
+from jobs.shown_text.joiners import without_stray_marks
 
 
 class ShownText(models.CharField):
@@ -23,3 +24,13 @@ class ShownText(models.CharField):
 
     def from_db_value(self, value: str | None, expression: Any, connection: Any) -> str | None:
         return None if value is None else printable_lines(value)
+
+
+class OwnText(ShownText):
+    """Text that its writer alone reads: the joiners of scripts and emoji stay in it, all other marks become U+FFFD."""
+
+    def get_prep_value(self, value: Any) -> str | None:
+        return None if value is None else without_stray_marks(str(value))
+
+    def from_db_value(self, value: str | None, expression: Any, connection: Any) -> str | None:
+        return None if value is None else without_stray_marks(value)

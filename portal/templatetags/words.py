@@ -11,6 +11,7 @@ from analysis.models import Feedback
 from portal.charts.columns import Rect
 from reports import numbers
 from reports.mail.digest import Silence
+from reports.services.links import finding_anchor
 
 register = template.Library()
 
@@ -29,6 +30,7 @@ DELIVERY_REASONS = {
 
 register.filter("duration", numbers.duration)
 register.filter("hours", numbers.hours)
+register.filter("finding_anchor", finding_anchor)
 
 
 @register.filter

@@ -11,9 +11,32 @@ from jobs.models import Job, User
 SIGNER = signing.Signer(salt="reports.opt-out")
 
 
+def run_key(run: Job) -> str:
+    """The name of a run in an address that names several.
+
+    >>> run_key(Job(cluster="lumi", job_id=7, attempt=1))
+    'lumi/7.1'
+    """
+    return f"{run.cluster}/{run.job_id}.{run.attempt}"
+
+
 def job_url(run: Job) -> str:
     """The page of a run."""
     return reverse("job", args=[run.cluster, run.job_id]) + f"?attempt={run.attempt}"
+
+
+def finding_anchor(code: str) -> str:
+    """Where the page of a run explains the finding of this code.
+
+    >>> finding_anchor("idle_gpus")
+    'finding-idle_gpus'
+    """
+    return f"finding-{code}"
+
+
+def finding_url(run: Job, code: str) -> str:
+    """The page of a run at one of its findings."""
+    return f"{job_url(run)}#{finding_anchor(code)}"
 
 
 def report_url(run: Job, name: str) -> str:

@@ -184,6 +184,7 @@ def test_causes_cost_most_where_no_request_is_to_change(runs) -> None:
     # Four modules for two hours, none of it used, and surely so.
     assert (cause.code, cause.jobs, cause.lost_gpu_hours) == (FindingCode.NO_GPU_USE, 1, pytest.approx(8.0))
     assert cause.latest_pk == Job.objects.get(job_id=4).pk
+    assert cause.wasted_gpu_hours == JobEfficiency.objects.get(job__job_id=4).wasted_gpu_hours == pytest.approx(8.0)
     assert costly_causes_in(Q(), last_days(NOW, 30), 3) == []
     Job.objects.filter(job_id=1).update(work_key=fixed)
     assert costly_causes_in(Q(), last_days(NOW, 90), 3) == [], "the latest run of the work has it no longer"
@@ -206,6 +207,7 @@ def test_a_run_counts_under_its_first_cause_and_what_costs_nothing_is_left_out()
         (FindingCode.LATE_START, 1, pytest.approx(25.0), 2),
         (FindingCode.IDLE_TAIL, 2, pytest.approx(12.0), 3),
     ]
+    assert found[0].wasted_gpu_hours is None, "not measured"
     apart = costly_causes([first(tail, 10.0, 3), first(tail, 20.0, 1, "other")])
     assert [(row.work, row.lost_gpu_hours) for row in apart] == [("other", pytest.approx(8.0)), ("key", 4.0)]
 

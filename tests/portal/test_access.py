@@ -32,6 +32,7 @@ API_OF_THE_JOB = (401, 404, 404, 200, 200, 404, 404, 404)
 STAFF = (302, 404, 404, 404, 404, 200, 404, 200)
 COLLECTORS = (401,) * 8
 WRITE_ONLY = (405,) * 8
+TO_THE_JOB = (302,) * 8
 # What stands at the address of a row that does not exist: the way back to the list, or no leave to do it to any row.
 TO_THE_LIST, NOT_EVEN_THERE = 302, 403
 JOB = {"cluster": "lumi", "job_id": 123456}
@@ -79,10 +80,10 @@ TABLE: dict[str, tuple[dict[str, object], tuple[int, ...]]] = {
     "compare": ({}, SIGNED_IN),
     "work": (WORK, OF_THE_JOB),
     "job": (JOB, OF_THE_JOB),
-    "job-feedback": (JOB, WRITE_ONLY),
-    "job-note": (JOB, WRITE_ONLY),
-    "share-job": (JOB, WRITE_ONLY),
-    "end-share": (JOB, WRITE_ONLY),
+    "job-feedback": (JOB, TO_THE_JOB),
+    "job-note": (JOB, TO_THE_JOB),
+    "share-job": (JOB, TO_THE_JOB),
+    "end-share": (JOB, TO_THE_JOB),
     "figure": (JOB | {"name": "gpu_use"}, OF_THE_JOB),
     "raw-window": (JOB, OF_THE_JOB),
     "learn": ({}, SIGNED_IN),

@@ -71,13 +71,13 @@ def test_from_sign_in_to_the_copied_advice_without_a_mouse(page, reported) -> No
     page.keyboard.press("Tab")
     page.keyboard.type(PASSWORD)
     page.keyboard.press("Enter")
-    page.wait_for_selector("h1:has-text('Job 123456')")
+    page.wait_for_selector(".request-diff")
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
     page.keyboard.press("Enter")
     page.keyboard.press("Tab")
     assert page.evaluate("document.getElementById('content').contains(document.activeElement)")
-    while page.evaluate("document.activeElement.textContent.trim()") != "Copy the new options":
+    while page.evaluate("document.activeElement.textContent.trim()") != "Copy new request":
         page.keyboard.press("Tab")
         assert page.evaluate("document.activeElement !== document.body"), "the end of the page"
     page.keyboard.press("Enter")
@@ -112,6 +112,33 @@ def test_the_list_of_jobs_is_walked_searched_and_opened_by_single_keys(page, liv
     page.keyboard.press("j")
     page.keyboard.press("o")
     page.wait_for_url("**/jobs/lumi/2/?attempt=0")
+
+
+@pytest.mark.parametrize("path", ["/", "/jobs/lumi/1/", "/settings/", "/history/"])
+def test_the_keys_of_search_and_help_are_on_every_page(path: str, page, live_server, cast, reported) -> None:
+    reported(1)
+    carry_session(page.context, live_server, cast("alice"))
+    page.goto(path)
+    page.keyboard.press("?")
+    assert page.is_visible("dialog >> text=Search in Jobs")
+    page.keyboard.press("Escape")
+    page.keyboard.press("/")
+    page.wait_for_url("**/jobs/#id_q")
+    page.wait_for_function("document.activeElement.id === 'id_q'")
+
+
+def test_the_recent_jobs_of_the_dashboard_are_walked_too(page, live_server, cast, reported) -> None:
+    reported(1, 2)
+    carry_session(page.context, live_server, cast("alice"))
+    page.goto("/")
+    for key in "jjo":
+        page.keyboard.press(key)
+    page.wait_for_url("**/jobs/lumi/1/?attempt=0")
+    page.goto("/jobs/lumi/1/")
+    page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+    page.locator("textarea").first.focus()
+    page.keyboard.type("a/?")
+    assert page.locator("textarea").first.input_value() == "a/?", "in a field the keys are letters"
 
 
 def test_the_help_names_the_keys_and_switches_them_off_for_good(page, live_server, cast, reported) -> None:

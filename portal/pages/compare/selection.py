@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 from django.http import Http404
 
 from jobs.models import Job
+from reports.services.links import run_key
 
 RUNS_MIN, RUNS_MAX = 2, 4
 NAME = re.compile(
@@ -29,15 +30,6 @@ def named_run(visible: QuerySet[Job], name: str) -> Job:
     if run is None:
         raise Http404("There is no such job here.")
     return run
-
-
-def run_key(run: Job) -> str:
-    """The name of a run in an address of this page.
-
-    >>> run_key(Job(cluster="lumi", job_id=7, attempt=1))
-    'lumi/7.1'
-    """
-    return f"{run.cluster}/{run.job_id}.{run.attempt}"
 
 
 def selection(runs: Sequence[Job]) -> str:

@@ -17,14 +17,14 @@ POINTS_MAX = 240
 """Points of one line: as many as the picture can show."""
 
 READINGS, TABLE_ROWS = 48, 12
-ENDED = "ended"
+ENDED, STILL_RUNNING = "ended", "still running"
 
 
 @dataclass(frozen=True)
 class UseOfRun:
     """The mean use of all GPUs of one run in percent, in steps of `step_s` from its start; NaN is not measured.
 
-    `is_coarse` where only the short row of numbers of its judgement is kept.
+    `is_coarse` where only the short row of numbers of its judgement is kept, `after_last` what is known of later times.
     """
 
     name: str
@@ -32,6 +32,7 @@ class UseOfRun:
     step_s: float
     values: Floats
     is_coarse: bool = False
+    after_last: str = ENDED
 
     @property
     def is_measured(self) -> bool:
@@ -40,7 +41,7 @@ class UseOfRun:
     def at(self, seconds: float) -> str:
         """What it was at a moment since the start."""
         if seconds >= self.elapsed_s:
-            return ENDED
+            return self.after_last
         place = int(seconds / self.step_s) if self.values.size else 0
         return said_percent(float(self.values[place]) if place < self.values.size else np.nan)
 
@@ -72,16 +73,19 @@ class UseChart:
         return not any(line.strokes for line in self.lines)
 
 
-def use_of_run(name: str, elapsed_s: float | None, measured: RunMetrics, course: bytes | None) -> UseOfRun:
+def use_of_run(
+    name: str, elapsed_s: float | None, measured: RunMetrics, course: bytes | None, *, after_last: str = ENDED
+) -> UseOfRun:
     """The use of a run as its page's figure has it; where that is no longer kept, the course of its judgement."""
     length_s = elapsed_s or measured.series.length * measured.series.step_s
     if not np.any(~np.isnan(measured.series.util)):
         points = [np.nan if point is None else float(point) for point in course_points(course)]
-        return UseOfRun(name, length_s, length_s / max(len(points), 1), np.array(points), is_coarse=bool(points))
+        return UseOfRun(name, length_s, length_s / max(len(points), 1), np.array(points), bool(points), after_last)
     use = use_over_time(figure_data(measured))
     together = -(-use.mean.size // POINTS_MAX)
     groups = np.arange(use.mean.size) // together
-    return UseOfRun(name, length_s, use.clock.step_s * together, averaged_rows(use.mean[:, np.newaxis], groups)[:, 0])
+    means = averaged_rows(use.mean[:, np.newaxis], groups)[:, 0]
+    return UseOfRun(name, length_s, use.clock.step_s * together, means, after_last=after_last)
 
 
 def use_chart(runs: Sequence[UseOfRun]) -> UseChart:

@@ -14,9 +14,10 @@ from jobs.models import Job, JobOpening, User
 from jobs.selectors import LatestFirst, reach_of, visible_jobs
 from jobs.services import record_opening
 from portal.access import person
-from portal.pages.compare.selection import RUNS_MIN, named_run, problem_of, run_key, selection
+from portal.pages.compare.selection import RUNS_MIN, named_run, problem_of, selection
 from portal.pages.compare.side import side
 from portal.pages.compare.use_chart import use_chart
+from reports.services.links import run_key
 
 OFFERED = 8
 TWICE = "The same job stands there twice: choose different ones."

@@ -1,4 +1,4 @@
-"""What to do next as a short list: the works whose advice or whose cause to fix would save most, with the new lines."""
+"""What to do next: the works whose advice states the largest savings, with the new lines, and the causes to fix."""
 
 from __future__ import annotations
 
@@ -33,33 +33,46 @@ LONGER_TIME = frozenset({"more_time", "own_longer_runs"})
 class Suggestion:
     """One thing to do for one work: `lines` change the request of the run at `url`, or `lesson` explains the cause.
 
-    `is_estimate` where the hours are those that a cause took, not the difference of two bills; `is_primary` for the
-    one request that the page offers first.
+    `gpu_hours` are the saving that the pages of its jobs state, or, for a cause, all that its jobs left unused (None
+    where not measured); `is_primary` for the one request that the page offers first.
     """
 
     name: str
     title: str
     jobs: int
-    gpu_hours: float
+    gpu_hours: float | None
     url: str
     work_url: str = ""
     lines: tuple[DiffLine, ...] = ()
     lesson: str = ""
     code: str = ""
-    is_estimate: bool = False
     is_primary: bool = False
 
 
-def suggestions(part: Q, period: Period, limit: int) -> list[Suggestion]:
-    """The most GPU-hours first; each run counts in one of them at most, and the number of queries is fixed."""
-    listed = [
-        *_requests(part, savings_of_works(part, period, limit)),
-        *_causes(costly_causes_in(part, period, limit)),
-    ]
-    worthwhile = [suggestion for suggestion in listed if suggestion.gpu_hours >= GPU_HOURS_MIN]
-    shown = sorted(worthwhile, key=lambda suggestion: -suggestion.gpu_hours)[:limit]
-    first = next((place for place, suggestion in enumerate(shown) if suggestion.lines), None)
-    return [replace(suggestion, is_primary=place == first) for place, suggestion in enumerate(shown)]
+@dataclass(frozen=True)
+class ToDo:
+    """What changes a request and states a saving, and causes to fix, for which no job's page states one."""
+
+    requests: tuple[Suggestion, ...]
+    causes: tuple[Suggestion, ...]
+
+    @property
+    def total_gpu_hours(self) -> float:
+        """The stated savings alone: what a cause took is not what fixing it is known to save."""
+        return sum(suggestion.gpu_hours or 0.0 for suggestion in self.requests)
+
+
+def to_do(part: Q, period: Period, limit: int) -> ToDo:
+    """At most so many of each, most GPU-hours first; each run counts in one of them at most.
+
+    The number of queries is fixed.
+    """
+    savings = [saving for saving in savings_of_works(part, period, limit) if saving.gpu_hours >= GPU_HOURS_MIN]
+    costly = [cause for cause in costly_causes_in(part, period, limit) if cause.lost_gpu_hours >= GPU_HOURS_MIN]
+    requests, causes = _requests(part, savings), _causes(costly)
+    causes.sort(key=lambda cause: -(cause.gpu_hours or 0.0))
+    first = next((suggestion for suggestion in [*requests, *causes] if suggestion.lines), None)
+    return ToDo(*(tuple(replace(one, is_primary=one is first) for one in listed) for listed in (requests, causes)))
 
 
 def job_label(run: Job) -> str:
@@ -112,11 +125,10 @@ def _cause(cause: CostlyCause, judged: JobEfficiency, lesson: LessonContent | No
         name=job_label(run),
         title=ADVICE_TITLES[fixing[0].basis] if fixing else TITLES[cause.code],
         jobs=cause.jobs,
-        gpu_hours=cause.lost_gpu_hours,
+        gpu_hours=cause.wasted_gpu_hours,
         url=job_url(run),
         work_url=work_url(run),
         lines=request_lines(advised) if fixing else (),
         lesson=lesson.micro if lesson else "",
         code=cause.code.value if lesson else "",
-        is_estimate=True,
     )

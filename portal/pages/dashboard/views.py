@@ -18,7 +18,7 @@ from portal.access import person
 from portal.charts.history import charts
 from portal.pages.dashboard.month_line import month_line
 from portal.pages.dashboard.recent import recent_jobs, shown_job
-from portal.pages.dashboard.suggestions import suggestions
+from portal.pages.dashboard.suggestions import to_do
 from reports.request_diff import diff_lines
 
 RECENT, SUGGESTED_MAX, SUGGESTED_DAYS, LOOK_AT_DAYS = 5, 3, 30, 14
@@ -57,11 +57,9 @@ def _figures(reach: Reach) -> dict[str, Any]:
     this, before = month(now), month_before(now)
     runs = runs_and_trend([reach.own], before.start, now)
     (followed,) = followed_in(reach.own, [this])
-    suggested = suggestions(reach.own, lately, SUGGESTED_MAX)
     worst = worst_run(reach.own, last_days(now, LOOK_AT_DAYS).start, now)
     return {
-        "suggestions": suggested,
-        "total_gpu_hours": sum(suggestion.gpu_hours for suggestion in suggested),
+        "to_do": to_do(reach.own, lately, SUGGESTED_MAX),
         "days": SUGGESTED_DAYS,
         "month": month_line(runs, this, before, followed),
         "worst": shown_job(worst.job, worst) if worst else None,

@@ -1,6 +1,7 @@
 """The first screen of a job in four numbers, and what its suggested request saves.
 
-All hours are rounded alike, so that what was used and what was not add up to what was billed.
+What was used is what was billed without what was not used, of the unrounded hours. Every number is rounded by itself,
+as on all other pages: the last digits of rounded ones may not add up.
 """
 
 from __future__ import annotations
@@ -8,10 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from reports.job_report import JobReport, Observation
-from reports.numbers import NOT_MEASURED, gigabytes, hours, share
-
-FEW_HOURS = 10.0
-"""From this bill on a tenth of a GPU-hour is as fine as people read."""
+from reports.numbers import NOT_MEASURED, gigabytes, hours, share, used_hours
 
 
 @dataclass(frozen=True)
@@ -37,14 +35,12 @@ def answer(report: JobReport) -> Answer:
 def _hours(billed: float | None, unused: float | None) -> tuple[Observation, ...]:
     if billed is None:
         return (Observation("GPU-hours billed", hours(None)),)
-    digits = _digits(billed)
     if unused is None:
-        unknown = Observation("Unused GPU-hours", NOT_MEASURED)
-        return unknown, Observation("GPU-hours billed", _number(billed, digits))
+        return Observation("Unused GPU-hours", NOT_MEASURED), Observation("GPU-hours billed", hours(billed))
     return (
-        Observation("Unused GPU-hours", _number(unused, digits)),
-        Observation("Used", _number(round(billed, digits) - round(unused, digits), digits)),
-        Observation("Billed", _number(billed, digits)),
+        Observation("Unused GPU-hours", hours(unused)),
+        Observation("Used", hours(used_hours(billed, unused))),
+        Observation("Billed", hours(billed)),
     )
 
 
@@ -53,15 +49,5 @@ def _saves(report: JobReport) -> str:
     billed, saved = report.efficiency.gpu_hours, report.savings
     if billed is None or saved is None or saved.gpu_hours <= 0:
         return ""
-    digits = _digits(billed)
-    if not round(saved.gpu_hours, digits):
-        return ""
-    return f"saves {_number(saved.gpu_hours, digits)} of {_number(billed, digits)} GPU-hours"
-
-
-def _digits(billed: float) -> int:
-    return 2 if billed < FEW_HOURS else 1
-
-
-def _number(value: float, digits: int) -> str:
-    return f"{value:,.{digits}f}"
+    said = hours(saved.gpu_hours)
+    return "" if said == hours(0.0) else f"saves {said} of {hours(billed)} GPU-hours"

@@ -7,17 +7,19 @@ from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
-from django.views.decorators.http import require_POST
 
 from analysis.models import Feedback
 from analysis.selectors import judgement_of
 from analysis.services import give_feedback, withdraw_feedback
+from jobs.models import Job
 from portal.access import person, visible_run
-from portal.pages.job.forms import RIGHT, WITHDRAW, FeedbackForm
+from portal.form_addresses import form_of_job
+from portal.pages.job.forms import COMMENT_LENGTH_MAX, RIGHT, WITHDRAW, FeedbackForm
+from portal.pages.job.views import job_page
 from reports.services.links import job_url
 
 
-@require_POST
+@form_of_job
 @login_required
 def job_feedback(request: HttpRequest, cluster: str, job_id: int) -> HttpResponse:
     """One answer about one finding, or the class, of a judged run."""
@@ -27,8 +29,7 @@ def job_feedback(request: HttpRequest, cluster: str, job_id: int) -> HttpRespons
         raise Http404("This job has no report yet.")
     form = FeedbackForm([Feedback.VERDICT, *judged.findings.values_list("code", flat=True)], request.POST)
     if not form.is_valid():
-        messages.error(request, "Your answer was not kept: the report may have changed since you opened it.")
-        return redirect(job_url(run))
+        return _refused(request, run, form)
     said = form.cleaned_data
     if said["answer"] == WITHDRAW:
         withdraw_feedback(run, person(request), said["code"])
@@ -38,3 +39,13 @@ def job_feedback(request: HttpRequest, cluster: str, job_id: int) -> HttpRespons
             judged, person(request), code=said["code"], is_right=is_right, comment=said["comment"], now=timezone.now()
         )
     return redirect(f"{job_url(run)}#said-{said['code']}")
+
+
+def _refused(request: HttpRequest, run: Job, form: FeedbackForm) -> HttpResponse:
+    """The page with the comment as it was written, beside the class where the finding is no longer in the report."""
+    if "comment" in form.errors:
+        messages.error(request, f"Your answer was not kept: a comment can have {COMMENT_LENGTH_MAX} characters.")
+    else:
+        messages.error(request, "Your answer was not kept: the report may have changed since you opened it.")
+    code = Feedback.VERDICT if "code" in form.errors else form.cleaned_data["code"]
+    return job_page(request, run, {"refused_answer": {"code": code, "comment": form.data.get("comment", "")}})

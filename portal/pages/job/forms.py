@@ -8,10 +8,12 @@ from typing import Any, cast
 from django import forms
 
 from jobs.notes.tags import NOTE_LENGTH_MAX, TAG_LENGTH_MAX, TAGS_MAX, tags_in
+from jobs.shown_text.joiners import can_be_seen, without_stray_marks
 
 RIGHT, WRONG, WITHDRAW = "right", "wrong", "withdraw"
 SHARE_DAYS = (7, 14, 30)
 SHARE_DAYS_DEFAULT = 14
+COMMENT_LENGTH_MAX = 1000
 
 
 class FeedbackForm(forms.Form):
@@ -19,7 +21,7 @@ class FeedbackForm(forms.Form):
 
     code = forms.ChoiceField()
     answer = forms.ChoiceField(choices=[(name, name) for name in (RIGHT, WRONG, WITHDRAW)])
-    comment = forms.CharField(required=False, max_length=1000)
+    comment = forms.CharField(required=False, max_length=COMMENT_LENGTH_MAX)
 
     def __init__(self, codes: Iterable[str], data: Any) -> None:
         super().__init__(data)
@@ -63,8 +65,14 @@ class NoteForm(forms.Form):
         help_text=f"Up to {TAGS_MAX}, with commas between them.",
     )
 
+    def clean_text(self) -> str:
+        return without_stray_marks(self.cleaned_data["text"], "").strip()
+
     def clean_tags(self) -> tuple[str, ...]:
-        names = tags_in(self.cleaned_data["tags"])
+        written = tags_in(self.cleaned_data["tags"])
+        names = tags_in(without_stray_marks(self.cleaned_data["tags"], ""))
+        if not all(can_be_seen(without_stray_marks(name, "")) for name in written):
+            raise forms.ValidationError("A tag needs at least one character that can be seen.")
         if len(names) > TAGS_MAX:
             raise forms.ValidationError(f"These are {len(names)} tags; a run can have {TAGS_MAX}.")
         if any(len(name) > TAG_LENGTH_MAX for name in names):

@@ -1,4 +1,7 @@
-"""Every GPU and node of a run as measured: the nodes that were used least first, some at a time, found by name."""
+"""Every GPU and node of a run as measured: the nodes that were used least first, some at a time, found by name.
+
+The GPUs of a node are in the same order, those that were not measured last.
+"""
 
 from __future__ import annotations
 
@@ -79,9 +82,11 @@ def _rows(measured: RunMetrics, name: str, place: int | None, means: np.ndarray)
     if place is None:
         return NodeRows(name, None, (), None)
     gpus = measured.gpus
+    of_node = np.flatnonzero(gpus.node_index == place)
+    least_used = of_node[np.argsort(gpus.avg_util[of_node], kind="stable")]
     shown: tuple[dict[str, object], ...] = tuple(
         {"gpu_id": int(gpus.gpu_id[row])} | {name: _number(name, getattr(gpus, name)[row]) for name in GPU_COLUMNS}
-        for row in np.flatnonzero(gpus.node_index == place).tolist()
+        for row in least_used.tolist()
     )
     host: dict[str, object] = {
         column: _number(column, getattr(measured.hosts, column)[place]) for column in HOST_COLUMNS

@@ -7,17 +7,17 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
-from django.views.decorators.http import require_POST
 
 from jobs.notes.services import write_note
 from portal.access import own_run, person
+from portal.form_addresses import form_of_job
 from portal.pages.job.forms import NoteForm
 from portal.pages.job.views import job_page
 from portal.rate_limits import CHANGES, limited
 from reports.services.links import job_url
 
 
-@require_POST
+@form_of_job
 @login_required
 @limited(CHANGES)
 def job_note(request: HttpRequest, cluster: str, job_id: int) -> HttpResponse:

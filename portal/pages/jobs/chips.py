@@ -7,9 +7,7 @@ from dataclasses import dataclass
 
 from jobs.models import SavedFilter
 from portal.pages.jobs.choices import Choices
-from portal.pages.jobs.forms import JobFilterForm
-
-HIDDEN_LABELS = {"array": "Array", "q": "Search"}
+from portal.pages.jobs.forms import HIDDEN_LABELS, JobFilterForm
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,8 @@ from reports.wording import TITLES
 # A day before or after these has no midnight in some zone.
 SENSIBLE = [MinValueValidator(date(1970, 1, 2)), MaxValueValidator(date(9999, 12, 29))]
 ARRAY = RegexValidator(r"^[^/]{1,64}/[0-9]{1,16}$")
+HIDDEN_LABELS = {"array": "Array", "q": "Search"}
+"""The names of fields whose own label is hidden, or is more than a name."""
 DAYS = (1, 7, 30, 90, 365)
 STATES = [(name, name.replace("_", " ").capitalize()) for name in sorted(ENDED_STATES)]
 

@@ -12,11 +12,10 @@ from analysis.findings import FindingCode
 from jobs.models import Job
 from jobs.notes.selectors import tags_by_run
 from jobs.selectors import jobs_within, keys_of_any
-from portal.pages.compare.selection import run_key
 from portal.pages.jobs.arrays import Tasks, stands_for_its_array, tasks_of
 from portal.pages.jobs.query import JobQuery
 from portal.pages.jobs.sorts import JUDGED, Place
-from reports.services.links import job_url
+from reports.services.links import finding_url, job_url, run_key
 from reports.wording import TITLES
 
 PAGE_SIZE = 25
@@ -167,7 +166,7 @@ def _first_finding(run: Job) -> FirstFinding | None:
     """What the report names first; None where it names nothing, or nothing that this version knows."""
     judged = getattr(run, "efficiency", None)
     codes = [code for code in judged.finding_codes.split() if code in TITLES] if judged else []
-    return FirstFinding(TITLES[FindingCode(codes[0])], f"{job_url(run)}#{codes[0]}", len(codes) - 1) if codes else None
+    return FirstFinding(TITLES[FindingCode(codes[0])], finding_url(run, codes[0]), len(codes) - 1) if codes else None
 
 
 def _count(query: JobQuery) -> int:

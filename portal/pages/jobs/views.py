@@ -18,6 +18,7 @@ from portal.pages.jobs.chips import chips, saved_chips
 from portal.pages.jobs.download import csv_of
 from portal.pages.jobs.forms import JobFilterForm
 from portal.pages.jobs.heads import heads
+from portal.pages.jobs.ignored import ignored
 from portal.pages.jobs.offered import offered_to
 from portal.pages.jobs.query import JobQuery
 from portal.pages.jobs.rows import job_page
@@ -34,6 +35,7 @@ def my_jobs(request: HttpRequest) -> HttpResponse:
         "form": form,
         "choices": choices,
         "chips": chips(form, choices),
+        "ignored": ignored(form),
         "saved": saved_chips(own_filters(person(request)), choices),
         "name_length_max": FILTER_NAME_LENGTH_MAX,
         "heads": heads(choices, has_owner=leads),

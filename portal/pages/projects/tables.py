@@ -16,10 +16,14 @@ UNNAMED = "Jobs without a name of their own"
 
 @dataclass(frozen=True)
 class MemberRow:
-    """One member and the link to their jobs; `wasted_fraction` is None without hours."""
+    """One member and the link to their jobs, of which `uncounted` are in no sum.
+
+    `wasted_fraction` is None without hours.
+    """
 
     sums: Member
     url: str
+    uncounted: int
 
     @property
     def wasted_fraction(self) -> float | None:
@@ -45,9 +49,16 @@ class WorkRow:
         return wasted / hours if hours and wasted is not None else None
 
 
-def member_rows(members: Sequence[Member], chosen: Mapping[str, str]) -> list[MemberRow]:
-    """The members in their order; links keep what is `chosen`."""
-    return [MemberRow(member, jobs_address({**chosen, "owner": member.username})) for member in members]
+def member_rows(members: Sequence[Member], listed: Mapping[int, int], chosen: Mapping[str, str]) -> list[MemberRow]:
+    """The members in their order; links keep what is `chosen`, and lead to as many jobs as are `listed`."""
+    return [
+        MemberRow(
+            member,
+            jobs_address({**chosen, "owner": member.username}),
+            max(listed.get(member.pk, 0) - member.jobs, 0),
+        )
+        for member in members
+    ]
 
 
 def work_rows(works: Sequence[WorkSums], chosen: Mapping[str, str]) -> list[WorkRow]:

@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from analysis.history.columns import RunColumns
-from analysis.history.selectors import members_of, runs_and_trend, told_by_owners, works_of
+from analysis.history.selectors import listed_by_user, members_of, runs_and_trend, told_by_owners, works_of
 from analysis.history.sums import trend_period
 from jobs.models import ProjectAllocation
 from jobs.own_runs.rules import personal_project
@@ -42,15 +42,18 @@ def project(request: HttpRequest, name: str) -> HttpResponse:
     context = over_time(runs, now, days, period, {"project": name})
     chosen = {"project": name, "since": context["since"]}
     allocation = allocations_of([membership.project]).get(membership.project_id)
+    listed = listed_by_user(part, period)
     works = works_of(whose, period, WORKS_MAX + 1)
     context |= {
         "project": membership.project,
         "leads": leads,
         "is_personal": name == personal_project(person(request).username),
         "left_out": told_by_owners([part], period) if leads else 0,
-        "members": member_rows(members_of(membership.project, runs, period), chosen) if leads else [],
+        "members": member_rows(members_of(membership.project, runs, period), listed, chosen) if leads else [],
         "works": work_rows(works[:WORKS_MAX], chosen),
         "has_more_works": len(works) > WORKS_MAX,
+        "listed": sum(listed.values()),
+        "listed_uncounted": max(sum(listed.values()) - context["sum"].jobs, 0),
         "allocation": allocation_line(allocation, now.date()),
     }
     if leads and allocation:
@@ -61,7 +64,7 @@ def project(request: HttpRequest, name: str) -> HttpResponse:
 def _burn_down(row: ProjectAllocation, runs: RunColumns, now: datetime, since: datetime) -> dict[str, Any]:
     """How the hours of the project went down since then, and where that leads."""
     forecast = forecast_of(row, runs, now)
-    return {"forecast": forecast, "burn_down": burn_down_of(row, forecast, runs, since)}
+    return {"forecast": forecast, "burn_down": burn_down_of(row, forecast, runs, since, now.date())}
 
 
 @require_GET

@@ -22,13 +22,20 @@ from reports.selectors import outbox
 from reports.services.links import job_url
 from reports.wording import TITLES
 
+QUESTIONS_SHOWN = 5
+
 
 @require_GET
 @staff_only
 def support(request: HttpRequest) -> HttpResponse:
-    """Every place for staff as a card."""
+    """The latest questions of owners, then every other place for staff."""
+    shares = open_shares(timezone.now())
+    questions = list(shares[:QUESTIONS_SHOWN])
+    for share in questions:
+        share.url = job_url(share.job)  # type: ignore[attr-defined]  # for the template
     context = {
-        "shared": open_shares(timezone.now()).count(),
+        "shared": shares.count(),
+        "questions": questions,
         "failed": outbox(Delivery.State.FAILED).count(),
         "pending": outbox(Delivery.State.PENDING).count(),
         "broken_links": broken_link_count(),

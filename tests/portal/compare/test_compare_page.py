@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from datetime import timedelta
 
@@ -197,3 +198,49 @@ def test_a_run_without_a_price_or_use_says_so(cast, two) -> None:
     assert "price not known" in page
     assert "not known" in page
     assert "not measured" in page
+
+
+def rows_of(page: str) -> dict[str, list[str]]:
+    """The texts of every row of the comparison by its head."""
+    rows = re.findall(r'<tr><th scope="row">([^<]+)</th>(.*?)</tr>', page)
+    return {head: [re.sub(r"<[^>]+>", "", cell) for cell in re.findall(r"<td.*?</td>", cells)] for head, cells in rows}
+
+
+def test_a_run_that_was_too_short_to_judge_has_no_class_as_on_its_own_page(cast, reported) -> None:
+    reported(1)
+    reported(2, walltime_used_s=1, started_at="2026-11-20T11:59:59Z")
+    reported(3, walltime_used_s=420, state="CANCELLED", started_at="2026-11-20T11:53:00Z")
+    client = cast("alice")
+    page = client.get(f"{TWO}&job=lumi/3").content.decode()
+    assert rows_of(page)["Class"] == ["Inefficient", "Not judged", "Not judged"]
+    assert '<span class="badge unknown">Not judged</span>' in page
+    for number in (2, 3):
+        assert client.get(f"/jobs/lumi/{number}/").context["page"].class_name.startswith("Not judged")
+
+
+def test_only_a_run_that_ended_is_said_to_have_ended(cast, reported) -> None:
+    reported(1)
+    record_job(job_record(job_id=2, state="RUNNING", ended_at=None, walltime_used_s=None))
+    record_job(job_record(job_id=3, state="PENDING", started_at=None, ended_at=None, walltime_used_s=None))
+    record_job(job_record(job_id=4, state="CANCELLED", started_at=None, walltime_used_s=0))
+    chart = cast("alice").get(f"{TWO}&job=lumi/3&job=lumi/4").context["chart"]
+    assert chart.rows[0] == ("0:01:15", "22.0 %", "still running", "not measured", "not measured")
+
+
+def test_gpus_nodes_and_partition_are_stated_whatever_the_options_are(cast, reported) -> None:
+    reported(1, request={"--time": "01:00:00"}, gpus_allocated=8, node_count=1, partition="small-g")
+    reported(2, request={"--time": "01:00:00"}, gpus_allocated=1024, node_count=128, partition="standard-g")
+    record_job(job_record(job_id=3, gpus_allocated=None, node_count=None, partition="", nodes=[]))
+    page = cast("alice").get(f"{TWO}&job=lumi/3").content.decode()
+    rows = rows_of(page)
+    assert rows["GPUs"] == ["8", "1,024", "not known"]
+    assert rows["Nodes"] == ["1", "128", "not known"]
+    assert rows["Partition"] == ["small-g", "standard-g", "not known"]
+    assert "The requests are the same." not in page
+
+
+def test_a_finding_leads_to_its_place_on_the_page_of_its_job(cast, two) -> None:
+    client = cast("alice")
+    found = re.findall(r'href="(/jobs/lumi/1/[^"#]*)#([^"]+)"', client.get(TWO).content.decode())
+    assert found
+    assert all(f'id="{anchor}"' in client.get(url).content.decode() for url, anchor in found)

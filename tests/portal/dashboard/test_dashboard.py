@@ -37,7 +37,13 @@ def work(reported):
 
 def shown(client) -> list[tuple[str, int, float]]:
     """Name, jobs and GPU-hours of each suggestion."""
-    rows = client.get("/").context["suggestions"]
+    rows = client.get("/").context["to_do"].requests
+    return [(row.name, row.jobs, pytest.approx(row.gpu_hours)) for row in rows]
+
+
+def causes_shown(client) -> list[tuple[str, int, float]]:
+    """The same of each cause that no saving is stated for; the hours are the unused ones."""
+    rows = client.get("/").context["to_do"].causes
     return [(row.name, row.jobs, pytest.approx(row.gpu_hours)) for row in rows]
 
 
@@ -52,7 +58,7 @@ def test_the_large_number_is_the_sum_of_the_rows_below_it(cast, work) -> None:
     assert shown(alice) == [("gromacs", 3, 18.0), ("cp2k", 2, 12.0), ("lammps", 1, 6.0)]
     page = text(alice, "/")
     assert "You can save about 36 GPU-hours a month" in page
-    assert "The sum of the three suggestions below" in page
+    assert "The sum of the three suggested requests below" in page
     assert page.count("- #SBATCH --gpus-per-node=8") == page.count("+ #SBATCH --gpus-per-node=2") == 3
     assert page.count('class="copy"') == 1, "one primary button"
     assert 'href="/jobs/lumi/3/?attempt=0"' in page, "the latest of its runs"
@@ -76,19 +82,37 @@ def test_a_run_counts_in_one_suggestion_only(cast, work) -> None:
     work("gromacs", 1, 2)
     assert FindingRow.objects.filter(efficiency__job__job_id=1).count() > 1
     assert shown(cast("alice")) == [("gromacs", 2, 12.0)]
-    # Of the second run the request fits: its first cause alone counts, three quarters of 8.0 GPU-hours.
+    # The page of the second run states no saving: its 6.24 unused GPU-hours stand below, in no sum.
     JobEfficiency.objects.filter(job__job_id=2).update(saved_gpu_hours=None, savings=None)
     RecommendationRow.objects.filter(efficiency__job__job_id=2).delete()
-    first = FindingRow.objects.get(efficiency__job__job_id=2, position=0)
-    assert shown(cast("alice")) == [("gromacs", 1, 6.0 * first.confidence)]
+    assert shown(cast("alice")) == []
+    assert causes_shown(cast("alice")) == [("gromacs", 1, 6.24)]
+
+
+def test_the_large_number_sums_only_what_the_pages_of_jobs_state(cast, work) -> None:
+    work("gromacs", 1, 2)
+    work("matlab", 4, 5)
+    moved = JobEfficiency.objects.filter(job__job_id__in=(4, 5))
+    moved.update(saved_gpu_hours=None, savings=None)
+    alice = cast("alice")
+    # 2 x 6.00 are stated; matlab left 2 x 6.24 unused, which nothing says a request would save.
+    assert shown(alice) == [("gromacs", 2, 12.0)]
+    assert causes_shown(alice) == [("matlab", 2, 12.48)]
+    page = " ".join(text(alice, "/").split())
+    assert "You can save about 12 GPU-hours a month" in page
+    assert "The suggested request below: the savings stated on the pages of the jobs, added up over your jobs" in page
+    below = page[page.index("Causes to fix") :]
+    assert "not part of the sum above" in below
+    assert "12.5 <small>unused GPU-hours</small>" in below
+    assert "saves 6.00 of 8.00 GPU-hours" in text(alice, "/jobs/lumi/2/").replace("\u00a0", " ")
 
 
 def test_the_cause_to_fix_stands_where_the_request_fits(cast, work) -> None:
     work("gromacs", 1)
     RecommendationRow.objects.all().delete()
     JobEfficiency.objects.update(savings=None, saved_gpu_hours=None)
-    (row,) = cast("alice").get("/").context["suggestions"]
-    assert (row.code, row.jobs, row.lines, row.is_estimate) == ("idle_gpus", 1, (), True)
+    (row,) = cast("alice").get("/").context["to_do"].causes
+    assert (row.code, row.jobs, row.lines) == ("idle_gpus", 1, ())
     page = text(cast("alice"), "/")
     assert 'href="/learn/idle_gpus/"' in page
     assert "Copy new request" not in page

@@ -32,19 +32,23 @@ def text_of(client, path: str = PAGE) -> str:
 @pytest.mark.parametrize(
     ("billed", "unused", "saved", "numbers", "saves"),
     [
-        # 14.6 and 11.4 as they are shown leave 3.2, whatever was rounded away: 14.55 - 11.44 would be 3.1.
-        (14.55001, 11.44, 10.94, ["11.4", "3.2", "14.6"], "saves 10.9 of 14.6 GPU-hours"),
-        (9.996, 5.004, 0.004, ["5.00", "5.00", "10.00"], ""),
+        # 63.8767 - 49.9490 is 13.9277, although 63.9 - 49.9 would be 14.0.
+        (63.8767, 49.9490, 42.55, ["49.9", "13.9", "63.9"], "saves 42.5 of 63.9 GPU-hours"),
+        (14.55001, 11.44, 10.94, ["11.4", "3.11", "14.6"], "saves 10.9 of 14.6 GPU-hours"),
+        (9.996, 5.004, 0.004, ["5.00", "4.99", "10.00"], ""),
         (1024.0, None, 512.0, ["not measured", "1,024.0"], "saves 512.0 of 1,024.0 GPU-hours"),
         (None, None, 3.0, ["price not known"], ""),
     ],
 )
-def test_hours_are_rounded_alike_so_that_they_add_up(billed, unused, saved, numbers, saves) -> None:
+def test_used_hours_are_the_difference_of_unrounded_ones(billed, unused, saved, numbers, saves) -> None:
     found = report()
     seen = replace(found.efficiency, gpu_hours=billed, wasted_gpu_hours=unused, peak_gpu_mem_fraction=0.224)
     first = answer(replace(found, efficiency=seen, savings=SavingsView(saved, "the same run time")))
     assert [row.value for row in first.numbers] == [*numbers, "22 %"]
     assert first.saves == saves
+    if unused is not None:
+        downloaded = {row.label: row.value for row in layout(replace(found, efficiency=seen)).numbers}
+        assert downloaded["Used GPU-hours"] == first.numbers[1].value
 
 
 def test_the_owner_reads_the_answer_and_the_lines_to_copy(cast, reported) -> None:

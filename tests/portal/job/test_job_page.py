@@ -126,7 +126,7 @@ def test_every_gpu_and_host_stands_in_a_table(cast, reported) -> None:
     answer = cast("alice").get("/jobs/lumi/123456/")
     (node,) = answer.context["hardware"].nodes
     assert node.name == "nid005123"
-    assert [(gpu["gpu_id"], gpu["avg_util"]) for gpu in node.gpus][:3] == [(0, 88.0), (1, 88.0), (2, 0.0)]
+    assert [(gpu["gpu_id"], gpu["avg_util"]) for gpu in node.gpus][5:] == [(7, 0.0), (0, 88.0), (1, 88.0)]
     page = answer.content.decode()
     assert page.count("14.2 of 64 GB") == 8
     assert "7.9 of 56" in page
@@ -138,7 +138,11 @@ def test_other_runs_of_the_same_work_stand_around_it_the_latest_first(cast, repo
     client = cast("alice")
     shown = client.get("/jobs/lumi/1/").context["same_work"]
     assert [(each.run.job_id, each.is_this) for each in shown] == [(3, False), (2, False), (1, True)]
+    page = client.get("/jobs/lumi/1/").content.decode()
+    (work,) = set(re.findall(r'href="(/work/[0-9a-f]{32}/)"', page))
+    assert [run.job_id for run in client.get(work).context["runs"]] == [3, 2, 1]
     assert client.get("/jobs/lumi/4/").context["same_work"] == []
+    assert "/work/" not in client.get("/jobs/lumi/4/").content.decode()
     assert client.get("/jobs/lumi/5/").context["same_work"] == []
 
 

@@ -34,6 +34,20 @@ def test_the_least_used_come_first_and_what_was_not_measured_last() -> None:
     assert (page.all_nodes, page.all_gpus, page.nodes[-1].gpus) == (5, 4, ())
 
 
+def test_the_gpus_of_a_node_are_in_the_same_order() -> None:
+    uses = [86.3, 87.8, 0.0, None, 12.5, 0.0]
+    run = metrics_of(node_payload(node=NODES[0], gpus=[gpu(number, use) for number, use in enumerate(uses)]))
+    (node,) = node_page(run, NODES[:1], {}).nodes
+    assert [(row["gpu_id"], row["avg_util"]) for row in node.gpus] == [
+        (2, 0.0),
+        (5, 0.0),
+        (4, 12.5),
+        (0, 86.3),
+        (1, 87.8),
+        (3, None),
+    ]
+
+
 def test_every_node_is_on_one_of_the_pages() -> None:
     run = measured(*(float(number) for number in range(40)))
     pages = [node_page(run, NODES, {"nodes": str(number)}) for number in range(1, 6)]

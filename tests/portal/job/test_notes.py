@@ -68,6 +68,36 @@ def test_what_does_not_fit_comes_back_as_it_was_written(alice, field: str, fits:
     assert JobNote.objects.count() == 1
 
 
+WORDS = (
+    "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
+    "\u0915\u094d\u200d\u0937",
+    "\U0001f469\U0001f3fd\u200d\U0001f4bb",
+)
+"""Persian, Hindi and an emoji of three characters: the joiner is part of their spelling."""
+
+
+@pytest.mark.parametrize("word", [*WORDS, "\u2764\ufe0f\u200d\U0001f525"])
+def test_joiners_inside_words_and_emoji_stay(alice, word: str) -> None:
+    assert alice.post(NOTE, {"text": f"{word}\r\nnext", "tags": word}).status_code == 302
+    page = alice.get(PAGE)
+    assert (page.context["note"].text, page.context["tags"]) == (f"{word}\nnext", [word])
+    assert f"<bdi>{word}</bdi>" in page.content.decode()
+
+
+def test_marks_that_only_hide_are_removed(alice) -> None:
+    alice.post(NOTE, {"text": "exe\u202egpj \u200d1\u200c", "tags": "ta\u200bg, \u2066x\u2069\u200d"})
+    page = alice.get(PAGE)
+    assert (page.context["note"].text, page.context["tags"]) == ("exegpj 1", ["tag", "x"])
+
+
+@pytest.mark.parametrize("tags", ["\u202e", "good, \u200b\u200d", "\ufe0f", "a, \u2800"])
+def test_a_tag_of_which_nothing_can_be_seen_is_refused(alice, tags: str) -> None:
+    refused = alice.post(NOTE, {"text": "keep this", "tags": tags}).content.decode()
+    assert "A tag needs at least one character that can be seen." in refused
+    assert "keep this</textarea>" in refused
+    assert not JobNote.objects.exists()
+
+
 def test_a_job_that_has_not_ended_can_have_a_note_too(alice) -> None:
     record_job(job_record(job_id=2, state="RUNNING", ended_at=None))
     alice.post("/jobs/lumi/2/note/", {"text": SECRET, "tags": ""})

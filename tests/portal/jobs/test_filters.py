@@ -203,3 +203,49 @@ def test_nobody_removes_or_sees_the_filter_of_another_person(cast) -> None:
     assert bob.post(f"/saved-filters/{kept.pk}/remove/").status_code == 404
     assert "mine alone" not in bob.get("/jobs/").content.decode()
     assert SavedFilter.objects.exists()
+
+
+IGNORED = re.compile(r'<p class="note ignored">(.*?)</p>', re.DOTALL)
+
+
+def ignored(client: Client, address: str) -> str:
+    """The line above the list, as it reads; empty where there is none."""
+    answer = client.get(f"/jobs/?{address}")
+    assert answer.status_code == 200
+    lines = IGNORED.findall(answer.content.decode())
+    return unescape(re.sub("</?bdi>", "", lines[0])) if lines else ""
+
+
+@pytest.mark.parametrize(
+    ("address", "named"),
+    [
+        ("efficiency_class=wasted", "class “wasted”"),
+        ("finding=bogus&state=COMPLETED", "finding “bogus”"),
+        ("owner=alice", "owner “alice”"),
+        ("project=project_465000009", "project “project_465000009”"),
+        ("since=9999-12-31&until=0001-01-01", "ended from “9999-12-31”, until “0001-01-01”"),
+        ("days=2&sort=name&array=x", "time “2”, order “name”, array “x”"),
+        (urlencode({"q": "x" * 300}), f"search “{'x' * 59}…”"),
+        (urlencode({"state": "a\u202eb"}), "state “a\ufffdb”"),
+        (urlencode({"state": "<script>"}), "state “<script>”"),
+    ],
+)
+def test_a_filter_that_cannot_be_followed_is_named_above_the_list(cast, address: str, named: str) -> None:
+    run(1)
+    alice = cast("alice")
+    reads = ignored(alice, address)
+    assert reads == f"Ignored: {named}. Not understood, or not among the jobs that you see."
+    assert shown(alice, address) == [1]
+    assert "<script>" not in alice.get(f"/jobs/?{address}").content.decode()
+
+
+def test_filters_that_have_an_effect_are_not_called_ignored(cast) -> None:
+    run(1)
+    assert ignored(cast("alice"), "q=x&efficiency_class=WASTED&days=7&sort=use&owner=&since=2026-11-01") == ""
+
+
+def test_an_owner_out_of_reach_and_one_who_does_not_exist_read_the_same(cast) -> None:
+    carol = cast("carol")
+    Project.objects.create(name="project_465000002")
+    run(3, owner="dave", project="project_465000002")
+    assert ignored(carol, "owner=dave").replace("dave", "nobody") == ignored(carol, "owner=nobody") != ""

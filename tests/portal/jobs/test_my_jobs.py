@@ -36,8 +36,8 @@ def test_a_row_shows_use_class_finding_and_unused_hours(cast, reported) -> None:
     assert "<b>6.24</b><small>of 8.00</small>" in content
     assert " 12:00</span></time><small>2 h 00 min</small>" in content
     link = re.search(r'<td class="finding"><a href="([^"]+)">([^<]+)</a>', content)
-    assert link.groups() == ("/jobs/lumi/123456/?attempt=0#idle_gpus", "Some GPUs stayed idle")
-    for shown_text in ("22.0 %", "Inefficient"):
+    assert link.groups() == ("/jobs/lumi/123456/?attempt=0#finding-idle_gpus", "Some GPUs stayed idle")
+    for shown_text in ("22.0\u00a0%", "Inefficient"):
         assert shown_text in content
 
 

@@ -242,3 +242,18 @@ def test_a_swapped_list_with_an_array_has_no_barrier_and_nothing_wider_than_the_
     found = Axe().run(page)
     assert found.violations_count == 0, found.generate_report()
     assert page.evaluate(OVERFLOW) == 0
+
+
+def test_the_list_of_a_pi_stays_within_the_page_however_long_its_names(browser, live_server, cast, reported) -> None:
+    reported(1, job_name="a_name_without_any_space_to_break_" * 4, gpus_allocated=1024)
+    for job_id in range(2, 5):
+        reported(job_id, job_name="x" * 60)
+    context = browser.new_context(base_url=live_server.url, viewport={"width": 1280, "height": 800})
+    carry_session(context, live_server, cast("carol"))
+    page = context.new_page()
+    page.goto("/jobs/")
+    table, search = (page.locator(one).bounding_box() for one in (".job-table", ".job-filters"))
+    name, finding = (page.locator(f"td.{one}").first.bounding_box() for one in ("name", "finding"))
+    context.close()
+    assert table["x"] + table["width"] <= search["x"] + search["width"] + 1
+    assert name["width"] <= finding["width"], "the name is cut before the finding is squeezed"

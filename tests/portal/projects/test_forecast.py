@@ -117,12 +117,23 @@ def test_the_line_goes_back_from_what_was_left() -> None:
 
 def test_it_is_drawn_until_the_end_of_the_allocation() -> None:
     row = allocation(begins_on=date(2026, 10, 31), ends_on=date(2027, 1, 1))
-    drawn = burn_down_of(row, forecast_of(row, RECENT, NOW), RECENT, NOW - timedelta(days=60))
+    drawn = burn_down_of(row, forecast_of(row, RECENT, NOW), RECENT, NOW - timedelta(days=60), NOW.date())
     # From Monday 2 November, 60 days: 20 November is day 18. At 4.5 a day (90 in 20 days), 42 days leave 211.
     assert (drawn.first_label, drawn.read_label, drawn.last_label) == ("2 Nov 2026", "20 Nov 2026", "1 Jan 2027")
-    assert drawn.read_x == 300.0
+    # Day 30 of 60 is 2 December.
+    assert (drawn.middle_label, drawn.mark, drawn.anchor) == ("2 Dec 2026", "Today, 20 Nov 2026", "middle")
+    assert (drawn.read_x, drawn.read_percent) == (300.0, 30.0)
     assert drawn.line == "0.0,102.0 116.7,102.0 233.3,116.0 300.0,120.0"
     assert drawn.forecast_line == "300.0,120.0 1000.0,157.8"
     assert drawn.rows[-1] == ("20 Nov 2026", "400.0")
     row.used_gpu_hours = None
-    assert burn_down_of(row, None, RECENT, NOW) is None
+    assert burn_down_of(row, None, RECENT, NOW, NOW.date()) is None
+
+
+def test_the_line_of_an_earlier_reading_is_not_called_today_and_its_name_stays_in_the_drawing() -> None:
+    row = allocation(begins_on=date(2026, 10, 31), ends_on=date(2026, 11, 22), read_at=NOW - timedelta(days=1))
+    drawn = burn_down_of(row, None, RECENT, NOW - timedelta(days=60), NOW.date())
+    # Of the 20 days from 2 November the reading is on the 17th.
+    assert (drawn.mark, drawn.read_x, drawn.anchor) == ("Read, 19 Nov 2026", 850.0, "middle")
+    late = burn_down_of(allocation(ends_on=date(2026, 11, 20)), None, RECENT, NOW - timedelta(days=60), NOW.date())
+    assert (late.anchor, late.read_label) == ("end", "20 Nov 2026")

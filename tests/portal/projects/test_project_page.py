@@ -9,6 +9,8 @@ from django.utils import timezone
 
 from analysis.models import JobEfficiency
 from jobs.models import Project, ProjectAllocation
+from jobs.services import record_job
+from tests.payloads import job_record
 from tests.portal.conftest import an_hour_ago_today, text
 
 PATH = "/projects/project_465000001/"
@@ -59,6 +61,24 @@ def test_a_member_sees_the_own_part_of_a_project_and_the_pi_all_with_its_members
     page = carol.content.decode()
     assert page.count("None yet") == 2, "two members without jobs"
     assert "Table of members" not in text(cast("alice"), PATH)
+
+
+def test_the_links_to_jobs_say_how_many_more_they_lead_to_than_were_counted(cast, reported) -> None:
+    reported(1, 2, **times())
+    reported(3, user_id="bob", **times())
+    JobEfficiency.objects.filter(job__job_id=2).update(uncounted_reason="short")
+    # Cancelled before they started: no analysis has them.
+    for job_id, owner in ((4, "alice"), (5, "carol")):
+        record_job(job_record(job_id=job_id, user_id=owner, state="CANCELLED", **times() | {"started_at": None}))
+    answer = cast("carol").get(f"{PATH}?days=30")
+    rows = {row.sums.username: (row.sums.jobs, row.uncounted) for row in answer.context["members"]}
+    assert rows == {"alice": (1, 2), "bob": (1, 0), "carol": (0, 1)}
+    assert all(listed(cast("carol"), row.url) == sum(rows[row.sums.username]) for row in answer.context["members"])
+    page = " ".join(answer.content.decode().split())
+    assert "in these 30 days</a>: 5, 2 of them counted above; 3 more not counted or not analysed" in page
+    assert "2 more not counted</small>" in page
+    assert "1 not counted or not analysed</td>" in page
+    assert "days</a>: 3, 1 of them counted above; 2 more" in " ".join(text(cast("alice"), f"{PATH}?days=30").split())
 
 
 def test_works_add_up_by_name_with_most_unused_hours_first(cast, reported, since: str) -> None:
@@ -143,6 +163,7 @@ def test_the_forecast_is_for_the_pi_alone_and_others_get_the_average_so_far(cast
     assert "0.53 GPU-hours a day" in carol
     assert "the last 30 days: 2 jobs that Kaiku saw" in carol
     assert 'id="burn-down"' in carol
+    assert f">Today, {timezone.localdate():%-d %b %Y}</text>" in carol
     alice = " ".join(text(cast("alice"), PATH).split())
     # 100 days for 60 % are 166.7 for all.
     day = timezone.localdate() + timedelta(days=66)
@@ -173,7 +194,7 @@ def test_a_project_of_others_is_answered_like_one_that_does_not_exist(cast, rece
 
 
 def test_the_list_of_projects_names_the_role(cast) -> None:
-    assert "You are PI." in text(cast("carol"), "/projects/")
+    assert "Your role: PI" in text(cast("carol"), "/projects/")
     assert "No project" in text(cast("dave"), "/projects/")
 
 

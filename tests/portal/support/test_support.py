@@ -45,7 +45,7 @@ def test_the_cards_say_what_waits_for_staff(erin, reported) -> None:
     Delivery.objects.create(user=alice, created_at=now, due_at=now, state=Delivery.State.FAILED)
     LessonLink.objects.filter(pk=LessonLink.objects.first().pk).update(problem="404 Not Found")
     busy = text(erin, "/support/")
-    assert "1 job with a question for you." in busy
+    assert "1 job with a question for you" in busy
     assert "1 message waits, 1 failed." in busy
     assert "1 link of the lessons did not answer." in busy
 
