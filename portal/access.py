@@ -56,6 +56,11 @@ def open_run(request: HttpRequest, cluster: str, job_id: int) -> Job:
     return run
 
 
+def owner_for(request: HttpRequest, run: Job) -> str:
+    """The name of the owner where somebody else reads of a run; empty for the owner."""
+    return "" if run.user_id == person(request).pk else run.user.username
+
+
 def openable_jobs(user: User, now: datetime) -> QuerySet[Job]:
     """The runs that this person may open one by one: the visible ones, and for support those shared with it."""
     return visible_jobs(user) | shared_jobs(user, now)

@@ -19,6 +19,11 @@ WHOLE_RUN = frozenset({FindingCode.NO_GPU_USE, FindingCode.IDLE_GPUS, FindingCod
 AT_THE_END = frozenset({FindingCode.TIMEOUT, FindingCode.GPU_OUT_OF_MEMORY})
 """What ended the run."""
 
+SCATTERED = frozenset({FindingCode.IO_OR_SYNC_STALL})
+"""These happen during the run, and their evidence may hold no place for them."""
+
+NOT_AT_ONE_TIME = "not at one time"
+
 Span = tuple[float, float]
 
 
@@ -35,6 +40,16 @@ class Mark:
     start_s: float
     end_s: float
     is_part: bool
+    words: str
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A finding in the list beside the figure: its number, and in words when it happened."""
+
+    number: int
+    code: str
+    title: str
     words: str
 
 
@@ -61,6 +76,17 @@ def figure_marks(report: JobReport) -> tuple[Mark, ...]:
             words = _words((start_s, end_s), edges.elapsed_s)
             marks.append(Mark(number, finding.code, finding.title, start_s, end_s, is_part, words))
     return tuple(marks)
+
+
+def mark_list(report: JobReport) -> tuple[Entry, ...]:
+    """The findings that are marked, and those that happened at several times, in the order of the report."""
+    places = {mark.number: mark.words for mark in figure_marks(report)}
+    entries = []
+    for number, finding in enumerate(report.findings, start=1):
+        words = places.get(number) or (NOT_AT_ONE_TIME if finding.code in SCATTERED else "")
+        if words:
+            entries.append(Entry(number, finding.code, finding.title, words))
+    return tuple(entries)
 
 
 def levels(marks: tuple[Mark, ...]) -> tuple[int, ...]:

@@ -285,8 +285,8 @@ def _figures(facts: JobFacts) -> dict[str, str]:
     is_timed = series.length > 1 and bool(np.any(~np.isnan(series.util)))
     if is_timed:
         low, high = float(np.nanmin(series.util)), float(np.nanmax(series.util))
-        mean = percent(facts.avg_gpu_util)
-        texts["gpu_use"] = f"GPU use over the run: mean {mean}, single GPUs between {low:.0f} % and {high:.0f} %."
+        mean, each = percent(facts.avg_gpu_util), "single GPUs " if gpus.count > 1 else ""
+        texts["gpu_use"] = f"GPU use over the run: mean {mean}, {each}between {low:.0f} % and {high:.0f} %."
     if np.any(~np.isnan(gpus.peak_mem_gb)):
         peak = float(np.nanmax(gpus.peak_mem_gb))
         texts["gpu_memory"] = f"Peak memory of each GPU against its capacity: the fullest reached {gigabytes(peak)}."

@@ -17,6 +17,7 @@ from reports.lessons import LessonView, LinkView
 from reports.numbers import counted, duration, energy, hours, instant, percent, share, unbroken, used_hours
 from reports.request_diff import DiffLine, added_lines, diff_lines
 from reports.unmeasured import in_words
+from reports.wording import kind_title
 
 NO_CAUSES = "We found no clear cause."
 NO_BETTER_REQUEST = "No better request can be derived."
@@ -49,7 +50,8 @@ NAME_LENGTH_MAX = 60
 class Cause:
     """One finding; the text of a lesson that several findings share is shown with the first of them only.
 
-    `sure` is empty for a fact, and where no cause is named.
+    `sure` is empty for a fact, and where no cause is named; `kind` is what lists and filters call the finding, empty
+    where its title says it.
     """
 
     title: str
@@ -60,6 +62,7 @@ class Cause:
     lesson_text: str
     lesson_links: tuple[LinkView, ...]
     code: str
+    kind: str = ""
 
 
 @dataclass(frozen=True)
@@ -100,6 +103,7 @@ class Layout:
     lessons: tuple[tuple[str, str], ...]
     not_measured: tuple[str, ...]
     figures: tuple[tuple[str, str], ...]
+    advisory: str = ADVISORY
 
 
 def layout(report: JobReport, zone: tzinfo = UTC) -> Layout:
@@ -238,6 +242,7 @@ def _causes(report: JobReport) -> Iterator[Cause]:
             lesson_text="" if lesson.text in shown else lesson.text,
             lesson_links=lesson.links,
             code=finding.code,
+            kind=kind_title(finding.code, finding.title),
         )
         shown.add(lesson.text)
 

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterable, Iterator
 
 from reports.job_report import JobReport, Observation
-from reports.layout import ADVISORY, Layout, layout
+from reports.layout import Layout
 from reports.numbers import NO_BREAK
+from reports.reader import page_for
 from reports.request_diff import DiffLine
 
 # What CommonMark 0.31 and GitHub's extensions interpret inside a line: emphasis, code, links, HTML, entities, cells,
@@ -16,9 +17,9 @@ ACTIVE = re.compile(r"([\\`*_\[\]<>&|#~!@]|:(?=//)|(?<=www)\.)")
 FENCE = "```"
 
 
-def report_markdown(report: JobReport) -> str:
-    """The whole report; nothing in a name can become a link, an image, HTML or the end of a code block."""
-    return "\n".join(_lines(layout(report))).replace(NO_BREAK, " ") + "\n"
+def report_markdown(report: JobReport, owner: str = "") -> str:
+    """For readers as `page_for` has them; no name can become a link, an image, HTML or the end of a code block."""
+    return "\n".join(_lines(page_for(report, owner))).replace(NO_BREAK, " ") + "\n"
 
 
 def escaped(text: str) -> str:
@@ -63,7 +64,7 @@ def _lines(page: Layout) -> Iterator[str]:
     if page.not_measured:
         yield "\n## Not measured\n"
         yield from (f"- {escaped(text)}" for text in page.not_measured)
-    yield f"\n*{escaped(ADVISORY)}*"
+    yield f"\n*{escaped(page.advisory)}*"
 
 
 def _table(rows: Iterable[Observation]) -> Iterator[str]:

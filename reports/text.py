@@ -7,17 +7,18 @@ from collections.abc import Iterable, Iterator
 
 from jobs.records import printable
 from reports.job_report import JobReport, Observation
-from reports.layout import ADVISORY, Layout, layout
+from reports.layout import Layout
 from reports.numbers import NO_BREAK, unbroken
+from reports.reader import page_for
 from reports.request_diff import DiffLine
 
 WIDTH = 78
 LABEL_WIDTH = 28
 
 
-def report_text(report: JobReport) -> str:
-    """The whole report; control characters in names are removed, so that it is safe on a terminal."""
-    page = layout(report)
+def report_text(report: JobReport, owner: str = "") -> str:
+    """For readers as `page_for` has them; control characters in names are removed, so that it is safe on a terminal."""
+    page = page_for(report, owner)
     return "\n".join(printable(line) for line in _lines(page)).replace(NO_BREAK, " ") + "\n"
 
 
@@ -40,7 +41,7 @@ def _lines(page: Layout) -> Iterator[str]:
     if page.not_measured:
         yield from _section("Not measured", (line for text in page.not_measured for line in _item(text)))
     yield ""
-    yield from wrapped(ADVISORY)
+    yield from wrapped(page.advisory)
 
 
 def _findings(page: Layout) -> Iterator[str]:

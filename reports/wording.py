@@ -105,6 +105,17 @@ def title(finding: Finding) -> str:
     return TITLES_OF_PATTERNS.get((finding.code, str(finding.evidence.get("pattern", ""))), TITLES[finding.code])
 
 
+def kind_title(code: str, shown: str) -> str:
+    """What lists and filters call a finding whose page shows it by the title of its pattern; empty for others.
+
+    >>> kind_title("io_or_sync_stall", "GPU use fell after the start")
+    'The GPUs waited for files or for each other'
+    """
+    has_pattern = any(code == kind and shown == text for (kind, _), text in TITLES_OF_PATTERNS.items())
+    general = TITLES[FindingCode(code)] if has_pattern else ""
+    return "" if general.lower() in shown.lower() else general
+
+
 def headline(judged: Assessment) -> str:
     """The first sentence of a report: how the job ended, then how much of its GPUs it used."""
     seen, end = judged.efficiency, predicate(judged.facts.record)

@@ -15,7 +15,7 @@ from rest_framework.views import APIView
 from jobs.models import Job
 from jobs.selectors import LatestFirst, counted_senders, reach_of, record_of
 from metrics.selectors import gpu_rows
-from portal.access import open_report, open_run, person
+from portal.access import open_report, open_run, owner_for, person
 from portal.api.rate_limits import Downloads
 from reports.selectors import report_row, report_value
 from reports.services.formats import FORMATS, rendered
@@ -63,7 +63,9 @@ class JobReportFile(APIView):
         if name not in FORMATS:
             raise Http404(f"A report format must be one of {', '.join(FORMATS)}.")
         run, row = open_report(request, cluster, job_id)
-        response = HttpResponse(rendered(run, row, name), content_type=FORMATS[name].content_type)
+        response = HttpResponse(
+            rendered(run, row, name, owner_for(request, run)), content_type=FORMATS[name].content_type
+        )
         # As an attachment the HTML file is never executed in the portal's own origin.
         response["Content-Disposition"] = f'attachment; filename="kaiku-{run.cluster}-{run.job_id}.{name}"'
         return response

@@ -1,10 +1,11 @@
-"""Terms that are explained where they stand, and all together for whoever has no pointer to rest on them."""
+"""Terms that are explained where they stand: by a pointer at rest, and by a link to all of them at the foot."""
 
 from __future__ import annotations
 
 from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.text import slugify
 
 register = template.Library()
 
@@ -26,23 +27,34 @@ TERMS = {
     "Waiting for I/O": "The share of the time in which cores had nothing to do but wait for files.",
     "Idle": "How long a GPU had no work at all.",
     "Ranks": "Processes of the job on a node, as MPI counts them.",
-    "Waited in the queue": "From when nothing but the queue kept the job from starting until it started.",
-    "State": "The state in which Slurm recorded the end of the job.",
+    "Waited in the queue": "Time between submission and start in which only the queue delayed the job.",
+    "State": "How the job ended, as recorded by Slurm.",
 }
 
 
 @register.filter
 def term(label: str) -> str | SafeString:
-    """The label with its explanation to rest a pointer on; a label without one stays as it is.
+    """The label with its explanation, linked to its entry at the foot; a label without one stays as it is.
 
-    >>> term("Ranks")
-    '<abbr title="Processes of the job on a node, as MPI counts them.">Ranks</abbr>'
+    >>> term("Idle")
+    '<a class="term" href="#term-idle"><abbr title="How long a GPU had no work at all.">Idle</abbr></a>'
     """
     meaning = TERMS.get(label)
-    return label if meaning is None else format_html('<abbr title="{}">{}</abbr>', meaning, label)
+    if meaning is None:
+        return label
+    return format_html('<a class="term" href="#{}"><abbr title="{}">{}</abbr></a>', anchor(label), meaning, label)
+
+
+def anchor(label: str) -> str:
+    """Where the entry of a term stands on its page.
+
+    >>> anchor("Waiting for I/O")
+    'term-waiting-for-io'
+    """
+    return f"term-{slugify(label)}"
 
 
 @register.simple_tag
-def all_terms() -> list[tuple[str, str]]:
-    """Every term with its explanation, by name."""
-    return sorted(TERMS.items())
+def all_terms() -> list[tuple[str, str, str]]:
+    """Every term with its explanation and where it stands, by name."""
+    return [(name, meaning, anchor(name)) for name, meaning in sorted(TERMS.items())]

@@ -27,11 +27,12 @@ from reports.text import report_text
 
 @dataclass(frozen=True)
 class Format:
-    """One way to write a report; `is_illustrated` formats carry the figures."""
+    """One way to write a report; `is_illustrated` formats carry the figures, and people do not read `is_data`."""
 
     content_type: str
     write: Callable[..., str | bytes]
     is_illustrated: bool = False
+    is_data: bool = False
 
 
 @dataclass(frozen=True)
@@ -49,20 +50,25 @@ FORMATS = {
     "md": Format("text/markdown; charset=utf-8", report_markdown),
     "txt": Format("text/plain; charset=utf-8", report_text),
     "pdf": Format("application/pdf", report_pdf, is_illustrated=True),
-    "json": Format("application/json", report_json),
+    "json": Format("application/json", report_json, is_data=True),
 }
 
 
-def rendered(job: Job, row: Report, name: str) -> bytes:
-    """The report of a run the caller may see, as one of `FORMATS`; a PDF is made once and stored for some time."""
-    if name == "pdf" and (stored := stored_pdf(row, timezone.now())):
+def rendered(job: Job, row: Report, name: str, owner: str = "") -> bytes:
+    """The report of a run the caller may see, as one of `FORMATS`; `owner` is the owner's name for other readers.
+
+    The PDF for the owner is made once and stored for some time; the one for others is made for each request.
+    """
+    is_stored = name == "pdf" and not owner
+    if is_stored and (stored := stored_pdf(row, timezone.now())):
         return stored
     chosen = FORMATS[name]
     measured = measurements_of(job) if chosen.is_illustrated else None
     report = report_value(row, measured)
-    content = chosen.write(report, figures(job, report, measured)) if measured else chosen.write(report)
+    parts = (figures(job, report, measured),) if measured else ()
+    content = chosen.write(report, *parts) if chosen.is_data else chosen.write(report, *parts, owner)
     content = content.encode() if isinstance(content, str) else content
-    if name == "pdf":
+    if is_stored:
         store_pdf(row, content, timezone.now())
     return content
 

@@ -22,20 +22,20 @@ class PdfUnavailable(RuntimeError):
     """This machine cannot make PDFs; the message names what to install."""
 
 
-def print_html(report: JobReport, figures: Mapping[str, bytes]) -> str:
+def print_html(report: JobReport, figures: Mapping[str, bytes], owner: str = "") -> str:
     """What the PDF is made from; its figures are images, which PDF/UA readers present by their text."""
     shown = [{"url": data_uri(svg), "text": report.figure_texts[name]} for name, svg in figures.items()]
-    return render_to_string("reports/job_report.html", context(report) | {"figures": shown, "is_print": True})
+    return render_to_string("reports/job_report.html", context(report, owner) | {"figures": shown, "is_print": True})
 
 
-def report_pdf(report: JobReport, figures: Mapping[str, bytes]) -> bytes:
-    """The report as PDF/UA-1; PdfUnavailable where Pango is missing.
+def report_pdf(report: JobReport, figures: Mapping[str, bytes], owner: str = "") -> bytes:
+    """The report as PDF/UA-1, for readers as `page_for` has them; PdfUnavailable where Pango is missing.
 
     Nothing is fetched while it is made, from the network or from disk: only data: addresses are read.
     """
     if HTML is None:
         raise PdfUnavailable(f"PDF needs Pango: sudo apt-get install --yes {PACKAGES} ({PANGO_ERROR})")
-    html = print_html(report, figures)
+    html = print_html(report, figures, owner)
     fetcher = URLFetcher(allowed_protocols=["data"], allow_redirects=False)
     pdf: bytes = HTML(string=html, url_fetcher=fetcher, base_url=None).write_pdf(pdf_variant="pdf/ua-1")
     return pdf

@@ -11,26 +11,25 @@ from django.template.loader import render_to_string
 from django.utils.safestring import mark_safe
 
 from reports.job_report import JobReport
-from reports.layout import ADVISORY, layout
+from reports.reader import page_for
 
 STYLE_FILES = ("tokens.css", "report.css")
 
 
-def report_html(report: JobReport, figures: Mapping[str, bytes]) -> str:
-    """The HTML file with its figures as SVG inside, so that their labels can be selected."""
+def report_html(report: JobReport, figures: Mapping[str, bytes], owner: str = "") -> str:
+    """The HTML file for readers as `page_for` has them; its figures are SVG inside, with labels to select."""
     # Our own drawings, in which matplotlib has escaped every label.
     shown = [
         {"svg": mark_safe(svg.decode()), "text": report.figure_texts[name]}  # noqa: S308 (see the line above)
         for name, svg in figures.items()
     ]
-    return render_to_string("reports/job_report.html", context(report) | {"figures": shown, "is_print": False})
+    return render_to_string("reports/job_report.html", context(report, owner) | {"figures": shown, "is_print": False})
 
 
-def context(report: JobReport) -> dict[str, object]:
+def context(report: JobReport, owner: str = "") -> dict[str, object]:
     """What both files are made from, the HTML and the one that becomes a PDF; every string is escaped there."""
     return {
-        "page": layout(report),
-        "advisory": ADVISORY,
+        "page": page_for(report, owner),
         # Our own files, not a user's text: the only markup that is not escaped.
         "style": mark_safe("\n".join(_style(name) for name in STYLE_FILES)),  # noqa: S308 (see the line above)
     }

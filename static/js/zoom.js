@@ -9,6 +9,8 @@ const MARK_ROW = 17;
 const COLUMNS_MIN = 4;
 const DRAG_PX = 8;
 const LABELS = 5;
+const LABEL_PX = 90;
+const LEGEND_PX = 220;
 const HINT = "Drag across the figure to zoom, or press + and − on it.";
 
 function unpacked(text) {
@@ -77,16 +79,31 @@ function bindZoom(figure, numbers) {
       drawn("line", { class: kind, x1: x(view.first), x2: x(view.first + view.shown), y1: y(tick), y2: y(tick) }, picture);
       drawn("text", { x: x(view.first) - 6, y: y(tick) + 4, "text-anchor": "end" }, picture, `${tick}`);
     }
-    for (let label = 0; label < LABELS; label += 1) {
-      const column = view.first + Math.round((view.shown * label) / LABELS);
-      drawn("text", { x: x(column), y: y(0) + 18, "text-anchor": label ? "middle" : "start" }, picture, time(column));
+    const labels = Math.max(1, Math.min(LABELS, Math.floor((width * wide) / LABEL_PX)));
+    for (let label = 0; label <= labels; label += 1) {
+      const column = view.first + Math.round((view.shown * label) / labels);
+      const anchor = label === labels ? "end" : "middle";
+      drawn("text", { x: x(column), y: y(0) + 18, "text-anchor": label ? anchor : "start" }, picture, time(column));
     }
+    drawWords(width * (left + wide / 2), height * above, y(0), (y(0) + height * above) / 2);
     drawMarks(x, y);
     const path = (part, values) => part.map((column) => `${x(column)},${y(values[column])} ${x(column + 1)},${y(values[column])}`);
     for (const part of stretches(mean, view.first, view.shown)) {
       if (low) drawn("polygon", { class: "band", points: `${path(part, high).join(" ")} ${part.slice().reverse().map((column) => `${x(column + 1)},${y(low[column])} ${x(column)},${y(low[column])}`).join(" ")}` }, picture);
       drawn("polyline", { class: "mean", points: path(part, mean).join(" ") }, picture);
     }
+  }
+
+  // The titles of the axes, and the legend where there is more than one GPU: as in the picture of the whole run.
+  function drawWords(middle, top, bottom, centre) {
+    drawn("text", { class: "title", x: middle, y: bottom + 36, "text-anchor": "middle" }, picture, "time since the start");
+    drawn("text", { class: "title", x: 14, y: centre, "text-anchor": "middle", transform: `rotate(-90 14 ${centre})` }, picture, "GPU use (%)");
+    if (!low) return;
+    const [from, line] = [middle - LEGEND_PX / 2, top - 12];
+    drawn("rect", { class: "band", x: from, y: line - 5, width: 22, height: 10 }, picture);
+    drawn("text", { class: "legend", x: from + 28, y: line + 4 }, picture, "least to most used");
+    drawn("line", { class: "mean", x1: from + 156, x2: from + 178, y1: line, y2: line }, picture);
+    drawn("text", { class: "legend", x: from + 184, y: line + 4 }, picture, "mean");
   }
 
   function drawMarks(x, y) {
@@ -96,7 +113,8 @@ function bindZoom(figure, numbers) {
       const [start, end, height] = [x(from), x(to), y(USE_TOP + MARK_ROW * (row + 0.5))];
       if (to - from < columns - 1) drawn("rect", { class: "place", x: start, y: y(USE_TOP), width: Math.max(end - start, 1), height: y(0) - y(USE_TOP) }, picture);
       drawn("line", { class: "span", x1: start, x2: Math.max(end, start + 1), y1: height, y2: height }, picture);
-      drawn("text", { class: "number", x: (start + end) / 2, y: height - 3, "text-anchor": "middle" }, picture, `${number}`);
+      drawn("circle", { class: "disc", cx: (start + end) / 2, cy: height, r: 8 }, picture);
+      drawn("text", { class: "number", x: (start + end) / 2, y: height + 4, "text-anchor": "middle" }, picture, `${number}`);
     }
   }
 

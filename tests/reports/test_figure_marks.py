@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from reports.figure_data import figure_data
-from reports.figure_marks import Mark, figure_marks, levels
+from reports.figure_marks import Mark, figure_marks, levels, mark_list
 from reports.figure_readings import readout
 from reports.figures import draw
 from reports.job_report import FindingView
@@ -57,6 +57,16 @@ def test_a_finding_is_marked_where_its_evidence_says(found, start_s: float, end_
 )
 def test_a_finding_without_a_place_in_time_is_not_marked_and_the_next_keeps_its_number(found) -> None:
     assert [(mark.number, mark.code) for mark in marks_of(found, TAIL)] == [(2, "idle_tail")]
+
+
+def test_a_finding_at_several_times_is_in_the_list_of_marks_without_a_place() -> None:
+    stall: Evidence = {"pattern": "again_and_again", "stalls": 12}
+    found = [("io_or_sync_stall", stall), ("overscaling", {"gpus": 8}), TAIL]
+    views = tuple(FindingView(code, code, 1.0, evidence, "", LessonView()) for code, evidence in found)
+    assert [(entry.number, entry.words) for entry in mark_list(replace(report(), findings=views))] == [
+        (1, "not at one time"),
+        (3, "last 10 min 00 s"),
+    ]
 
 
 def test_marks_at_the_same_time_lie_above_each_other() -> None:

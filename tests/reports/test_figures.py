@@ -36,7 +36,11 @@ def test_a_report_has_at_most_three_figures_and_a_text_for_each() -> None:
 
 
 def test_one_gpu_has_no_heatmap_and_no_timeline_no_figure_over_time() -> None:
-    assert report([gpu(0)]).figures == ("gpu_use", "gpu_memory")
+    alone = report([gpu(0)])
+    assert alone.figures == ("gpu_use", "gpu_memory")
+    assert re.fullmatch(
+        r"GPU use over the run: mean [\d.]+ %, between \d+ % and \d+ %\.", alone.figure_texts["gpu_use"]
+    )
     assert report([gpu(0, timeline=None), gpu(1, timeline=None)]).figures == ("gpu_memory",)
     assert report([gpu(0, timeline=None, peak_mem_gb=None)]).figures == ()
 

@@ -14,7 +14,7 @@ from jobs.models import Job
 from metrics.series import RunMetrics
 from portal.access import open_report
 from portal.charts.pictures import Source, drawn_as, sources
-from reports.figure_marks import Mark, figure_marks
+from reports.figure_marks import Entry, figure_marks, mark_list
 from reports.figure_readings import Reading
 from reports.job_report import JobReport
 from reports.selectors import report_value
@@ -36,16 +36,16 @@ class ShownFigure:
     size: tuple[int, int]
     numbers: dict[str, object] | None
     numbers_id: str
-    marks: tuple[Mark, ...]
+    marks: tuple[Entry, ...]
 
 
 def shown_figures(run: Job, report: JobReport, measured: RunMetrics, theme: str) -> dict[str, ShownFigure]:
     """The figures of a report by name; the one of use over time is as broad as the page."""
-    marks = figure_marks(report)
+    marks = mark_list(report)
     return {view.name: _shown(run, view, theme, marks) for view in figure_views(run, report, measured)}
 
 
-def _shown(run: Job, view: FigureView, theme: str, marks: tuple[Mark, ...]) -> ShownFigure:
+def _shown(run: Job, view: FigureView, theme: str, marks: tuple[Entry, ...]) -> ShownFigure:
     is_broad = view.name == OVER_TIME
     widest = "broad" if is_broad else "wide"
     *special, plain = sources(figure_url(run, view.name), theme, widest)

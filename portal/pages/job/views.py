@@ -15,18 +15,17 @@ from analysis.selectors import measurements_of
 from education.selectors import current_lessons
 from jobs.models import Job
 from jobs.selectors import visible_jobs
-from portal.access import open_run, openable_jobs, person
+from portal.access import open_run, openable_jobs, owner_for, person
 from portal.failed_work import unmade_report
 from portal.pages.job.answer import answer
 from portal.pages.job.figures import shown_figures
 from portal.pages.job.hardware import node_page
 from portal.pages.job.people import note_part, people
 from portal.pages.job.raw_link import raw_link
-from portal.pages.job.reader import as_read_by_others
 from portal.pages.job.same_work import neighbours, other_runs, same_work
 from reports.job_report import with_lessons
-from reports.layout import layout
 from reports.models import Report
+from reports.reader import page_for
 from reports.selectors import report_row, report_value
 from reports.services.formats import FORMATS
 from reports.services.links import report_url
@@ -59,11 +58,8 @@ def _report_part(request: HttpRequest, run: Job, row: Report) -> dict[str, objec
     """What the page shows of a report; the measurements are read once for all of it."""
     measured = measurements_of(run)
     report = with_lessons(report_value(row, measured), current_lessons())
-    page = layout(report, timezone.get_current_timezone())
-    if run.user_id != person(request).pk:
-        page = as_read_by_others(page, run.user.username)
     return {
-        "page": page,
+        "page": page_for(report, owner_for(request, run), timezone.get_current_timezone()),
         "answer": answer(report),
         "figures": shown_figures(run, report, measured, person(request).theme),
         "downloads": {name: report_url(run, name) for name in FORMATS},

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import html
+import io
 import re
 from dataclasses import replace
 
 import pytest
 from django.core.management import call_command
+from pypdf import PdfReader
 
 from jobs.services import record_job
 from metrics.services import record_node_summary
 from portal.pages.job.answer import answer
-from portal.pages.job.reader import as_read_by_others
 from reports.job_report import SavingsView
 from reports.layout import layout
+from reports.reader import as_read_by_others
 from tests.payloads import gpu, job_record, node_payload
 from tests.reports.builders import report
 
@@ -78,6 +81,28 @@ def test_nothing_that_a_report_says_speaks_to_somebody_else(state: str, gpus) ->
     assert [text for text in said if re.search(r"\byou", text, re.IGNORECASE)] == []
 
 
+def test_downloads_read_for_each_reader_as_the_page_does(cast, reported) -> None:
+    reported()
+
+    def downloads(name: str) -> dict[str, str]:
+        read = {kind: cast(name).get(f"/api/v1{PAGE}report.{kind}").content for kind in ("txt", "md", "html", "pdf")}
+        pages = PdfReader(io.BytesIO(read.pop("pdf"))).pages
+        texts = {
+            kind: re.sub(r"<style>.*?</style>", " ", each.decode(), flags=re.DOTALL) for kind, each in read.items()
+        }
+        texts["pdf"] = " ".join(page.extract_text() for page in pages)
+        return {kind: " ".join(html.unescape(text).replace("\\", "").split()) for kind, text in texts.items()}
+
+    # The owner's PDF is stored between the two, and neither reader gets that of the other.
+    for _ in range(2):
+        for kind, text in downloads("carol").items():
+            assert "alice's job kept its 8 GPUs busy" in text, kind
+            assert "this does not affect alice's account" in text, kind
+            assert not re.search(r"\byour?s?\b", text, re.IGNORECASE), kind
+        for kind, text in downloads("alice").items():
+            assert "Your job kept its 8 GPUs busy" in text, kind
+
+
 def test_each_finding_and_figure_has_an_address_of_its_own(cast, reported) -> None:
     reported()
     page = cast("alice").get(PAGE).content.decode()
@@ -106,6 +131,18 @@ def test_findings_are_marked_on_the_figure_and_in_words(cast) -> None:
     assert b"#b3005e" in client.get(f"{PAGE}figures/gpu_use.svg?size=broad").content
 
 
+def test_a_finding_by_the_title_of_its_pattern_also_has_the_title_of_the_lists() -> None:
+    def kind_of(code: str, title: str) -> str:
+        value = report()
+        found = replace(value.findings[0], code=code, title=title)
+        return layout(replace(value, findings=(found,))).findings[0].kind
+
+    stall = "The GPUs waited for files or for each other"
+    assert kind_of("io_or_sync_stall", "GPU use fell after the start") == stall
+    assert kind_of("io_or_sync_stall", stall) == ""
+    assert kind_of("low_use_unexplained", "The program failed, and we found no clear cause") == ""
+
+
 def test_one_download_stands_out_and_the_others_stay_behind_more(cast, reported) -> None:
     reported()
     page = cast("alice").get(PAGE).content.decode()
@@ -129,4 +166,7 @@ def test_terms_are_explained_where_they_stand_and_all_together(cast, reported) -
     reported()
     page = cast("alice").get(PAGE).content.decode()
     assert re.search(r'<abbr title="Billed GPU-hours in which[^"]+">Unused GPU-hours</abbr>', page)
+    linked = set(re.findall(r'class="term" href="#([^"]+)"', page))
+    assert {"term-unused-gpu-hours", "term-state", "term-idle"} <= linked
+    assert [page.count(f'id="{anchor}"') for anchor in linked] == [1] * len(linked)
     assert '<details class="folded" id="terms">' in page

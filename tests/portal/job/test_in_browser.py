@@ -85,7 +85,12 @@ def test_use_over_time_is_zoomed_by_dragging_and_by_keys_and_shown_whole_again(o
     page.mouse.move(left + width * 0.75 - 2, middle, steps=4)
     page.mouse.up()
     assert page.locator(".zoom-bar [role=status]").inner_text() == "Shown: 1:00:00 to 1:30:00"
-    assert page.locator(".zoomed .mean").count() == 1
+    # The course, and its line in the legend.
+    assert page.locator(".zoomed polyline.mean").count() == page.locator(".zoomed line.mean").count() == 1
+    assert page.locator(".zoomed .legend").all_text_contents() == ["least to most used", "mean"]
+    assert page.locator(".zoomed .title").all_text_contents() == ["time since the start", "GPU use (%)"]
+    times = page.locator(".zoomed text:not([class])").all_text_contents()
+    assert (times[times.index("1:00:00") :][-1], page.locator(".zoomed .disc").count()) == ("1:30:00", 2)
     plot.focus()
     page.keyboard.press("Home")
     assert said.inner_text().startswith("1:00:00: 22.0 %")

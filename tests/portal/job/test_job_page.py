@@ -162,7 +162,7 @@ def test_the_time_in_the_queue_stands_among_the_jobs_times_by_either_door(cast, 
     client = cast("alice")
     for job_id in (1, 2):
         assert (
-            "Waited in the queue</abbr></dt><dd>15\u00a0min 00\u00a0s</dd>"
+            "Waited in the queue</abbr></a></dt><dd>15\u00a0min 00\u00a0s</dd>"
             in client.get(f"/jobs/lumi/{job_id}/").content.decode()
         )
     assert "Waited in the queue</abbr>" not in client.get("/jobs/lumi/3/").content.decode()

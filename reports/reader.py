@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from datetime import UTC, tzinfo
 
-from reports.layout import Layout
+from reports.job_report import JobReport
+from reports.layout import Layout, layout
 
 YOURS = re.compile(r"\b[Yy]our(?:s)?\b")
 YOU = re.compile(r"\b[Yy]ou(?: ([a-z]+))?\b")
@@ -40,6 +42,12 @@ def of_owner(text: str, owner: str) -> str:
     return YOU.sub(named, YOURS.sub(lambda _: f"{owner}'s", text))
 
 
+def page_for(report: JobReport, owner: str = "", zone: tzinfo = UTC) -> Layout:
+    """The report in reading order; for somebody else than its owner where the owner's name is given."""
+    page = layout(report, zone)
+    return as_read_by_others(page, owner) if owner else page
+
+
 def as_read_by_others(page: Layout, owner: str) -> Layout:
     """The page of a member's job; names, options and what Slurm recorded stay as they are."""
 
@@ -54,6 +62,9 @@ def as_read_by_others(page: Layout, owner: str) -> Layout:
         no_causes=said(page.no_causes),
         no_advice=said(page.no_advice),
         savings=said(page.savings),
+        advisory=said(page.advisory),
+        lessons=tuple((said(title), url) for title, url in page.lessons),
+        not_measured=tuple(map(said, page.not_measured)),
         findings=tuple(
             replace(
                 each,
