@@ -116,7 +116,7 @@ def test_the_tables_of_a_page_show_what_was_measured(cast, run: None, now) -> No
     follow_up(10, now)
     page = cast("alice").get(PAGE)
     (node,) = page.context["hardware"].nodes
-    assert [(row["gpu_id"], row["avg_util"]) for row in node.gpus] == [(0, 88.0), (1, 0.5), (2, 12.0), (3, None)]
+    assert [(row["gpu_id"], row["avg_util"]) for row in node.gpus] == [(1, 0.5), (2, 12.0), (0, 88.0), (3, None)]
     assert (node.name, node.host["busy_cores_avg"], node.host["ranks"]) == ("nid005123", 7.9, 8)
     assert node.host["oom_kills"] is None
     assert "7.9 of 56</td>" in page.content.decode()
