@@ -73,4 +73,4 @@ def test_nothing_is_lost_doubled_or_stuck(site: Site, fault: Fault, request: pyt
 
 
 def test_each_job_was_told_once(site: Site) -> None:
-    assert site.letters() == {f"Kaiku: job {job}, train": 1 for job in site.told}
+    assert site.letters() == {f"Kaiku: job {job}, train, GPU use 90.0 %": 1 for job in site.told}
