@@ -53,6 +53,7 @@ bench: setup ## Measure pipeline, collector and analysis as ratios against limit
 	$(BIN)/python -m bench.ingest
 	$(BIN)/python -m bench.workers
 	$(BIN)/python -m bench.latency
+	$(BIN)/python -m bench.policy
 
 score: setup ## Measure how right the reports are: labelled runs, real runs, noisy cases, and every claimed saving
 	@failed=0; for card in scorecard real_runs noisy_score claims; do \

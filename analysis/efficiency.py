@@ -23,7 +23,9 @@ class EfficiencyClass(StrEnum):
 class Efficiency:
     """The verdict in numbers; None is "not measured" or "price not known", never zero.
 
-    `uncounted_reason` is "", "short" or "system_failure": such a run is shown, but not counted in any statistic.
+    `wasted_gpu_hours` and `idle_gpu_hours` of a partial run are those of the part that was measured: what the rest did
+    is not known. `uncounted_reason` is "", "short" or "system_failure": such a run is shown, but not counted in any
+    statistic.
     """
 
     efficiency_class: EfficiencyClass
@@ -65,12 +67,14 @@ def efficiency(facts: JobFacts, limits: Limits = LIMITS) -> Efficiency:
     average = facts.avg_gpu_util
     effective = int(np.sum(facts.gpus.avg_util > limits.active_gpu_percent)) if average is not None else None
     coverage = facts.coverage_fraction
+    is_partial = average is not None and coverage < limits.partial_coverage_fraction
+    judged_gpu_hours = _share(facts.gpu_hours, coverage if is_partial else 1.0)
     peak_gb, peak_fraction = _peak_memory(facts)
     return Efficiency(
         efficiency_class=classify(average, limits),
         avg_gpu_util=average,
         coverage_fraction=coverage,
-        is_partial=average is not None and coverage < limits.partial_coverage_fraction,
+        is_partial=is_partial,
         allocated_gpus=facts.allocated_gpus,
         measured_gpus=facts.gpus.count,
         effective_gpus=effective,
@@ -78,8 +82,8 @@ def efficiency(facts: JobFacts, limits: Limits = LIMITS) -> Efficiency:
         peak_gpu_mem_gb=peak_gb,
         peak_gpu_mem_fraction=peak_fraction,
         gpu_hours=facts.gpu_hours,
-        wasted_gpu_hours=_share(facts.gpu_hours, None if average is None else 1 - average / 100),
-        idle_gpu_hours=_share(facts.gpu_hours, facts.idle_fraction),
+        wasted_gpu_hours=_share(judged_gpu_hours, None if average is None else 1 - average / 100),
+        idle_gpu_hours=_share(judged_gpu_hours, facts.idle_fraction),
         energy_j=facts.energy_j,
         uncounted_reason=_uncounted_reason(facts, limits),
     )

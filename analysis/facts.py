@@ -36,7 +36,8 @@ IDLE_BINS = slice(0, 2)  # histogram bins 0 and 1: busy percent at most 1
 class JobFacts:
     """One run, ready to be judged: `gpus` holds only GPUs whose use was measured and is consistent.
 
-    `own_nodes` are those of `nodes` that the owner of the run measured, not the site.
+    `own_nodes` are those of `nodes` that the owner of the run measured, not the site. `unread_gpus` were reported, but
+    without a use that can be read.
     """
 
     record: JobRecord
@@ -48,6 +49,7 @@ class JobFacts:
     not_measured: tuple[str, ...]
     limits: Limits = LIMITS
     own_nodes: tuple[str, ...] = ()
+    unread_gpus: int = 0
 
     @property
     def elapsed_s(self) -> float:
@@ -269,6 +271,7 @@ def job_facts(record: JobRecord, metrics: RunMetrics, limits: Limits = LIMITS) -
         ),
         limits=limits,
         own_nodes=tuple(sorted({*metrics.nodes} & {*metrics.own_nodes})),
+        unread_gpus=int(np.count_nonzero(~is_measured)),
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.comparable import ComparableRun, scaling_gpus
+from analysis.comparable import ComparableRun, doubts, scaling_gpus
 from analysis.facts import JobFacts, divide
 from analysis.findings import FindingCode
 from analysis.thresholds import LIMITS, Limits
@@ -48,14 +48,19 @@ def gpu_need(
     """
     if codes & GPU_MEMORY_SHORT or not facts.gpus.count or _measured_time_fraction(facts) < limits.resize_time_fraction:
         return None
-    if FindingCode.NO_GPU_USE in codes:
+    if FindingCode.NO_GPU_USE in codes and not _unmeasured(facts):
         return GpuNeed("no_gpu_use", 1, {"gpus": facts.allocated_gpus})
     is_low = (facts.avg_gpu_util or 0.0) < limits.efficient_percent
     scaling = scaling_gpus(facts.elapsed_s, facts.allocated_gpus, past, limits) if is_low else None
     if scaling and not codes & FEWER_GPUS and facts.record.state == "COMPLETED":
         gpus, run_s = scaling
-        numbers = {"gpus": facts.allocated_gpus, "scaling_gpus": gpus, "run_s": run_s, "elapsed_s": facts.elapsed_s}
-        return GpuNeed("own_scaling", gpus, numbers)
+        numbers: dict[str, float | int] = {
+            "gpus": facts.allocated_gpus,
+            "scaling_gpus": gpus,
+            "run_s": run_s,
+            "elapsed_s": facts.elapsed_s,
+        }
+        return GpuNeed("own_scaling", gpus, numbers | doubts(facts.elapsed_s, facts.allocated_gpus, past, gpus))
     if codes & FEWER_GPUS:
         return _by_work(facts, "active_gpus", limits)
     # Work that was ended by its time limit needs more time first.
@@ -74,7 +79,7 @@ def _by_work(facts: JobFacts, basis: str, limits: Limits) -> GpuNeed:
     """The largest of what was active, what the work fills at the target, and what memory needs; then countable."""
     active, filled, memory = active_gpus(facts, limits), gpus_for_work(facts, limits), gpus_for_memory(facts, limits)
     least = max(active, filled, memory, 1)
-    ranks = float(np.sum(facts.hosts.ranks))
+    ranks, unmeasured = float(np.sum(facts.hosts.ranks)), _unmeasured(facts)
     evidence: dict[str, float | int] = {
         "gpus": facts.allocated_gpus,
         "active_gpus": active,
@@ -86,6 +91,8 @@ def _by_work(facts: JobFacts, basis: str, limits: Limits) -> GpuNeed:
         "target_percent": limits.target_percent,
         "threshold_percent": limits.active_gpu_percent,
     }
+    if unmeasured:
+        evidence["unmeasured_gpus"] = unmeasured
     if memory == least > max(active, filled, 1):
         basis = "gpu_memory"
     return GpuNeed(basis, least, evidence, is_proven_count=ranks == least == active)

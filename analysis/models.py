@@ -2,9 +2,31 @@
 
 from __future__ import annotations
 
-from django.db import models
+from datetime import timedelta
+from typing import Any
 
+from django.db import models
+from django.db.models import Case, F, Q, Value, When
+
+from analysis.cases.models import CaseEvent as CaseEvent
+from analysis.cases.models import ShareRequest as ShareRequest
+from analysis.cases.models import SupportCase as SupportCase
 from analysis.efficiency import EfficiencyClass
+from analysis.escalation.models import Flag as Flag
+from analysis.facts import EARLY_ENDS
+from analysis.outcomes.models import AdviceDay as AdviceDay
+from analysis.outcomes.models import AdviceDue as AdviceDue
+from analysis.outcomes.models import AdviceMonth as AdviceMonth
+from analysis.outcomes.models import AdviceOutcome as AdviceOutcome
+from analysis.policy.models import PolicyMonth as PolicyMonth
+from analysis.policy.models import PolicyRow as PolicyRow
+from analysis.rollups.models import PersonDay as PersonDay
+from analysis.rollups.models import ProjectDay as ProjectDay
+from analysis.rollups.models import RollUpDue as RollUpDue
+from analysis.rollups.models import WorkDay as WorkDay
+from analysis.site.models import SiteMonth as SiteMonth
+from analysis.thresholds import LIMITS
+from analysis.works.models import WorkPipeline as WorkPipeline
 from jobs.models import Job, Project, ShownText, User
 
 SUMMED = (
@@ -14,6 +36,42 @@ SUMMED = (
 """The columns that sums over many runs read, beside their owners and end times."""
 
 
+class FirstCode(models.Func):
+    """The first of the codes in a column like `finding_codes`, empty where there is none.
+
+    Indexes hold it: lists are sorted by what a report names first.
+    """
+
+    output_field = models.CharField()
+    template = "split_part(%(expressions)s, ' ', 2)"
+
+    def as_sqlite(self, compiler: Any, connection: Any, **more: Any) -> tuple[str, Any]:
+        first = "substr(%(expressions)s, 2, instr(substr(%(expressions)s, 2), ' ') - 1)"
+        return self.as_sql(compiler, connection, template=first, **more)
+
+
+def ended_early(job: str = "") -> Q:
+    """The analysed runs that failed or were cancelled too early to be judged, by the columns of `job`.
+
+    As in `analysis.facts.JobFacts.is_use_judged`.
+    """
+    early_s = LIMITS.early_end_s
+    without_run_time = {
+        f"{job}walltime_used_s__isnull": True,
+        f"{job}ended_at__lt": F(f"{job}started_at") + timedelta(seconds=early_s),
+    }
+    is_early = Q(**{f"{job}walltime_used_s__lt": early_s}) | Q(**without_run_time)
+    return Q(**{f"{job}state__in": sorted(EARLY_ENDS)}) & is_early
+
+
+COUNTED_CLASS = Case(
+    When(ended_early("job__"), then=Value(EfficiencyClass.UNKNOWN.value)),
+    default=F("efficiency_class"),
+    output_field=models.CharField(),
+)
+"""The class under which sums count a judgement: none is known of a run that ended too early for one."""
+
+
 class JobEfficiency(models.Model):
     """The verdict on one run; columns as in `analysis.efficiency.Efficiency` and `analysis.savings.Savings`.
 
@@ -21,7 +79,9 @@ class JobEfficiency(models.Model):
     `project`, the two times and `is_told_by_owner` are the job's, `saved_gpu_hours` and `finding_codes` (" idle_gpus
     timeout ") are copies from `savings` and the findings: lists and sums of very many runs read them here from one
     index, without a join. `missing_nodes` had sent no summary; null where it was judged before that was stored.
-    `use_course` is `analysis.use_course`, null as well.
+    `use_course` is `analysis.use_course`, null as well. `busy_cores` and `host_peak_gb` are over all nodes,
+    `io_wait_fraction` is the larger of I/O wait and I/O pressure as the mean of the nodes; null where not measured, and
+    where judged before they were stored.
     """
 
     job = models.OneToOneField(Job, on_delete=models.CASCADE, related_name="efficiency")
@@ -55,6 +115,9 @@ class JobEfficiency(models.Model):
     is_told_by_owner = models.BooleanField(default=False, db_default=False)
     missing_nodes = models.IntegerField(null=True)
     use_course = models.BinaryField(null=True)
+    busy_cores = models.FloatField(null=True)
+    host_peak_gb = models.FloatField(null=True)
+    io_wait_fraction = models.FloatField(null=True)
     rules_version = models.CharField(max_length=32)
     revision = models.PositiveIntegerField()
     job_revision = models.PositiveIntegerField()
@@ -78,6 +141,14 @@ class JobEfficiency(models.Model):
                 models.Index(fields=[whose, column, "job"], name=f"{whose}_by_{name}")
                 for whose in ("user", "project")
                 for column, name in (("avg_gpu_util", "use"), ("wasted_gpu_hours", "waste"), ("gpu_hours", "hours"))
+            ),
+            *(
+                models.Index(fields=[whose, "efficiency_class", "job", "uncounted_reason"], name=f"{whose}_by_class")
+                for whose in ("user", "project")
+            ),
+            *(
+                models.Index(whose, FirstCode("finding_codes"), "job", name=f"{whose}_by_finding")
+                for whose in ("user", "project")
             ),
         ]
 

@@ -21,6 +21,7 @@ from jobs.sbatch import (
     walltime_text,
 )
 from jobs.sbatch_values import gpu_options, gpu_type_of
+from jobs.sbatch_values import walltime_s as limit_s
 
 
 @dataclass(frozen=True)
@@ -59,10 +60,13 @@ def next_request(
 ) -> NextRequest | None:
     """How to write `wanted`; `before` are changes that another piece of advice shows already.
 
-    None where the request is known and no change of its lines reaches it.
+    None where the request is known and no change of its lines reaches it, or it asks for that already: the limit of a
+    run may have been changed after it was submitted.
     """
     now, request = requested_shape(facts), facts.record.request
     if "--time" in request and wanted == replace(now, walltime_s=wanted.walltime_s) and wanted.walltime_s:
+        if limit_s(request["--time"]) == wanted.walltime_s:
+            return None
         change = OptionChange("--time", request["--time"], walltime_text(wanted.walltime_s))
         return NextRequest(wanted, (change,), ())
     if wanted.walltime_s and wanted == replace(now, walltime_s=wanted.walltime_s):

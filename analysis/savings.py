@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from analysis.comparable import is_hint
 from analysis.facts import JobFacts
 from analysis.module_power import idle_module_energy_j
 from analysis.next_request import bill
@@ -32,7 +33,7 @@ class Savings:
 
 
 def savings(facts: JobFacts, advised: tuple[Recommendation, ...], limits: Limits = LIMITS) -> Savings | None:
-    """The bill of the run minus the bill of the printed request; None without a price or a difference.
+    """The bill of the run minus the bill of the printed request; None without a price or a difference, and for a hint.
 
     Overscaling keeps the busy GPU-seconds and lets fewer GPUs work at `target_percent`, so the run grows; every
     other advice assumes the same run time.
@@ -42,6 +43,8 @@ def savings(facts: JobFacts, advised: tuple[Recommendation, ...], limits: Limits
     if not resized or now_gpu_hours is None:
         return None
     advice = resized[0]
+    if is_hint(advice.evidence):
+        return None
     run_s = run_seconds_after(facts, advice, limits)
     later = bill(partition_of(facts.record.cluster, advice.wanted.partition), advice.wanted, run_s)
     if later is None or now_gpu_hours - later < GPU_HOURS_MIN:

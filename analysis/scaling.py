@@ -1,8 +1,8 @@
 """How a work scales: run time by number of GPUs, what each number keeps of the speed per GPU, and where that ends.
 
-The target is that of the advice of a report. The numbers here are those that people read: plain medians, and a knee
-that follows from them. The advice (`analysis.comparable`) has rules of its own: of an even number of runs it takes the
-longer of the middle two, and the most GPUs that keep the target, whatever smaller numbers did.
+The target, the medians and what counts as the same work are those of the advice of a report (`analysis.comparable`).
+The knee is stricter: the advice takes the most GPUs that keep the target, whatever smaller numbers did, because it must
+not shrink a run that itself scales.
 """
 
 from __future__ import annotations
@@ -12,17 +12,10 @@ from dataclasses import dataclass
 from itertools import takewhile
 from statistics import median
 
-from analysis.comparable import speed_kept
+from analysis.comparable import SAME_WORK_MAX, ComparableRun, is_noisy, speed_kept, typical_times_s
 from analysis.thresholds import LIMITS, Limits
 from analysis.works.runs import PastRun
 from jobs.hardware import partition_of
-
-NOISY_FACTOR = 2.0
-"""Doubling the GPUs halves the time at best: runs that differ by more on the same GPUs say little of scaling."""
-
-SAME_WORK_MAX = 1.5
-"""More speed per GPU than this against the smallest number is not explained by data that fit better into more memory:
-the runs did different work."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +70,8 @@ def scaling(runs: Sequence[PastRun], limits: Limits = LIMITS) -> Scaling:
     unfinished = sum(not run.is_completed for run in runs)
     hardware = _hardware(max(comparable, key=lambda run: (run.ended_at, run.pk))) if comparable else None
     counted = [run for run in comparable if _hardware(run) == hardware]
-    typical_s = _median_times_s(counted)
+    times = [ComparableRun(run.gpus or 0, run.elapsed_s or 0.0) for run in counted]
+    typical_s = typical_times_s(times)
     kept = speed_kept(typical_s) if len(typical_s) > 1 else {}
     counts = tuple(
         _count(gpus, [run for run in counted if run.gpus == gpus], typical_s[gpus], kept.get(gpus))
@@ -90,19 +84,11 @@ def scaling(runs: Sequence[PastRun], limits: Limits = LIMITS) -> Scaling:
         counts=counts,
         knee=next((count for count in counts if count.gpus == knee), None),
         too_fast=too_fast,
-        is_noisy=len(counts) > 1 and any(count.slowest_s > NOISY_FACTOR * count.fastest_s for count in counts),
+        is_noisy=len(counts) > 1 and is_noisy(times),
         unfinished=unfinished,
         too_short=len(runs) - unfinished - len(comparable),
         on_other_hardware=len(comparable) - len(counted),
     )
-
-
-def _median_times_s(runs: Sequence[PastRun]) -> dict[int, float]:
-    """The median run time by number of GPUs."""
-    times_s: dict[int, list[float]] = {}
-    for run in runs:
-        times_s.setdefault(run.gpus or 0, []).append(run.elapsed_s or 0.0)
-    return {gpus: median(times) for gpus, times in times_s.items()}
 
 
 def _knee_gpus(kept: Mapping[int, float], limits: Limits) -> int | None:

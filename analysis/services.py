@@ -14,9 +14,13 @@ from django.db.models import Model
 from django.utils import timezone
 
 from analysis.assess import Assessment
+from analysis.causes.stalls import waits_of
 from analysis.facts import absent_nodes
 from analysis.findings import code_list
+from analysis.host_share import busy_cores, host_peak_gb
 from analysis.models import Feedback, FindingRow, JobEfficiency, RecommendationRow, SweepMark
+from analysis.outcomes.services import note_work
+from analysis.rollups.services import note_changed
 from analysis.selectors import (
     CHANGES,
     EFFICIENCY_COLUMNS,
@@ -181,6 +185,7 @@ def _judge_again(judging: Work, now: datetime) -> int:
 def _save(job: Job, judged: Assessment, missing_nodes: int, metrics_revision: int, now: datetime) -> JobEfficiency:
     """The judgement as it is stored; only the holder of the run's row lock writes it."""
     row = getattr(job, "efficiency", None) or JobEfficiency(job=job, revision=0)
+    before = (row.user_id, row.project_id, row.ended_at) if row.pk else (job.user_id, job.project_id, None)
     facts = judged.facts
     columns = {name: getattr(judged.efficiency, name) for name in EFFICIENCY_COLUMNS} | {
         "efficiency_class": judged.efficiency.efficiency_class.value,
@@ -195,6 +200,9 @@ def _save(job: Job, judged: Assessment, missing_nodes: int, metrics_revision: in
         "finding_codes": code_list(found.code for found in judged.findings),
         "missing_nodes": missing_nodes,
         "use_course": use_course(facts.series.util, facts.series.step_s, facts.elapsed_s),
+        "busy_cores": busy_cores(facts),
+        "host_peak_gb": host_peak_gb(facts),
+        "io_wait_fraction": waits_of(facts).measured_io_fraction,
         "rules_version": judged.rules_version,
         "revision": row.revision + 1,
         "job_revision": job.revision,
@@ -205,6 +213,8 @@ def _save(job: Job, judged: Assessment, missing_nodes: int, metrics_revision: in
         setattr(row, name, value)
     row.save()
     _save_causes(row, judged)
+    note_changed(before, (job.user_id, job.project_id, job.ended_at))
+    note_work(job, now)
     return row
 
 

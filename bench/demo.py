@@ -14,34 +14,44 @@ from datetime import date, timedelta
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "portal.settings")
 
 import django
+from django.core.exceptions import ImproperlyConfigured
 
-django.setup()
+try:
+    django.setup()
+except ImproperlyConfigured as error:
+    sys.exit(f"demo: {error}")
 
-from django.conf import settings  # noqa: E402
-from django.contrib.auth.hashers import make_password  # noqa: E402
-from django.core.management import call_command  # noqa: E402
-from django.core.management.base import CommandError  # noqa: E402
-from django.db.models import Sum  # noqa: E402
-from django.utils import timezone  # noqa: E402
-from tqdm import tqdm  # noqa: E402
+from django.conf import settings
+from django.contrib.auth.hashers import make_password
+from django.core.management import call_command
+from django.core.management.base import CommandError
+from django.db.models import Sum
+from django.utils import timezone
+from tqdm import tqdm
 
-from analysis.models import JobEfficiency  # noqa: E402
-from analysis.selectors import due_jobs  # noqa: E402
-from analysis.services import analyse_job  # noqa: E402
-from bench.samples.generate import sample_jobs  # noqa: E402
-from bench.samples.people import sample_people  # noqa: E402
-from bench.samples.scaling_study import scaling_study  # noqa: E402
-from jobs.allocations import AllocatedHours  # noqa: E402
-from jobs.directory import Directory  # noqa: E402
-from jobs.models import Grant, Job, User  # noqa: E402
-from jobs.services import record_directory, share_job  # noqa: E402
-from portal.environment import flag  # noqa: E402
-from portal.ingest.body import records  # noqa: E402
-from portal.ingest.services import KINDS, ingest  # noqa: E402
-from reports.models import Report  # noqa: E402
-from reports.selectors import due_efficiencies  # noqa: E402
-from reports.services.formats import rendered  # noqa: E402
-from reports.services.publishing import publish  # noqa: E402
+from analysis.escalation.services import escalate
+from analysis.models import JobEfficiency
+from analysis.outcomes.services import close_months as close_months_of_advice
+from analysis.outcomes.services import settle_due
+from analysis.policy.services import close_policy_months
+from analysis.rollups.services import roll_up_due
+from analysis.selectors import due_jobs
+from analysis.services import analyse_job
+from analysis.site.services import close_months
+from bench.samples.generate import sample_jobs
+from bench.samples.people import sample_people
+from bench.samples.scaling_study import scaling_study
+from jobs.allocations import AllocatedHours
+from jobs.directory import Directory
+from jobs.models import Grant, Job, User
+from jobs.services import record_directory, share_job
+from portal.environment import flag
+from portal.ingest.body import records
+from portal.ingest.services import KINDS, ingest
+from reports.models import Report
+from reports.selectors import due_efficiencies
+from reports.services.formats import rendered
+from reports.services.publishing import publish
 
 SEED = 2026
 ADDRESS = "127.0.0.1:8000"
@@ -50,7 +60,11 @@ ADVISED_SHOWN = 3
 SCALES_UP = "grace"  # who tries one program on several numbers of GPUs
 SHOWN_FINDING = "parallelism_mismatch"
 SHARED_DAYS, SHARED_NOTE = 14, "Two GPUs do all the work. How do I start one rank on each?"
+REPORT_AFTER = timedelta(minutes=5)
 ALLOCATION_DAYS, USED_SHARES = 360, (0.3, 0.48, 0.64, 0.85, 1.06)
+FLAG_DAYS = 40
+"""For so many days back flags are raised and cleared as they would have been, so that support has cases."""
+
 STAFF = {"peggy": Grant.Role.SUPPORT, "trent": Grant.Role.ADMINISTRATOR}
 
 
@@ -114,8 +128,16 @@ def feed() -> None:
         if outcome.rejected:
             raise CommandError(f"sample job {job.record['job_id']} was rejected: {outcome.rejected}")
     for run in tqdm(list(due_jobs(now)), desc="Analysis", unit=" jobs"):
-        analyse_job(run.pk, now)
+        # As it would have been: each report exists shortly after its run, and the next runs may follow its advice.
+        analyse_job(run.pk, run.ended_at + REPORT_AFTER if run.ended_at else now)
     record_directory(sample_directory(now.date()))
+    roll_up_due(sys.maxsize, now)
+    close_months(now, timedelta(0))
+    for days_ago in range(FLAG_DAYS, -1, -1):
+        escalate(now - timedelta(days=days_ago))
+    settle_due(sys.maxsize, now)
+    close_months_of_advice(now, timedelta(0))
+    close_policy_months(now)
     for user in User.objects.filter(email=""):
         user.email = f"{user.username}@{MAIL_DOMAIN}"
         user.save(update_fields=["email"])

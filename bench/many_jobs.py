@@ -197,7 +197,7 @@ def _rows(work: Work, place: int, dice: np.random.Generator) -> tuple[list[Any],
     state = "FAILED" if luck[5] < FAILED_SHARE else "COMPLETED"
     job = (
         *(pk, "lumi", FIRST_ID + place, 0, *of_array, owner, project, f"train_{key % 97}", partition, "normal", state),
-        *("0:0", '["nid005123"]', 1, GPUS, 86_400.0, run_s, started, started, ended, "{}", "", f"key{key}", 1, ended),
+        *("0:0", '["nid005123"]', 1, GPUS, 86_400.0, run_s, started, started, ended, "{}", "", f"{key:032x}", 1, ended),
     )
     codes = CODES_BY_CLASS[verdict][int(luck[1] * 97) % len(CODES_BY_CLASS[verdict])]
     advice = [ADVISED[code] for code in codes if code in ADVISED]

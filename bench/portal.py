@@ -11,12 +11,14 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
 os.environ.setdefault("DATABASE_URL", "postgres://postgres@127.0.0.1:5432/kaiku_bench")
+os.environ["ALLOWED_HOSTS"] = "testserver,127.0.0.1"
 os.environ["API_CALLS_PER_MINUTE"] = os.environ["DOWNLOADS_PER_MINUTE"] = "1000000"
 
 import django
@@ -29,6 +31,7 @@ from django.test.utils import setup_databases, teardown_databases  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
 from analysis.models import SilentNode, SweepMark  # noqa: E402
+from analysis.rollups.services import note_all, roll_up_due  # noqa: E402
 from analysis.selectors import CHANGES  # noqa: E402
 from bench.many_jobs import load  # noqa: E402
 from jobs.models import Job, Membership, User  # noqa: E402
@@ -43,6 +46,7 @@ PEOPLE = {"person": TARGET_MS, "pi": TARGET_MS, "heavy": HEAVY_TARGET_MS}
 PAGES = (
     *("/", "/jobs/", "/jobs/?sort=wasted", "/jobs/?sort=use&efficiency_class=WASTED", "/jobs/?finding=timeout"),
     *("/jobs/?q=train_7", "/jobs/?q=nothing", "/jobs/?partition=dev-g&state=FAILED", "deep", "{job}"),
+    *("/jobs/?sort=gpus", "/jobs/?sort=class", "/jobs/?sort=finding&state=FAILED", "/jobs/?group=work"),
     *("/history/?days=7", "/history/?days=30", "/history/?days=90", "/history/?days=365", "/history/?of=all&days=365"),
     *("/projects/", "/projects/{project}/?days=90", "/projects/{project}/?days=365"),
     *("/jobs.csv?partition=dev-g", "/api/v1/jobs/", "/learn/", "/about/"),
@@ -79,6 +83,12 @@ def main() -> None:
             start = time.perf_counter()
             load(asked.jobs, timezone.now())
             print(f"loaded in {time.perf_counter() - start:.0f} s")
+            start = time.perf_counter()
+            note_all()
+            days = roll_up_due(sys.maxsize, timezone.now())
+            print(f"{days:,} days of projects rolled up in {time.perf_counter() - start:.0f} s")
+            with connection.cursor() as cursor:
+                cursor.execute("VACUUM ANALYZE analysis_personday, analysis_projectday, analysis_workday")
         for name, target_ms in PEOPLE.items():
             show_person(User.objects.get(username=name), target_ms, asked.only)
         show_operating(asked.only)

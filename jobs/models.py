@@ -12,6 +12,7 @@ from django.db.models import Q
 from jobs.audit.models import AuditEntry as AuditEntry
 from jobs.notes.models import JobNote as JobNote
 from jobs.notes.models import NoteTag as NoteTag
+from jobs.policy_tokens.models import PolicyToken as PolicyToken
 from jobs.running.models import Process as Process
 from jobs.running.models import Tally as Tally
 from jobs.running.models import WorkFailure as WorkFailure
@@ -143,8 +144,8 @@ class Job(models.Model):
 
     `revision` grows with every change, so that a reader knows whether it has seen the newest; also with a change of an
     earlier run of the same work that this run is compared with. `work_key` names the work that the run belongs to
-    (`jobs.works`), empty where there is none. `is_told_by_owner` is true until Slurm's record arrives: until then only
-    the owner has reported the run and its allocation, so it counts only for them.
+    (`jobs.work_key`), empty where there is none. `is_told_by_owner` is true until Slurm's record arrives: until then
+    only the owner has reported the run and its allocation, so it counts only for them.
     """
 
     cluster = models.CharField(max_length=64)
@@ -191,11 +192,23 @@ class Job(models.Model):
             models.Index(fields=["user", "ended_at", "id"], name="job_by_user"),
             models.Index(fields=["project", "ended_at", "id"], name="job_by_project"),
             models.Index(fields=["changed_at"], name="job_by_change"),
+            models.Index(fields=["job_id"], name="job_by_number"),
             models.Index(fields=["user", "project"], name="job_by_user_and_project"),
             # A key is of one cluster, user and project already.
             models.Index(fields=["work_key", "ended_at", "id"], name="job_by_work"),
             models.Index(fields=["user", "walltime_used_s", "id"], name="user_by_run_time"),
             models.Index(fields=["project", "walltime_used_s", "id"], name="project_by_run_time"),
+            models.Index(fields=["user", "gpus_allocated", "id"], name="user_by_gpus"),
+            models.Index(fields=["project", "gpus_allocated", "id"], name="project_by_gpus"),
+            # Sums by work read these alone: one owner's outside of the projects they lead, and a whole project's.
+            *(
+                models.Index(
+                    fields=[whose, "work_key"],
+                    include=[other, "ended_at", "id", "state", "walltime_used_s", "started_at"],
+                    name=f"{whose}_by_work",
+                )
+                for whose, other in (("user", "project"), ("project", "user"))
+            ),
             models.Index(
                 fields=["array_job_id", "cluster", "user", "project", "ended_at", "id"],
                 name="job_by_array",

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from education.models import Lesson
 from education.selectors import lesson_row
-from jobs.models import Job, JobOpening, Membership, User
+from jobs.models import Grant, Job, JobOpening, Membership, User
 from jobs.selectors import led_projects, own_memberships, shared_jobs, visible_jobs
 from jobs.services import record_opening
 from reports.models import Report
@@ -102,6 +102,33 @@ def staff_only(view: View) -> View:
 def administrators_only(view: View) -> View:
     """The same for administrators."""
     return _only(view, lambda user: user.is_superuser)
+
+
+def site_readers_only(view: View) -> View:
+    """The same for staff and policy readers."""
+    return _only(view, reads_the_site)
+
+
+def policy_readers_only(view: View) -> View:
+    """The same for policy readers and administrators."""
+    return _only(view, reads_the_policy)
+
+
+def reads_the_policy(user: User | AnonymousUser) -> bool:
+    """Whether somebody is a policy reader or an administrator.
+
+    Support is not: it sees by name whose flag is raised, and so could tell whose key is whose.
+    """
+    if user.is_superuser or not isinstance(user, User):
+        return user.is_superuser
+    return Grant.objects.filter(user=user, role=Grant.Role.POLICY).exists()
+
+
+def reads_the_site(user: User | AnonymousUser) -> bool:
+    """Whether somebody is staff or a policy reader."""
+    if user.is_staff or not isinstance(user, User):
+        return user.is_staff
+    return Grant.objects.filter(user=user, role=Grant.Role.POLICY).exists()
 
 
 def _only(view: View, is_one: Callable[[User | AnonymousUser], bool]) -> View:

@@ -29,7 +29,8 @@ from jobs.audit.services import Action, Kind, by_person, record_change
 from jobs.directory import subject_of
 from jobs.failures.selectors import failures
 from jobs.failures.services import try_named_again
-from jobs.models import ApiToken, AuditEntry, Grant, Membership, Project, User, WorkFailure
+from jobs.models import ApiToken, AuditEntry, Grant, Membership, PolicyToken, Project, User, WorkFailure
+from jobs.policy_tokens.services import revoke_policy_token
 from jobs.selectors import own_memberships
 from jobs.services import end_sessions
 from metrics.models import CollectorToken
@@ -258,6 +259,24 @@ class PersonalTokens(ReadOnly):
         self.message_user(request, "Revoked. They can no longer be used to read or send.")
 
 
+class PolicyTokens(ReadOnly):
+    """Created with `manage.py create_policy_token`, which prints the secret; it cannot be shown here."""
+
+    actions = ("revoke",)
+    list_display = fields = ("name", "created_at", "expires_at", "last_used_at", "revoked_at")
+    search_fields = ("name",)
+    ordering = ("name",)
+
+    @action(description="Revoke")
+    def revoke(self, request: HttpRequest, chosen: QuerySet[PolicyToken]) -> None:
+        for token in chosen.filter(revoked_at=None):
+            revoke_policy_token(token, timezone.now(), by_person(person(request)))
+        self.message_user(request, "Revoked. They can no longer be used to read.")
+
+    def name_in_log(self, token: PolicyToken) -> str:
+        return token.name
+
+
 class NamedFailures(ChangeList):
     """A page of failed work that knows what each row belongs to."""
 
@@ -318,6 +337,7 @@ for model, shown_as in (
     (Grant, Grants),
     (ApiToken, PersonalTokens),
     (CollectorToken, CollectorTokens),
+    (PolicyToken, PolicyTokens),
     (WorkFailure, WorkFailures),
     (AuditEntry, AuditLog),
 ):

@@ -15,7 +15,7 @@ from celery.beat import EmbeddedService
 from celery.platforms import set_pdeathsig  # type: ignore[attr-defined]
 from celery.signals import beat_embedded_init, celeryd_init, setup_logging
 from celery.worker import WorkController
-from django.conf import settings
+from django import conf
 from kombu.transport import virtual
 from kombu.transport.redis import Channel, QoS
 from redis.exceptions import RedisError
@@ -84,7 +84,7 @@ def keep_logging(**_: Any) -> None:
 @celeryd_init.connect
 def say_lines_only(instance: Any, **_: Any) -> None:
     """If each line is an object: no banner, and the worker's message about its end as one line."""
-    if settings.LOG_FORMAT == "json":
+    if conf.settings.LOG_FORMAT == "json":
         instance.quiet = True
         worker_program.safe_say = say_as_line  # type: ignore[attr-defined]
 
@@ -101,8 +101,8 @@ def end_with_the_worker(**_: Any) -> None:
     set_pdeathsig("SIGKILL")
 
 
-# By its name, because it needs Django, which is not set up yet when this module is read.
+# By their names, because they need Django, which is not set up yet when this module is read.
 application = Celery("kaiku", task_cls="portal.rounds:Work")
-application.config_from_object("django.conf:settings", namespace="CELERY")
+application.config_from_object("portal.celery_settings:settings", namespace="CELERY")
 application.autodiscover_tasks()
 application.steps["worker"].update((KeepBeat, "portal.rounds:KeepSeen"))

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 from email.utils import parseaddr
+from fractions import Fraction
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo
 
+import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 
 TRUE_WORDS, FALSE_WORDS = ("1", "true", "yes", "on"), ("0", "false", "no", "off", "")
@@ -40,6 +45,65 @@ def number(name: str, default: int, lowest: int = 1, highest: int = 2**53) -> in
     if int(word) > highest:
         raise ImproperlyConfigured(f"{name} must be at most {highest}, not {word!r}")
     return int(word)
+
+
+def fraction(name: str, default: str) -> Fraction:
+    """A fraction above 0 and up to 1, such as 1/3, 0.5 or 1; it stays exact."""
+    word = os.environ.get(name, default).strip()
+    try:
+        value = Fraction(word)
+    except (ValueError, ZeroDivisionError):
+        value = Fraction(0)
+    if not 0 < value <= 1:
+        raise ImproperlyConfigured(f"{name} must be a fraction above 0 and up to 1, such as 1/3 or 0.5, not {word!r}")
+    return value
+
+
+def data_directory(default: Path, is_embedded: bool) -> Path:
+    """KAIKU_VAR_DIR; created where everything is stored in it.
+
+    It may be read-only, as after a fault of its disk: the portal starts and reports that.
+    """
+    path = Path(text("KAIKU_VAR_DIR", str(default)))
+    if not is_embedded:
+        return path
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = os.strerror(errno.ENOTDIR) if isinstance(error, FileExistsError) else error.strerror
+        raise ImproperlyConfigured(f"KAIKU_VAR_DIR: cannot write to {path}: {reason}") from error
+    return path
+
+
+def database(url: str) -> dict[str, Any]:
+    """The connection that DATABASE_URL names; no error shows any of it, because it holds a password."""
+    try:
+        connection = dict(dj_database_url.parse(url, conn_max_age=60, conn_health_checks=True))
+    except ValueError:
+        connection = {}
+    if connection.get("ENGINE") != "django.db.backends.postgresql":
+        raise ImproperlyConfigured(
+            "DATABASE_URL must look like postgres://NAME:PASSWORD@HOST:5432/DATABASE, special characters as %XX"
+        )
+    return connection
+
+
+def redis_url() -> str:
+    """REDIS_URL; empty if not set."""
+    url = text("REDIS_URL")
+    if url and not url.startswith(("redis://", "rediss://")):
+        raise ImproperlyConfigured("REDIS_URL must look like redis://HOST:6379/0, or rediss:// for TLS")
+    return url
+
+
+def time_zone(default: str) -> str:
+    """TIME_ZONE, a name of the IANA database."""
+    name = text("TIME_ZONE", default)
+    try:
+        ZoneInfo(name)
+    except (ValueError, OSError, KeyError) as error:
+        raise ImproperlyConfigured(f"TIME_ZONE: {name!r} is not a known time zone") from error
+    return name
 
 
 def words(name: str, default: str) -> list[str]:

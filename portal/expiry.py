@@ -13,8 +13,10 @@ from django.contrib.admin.models import LogEntry
 from django.db import close_old_connections, transaction
 from django.utils import timezone
 
+from analysis.escalation.services import remove_cleared
 from analysis.expiry.services import thin_measurements
 from analysis.models import JobEfficiency
+from analysis.policy.services import remove_policy_rows
 from analysis.selectors import JUDGEMENT
 from analysis.silence.services import forget_silent_nodes
 from jobs.audit.services import remove_entries
@@ -99,9 +101,10 @@ def remove_runs(before: datetime) -> Iterator[int]:
         while runs := _forget_some(user_pk, before):
             yield runs
     yield from _forget_unknown(before)
-    # Their reports were deleted with their runs, and there is nothing left to count.
+    # Their reports were deleted with their runs, and there is nothing left to count; the rest is not of single runs.
     yield from (0 for _ in remove_deliveries(before))
     yield from (0 for _ in forget_silent_nodes(timezone.now()))
+    yield from (0 for _ in remove_policy_rows(before))
 
 
 def _forget_some(user_pk: int, before: datetime) -> int:
@@ -127,8 +130,9 @@ def _forget_unknown(before: datetime) -> Iterator[int]:
 
 
 def remove_audit_logs(before: datetime) -> Iterator[int]:
-    """Delete records of views, shares, directory imports, sign-ins without an account, and changes."""
+    """Delete records of views, shares, directory imports, sign-ins without an account, cleared flags, and changes."""
     yield from remove_logs(before)
+    yield from remove_cleared(before)
     yield from remove_entries(before)
     # Written by servers of the previous version while the site migrated.
     yield from remove_rows(LogEntry.objects.filter(action_time__lt=before))

@@ -11,19 +11,43 @@ from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
+from portal.unsaved import has_unsaved, keeps_unsaved
+
 View = Callable[..., HttpResponseBase]
 NOTHING_SAVED = "Nothing was saved. If you had written something here, please write it again."
 
 
+def form_of_page(page: str, nothing_done: str) -> Callable[[View], View]:
+    """Takes what a form on the page of this name sends; a GET is redirected to that page, with this message there."""
+
+    def takes_forms(view: View) -> View:
+        only_forms = require_POST(view)
+
+        @wraps(view)
+        def to_page(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
+            if request.method not in ("GET", "HEAD"):
+                return only_forms(request, *args, **kwargs)
+            if request.user.is_authenticated:
+                messages.info(request, nothing_done)
+            return HttpResponseRedirect(reverse(page))
+
+        return to_page
+
+    return takes_forms
+
+
 def form_of_job(view: View) -> View:
-    """Takes what a form on a job's page sends; a GET is redirected to that page, its query kept."""
-    only_forms = require_POST(view)
+    """Takes what a form on a job's page sends; a GET is redirected to that page, its query kept.
+
+    What comes after the session ended is not saved, but is in the form again after signing in.
+    """
+    only_forms = keeps_unsaved(require_POST(view))
 
     @wraps(view)
     def to_page(request: HttpRequest, cluster: str, job_id: str) -> HttpResponseBase:
         if request.method not in ("GET", "HEAD"):
             return only_forms(request, cluster=cluster, job_id=job_id)
-        if request.user.is_authenticated:
+        if request.user.is_authenticated and not has_unsaved(request):
             messages.info(request, NOTHING_SAVED)
         query = request.META.get("QUERY_STRING", "")
         page = reverse("job", args=[cluster, job_id])

@@ -10,26 +10,44 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import dj_database_url
-from celery.schedules import crontab
-from csp.constants import NONE, SELF
+from django.core.exceptions import ImproperlyConfigured
 
 from jobs.directory import EXACT, SUBJECT_CASES
-from portal.environment import allowed_hosts, choice, flag, mail_address, number, secret_key, site_url, text, words
+from portal.environment import (
+    allowed_hosts,
+    choice,
+    data_directory,
+    database,
+    flag,
+    fraction,
+    mail_address,
+    number,
+    redis_url,
+    secret_key,
+    site_url,
+    text,
+    time_zone,
+    words,
+)
+from portal.middleware.content_security import content_security_policy
+from portal.schedule import beat_schedule
 from portal.sign_in.provider import form_targets, provider_from_environment
 from portal.version import VERSION as VERSION
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-VAR_DIR = Path(text("KAIKU_VAR_DIR", str(BASE_DIR / "var")))
 DATABASE_URL = text("DATABASE_URL")
-REDIS_URL = text("REDIS_URL")
+REDIS_URL = redis_url()
 IS_EMBEDDED = not DATABASE_URL
+VAR_DIR = data_directory(BASE_DIR / "var", IS_EMBEDDED)
 
 DEBUG = False
 SECRET_KEY = secret_key(VAR_DIR / "secret_key", IS_EMBEDDED)
 # The key for fingerprints of work. After a change new runs no longer match older runs of their work until `manage.py
 # backfill_work_keys` has processed all of them; the same is true for SECRET_KEY if this is not set.
 WORK_KEY_SECRET = text("WORK_KEY_SECRET") or f"work-key:{SECRET_KEY}"
+# The key for the keys of users in the policy export, and whether the export names users; see docs/policy.md.
+POLICY_KEY_SECRET = text("POLICY_KEY_SECRET") or f"policy-key:{SECRET_KEY}"
+POLICY_NAMES = flag("POLICY_NAMES")
 ALLOWED_HOSTS = allowed_hosts(IS_EMBEDDED)
 CSRF_TRUSTED_ORIGINS = words("CSRF_TRUSTED_ORIGINS", "")
 IS_HTTPS = flag("HTTPS", not IS_EMBEDDED)
@@ -111,7 +129,7 @@ DATABASES: dict[str, dict[str, Any]] = {
         "OPTIONS": SQLITE_OPTIONS,
     }
     if IS_EMBEDDED
-    else dict(dj_database_url.parse(DATABASE_URL, conn_max_age=60, conn_health_checks=True))
+    else database(DATABASE_URL)
 }
 if not IS_EMBEDDED:
     DATABASES["default"]["OPTIONS"] = POSTGRESQL_OPTIONS | DATABASES["default"].get("OPTIONS", {})
@@ -158,7 +176,7 @@ WALDUR_TOKEN, WALDUR_OFFERING = text("WALDUR_TOKEN"), text("WALDUR_OFFERING")
 SITE_PROFILE = text("SITE_PROFILE")
 
 LANGUAGE_CODE = "en-gb"
-TIME_ZONE = text("TIME_ZONE", "UTC")
+TIME_ZONE = time_zone("UTC")
 USE_TZ = True
 
 STATIC_URL = "static/"
@@ -170,19 +188,7 @@ STORAGES = {
 # Served from their own folders, without a collecting step.
 WHITENOISE_USE_FINDERS = True
 
-CONTENT_SECURITY_POLICY = {
-    "DIRECTIVES": {
-        "default-src": [NONE],
-        "script-src": [SELF],
-        "style-src": [SELF],
-        "img-src": [SELF, "data:"],
-        "font-src": [SELF],
-        "connect-src": [SELF],
-        "form-action": [SELF, *form_targets(OIDC_PROVIDER)],
-        "base-uri": [NONE],
-        "frame-ancestors": [NONE],
-    }
-}
+CONTENT_SECURITY_POLICY = content_security_policy(form_targets(OIDC_PROVIDER))
 X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = IS_HTTPS
@@ -230,6 +236,19 @@ RAW_MIB_MAX = number("RAW_MIB_MAX", 2048, lowest=0)
 RAW_BACKLOG_MAX = number("RAW_BACKLOG_MAX", 500, lowest=0)
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1 * 2**20
 
+# When a flag is raised and cleared, and how long before support sees it; see analysis/escalation/rules.py.
+FLAG_WINDOW_DAYS = number("FLAG_WINDOW_DAYS", 14, highest=90)
+FLAG_JOBS_MIN = number("FLAG_JOBS_MIN", 5)
+FLAG_UNUSED_GPU_HOURS_MIN = number("FLAG_UNUSED_GPU_HOURS_MIN", 50)
+FLAG_RAISE_FRACTION = fraction("FLAG_RAISE_FRACTION", "1/2")
+FLAG_CLEAR_FRACTION = fraction("FLAG_CLEAR_FRACTION", "1/3")
+if FLAG_CLEAR_FRACTION > FLAG_RAISE_FRACTION:
+    raise ImproperlyConfigured("FLAG_CLEAR_FRACTION must not be above FLAG_RAISE_FRACTION")
+FLAG_GRACE_DAYS = number("FLAG_GRACE_DAYS", 7, lowest=0, highest=90)
+FLAG_SECONDS = number("FLAG_SECONDS", 3600)
+# Whether staff get a summary of the support queue every week.
+SUPPORT_SUMMARY = flag("SUPPORT_SUMMARY", True)
+
 # Limits within a minute for one person, or for an address without a person; see portal/rate_limits.py.
 API_CALLS_PER_MINUTE = number("API_CALLS_PER_MINUTE", 120)
 ANONYMOUS_API_CALLS_PER_MINUTE = number("ANONYMOUS_API_CALLS_PER_MINUTE", 60)
@@ -267,25 +286,18 @@ CELERY_TASK_ACKS_LATE = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # wait for Redis, even if it is down for a day
-CELERY_BEAT_SCHEDULER = "portal.beat:OneBeat"
+CELERY_BEAT_SCHEDULER = "portal.beat_lease:OneBeat"
 CELERY_TIMEZONE = "UTC"
 SWEEP_SECONDS = number("SWEEP_SECONDS", 10)
 SETTLE_SECONDS = number("SETTLE_SECONDS", 300)
 RETRY_SECONDS = number("RETRY_SECONDS", 60)
 DELIVER_SECONDS = number("DELIVER_SECONDS", 60)
-# A wake-up message that no worker took before the next one comes has no value.
-CELERY_BEAT_SCHEDULE = {
-    name: {"task": task, "schedule": seconds, "options": {"expires": seconds}}
-    for name, task, seconds in (
-        ("follow-up", "portal.tasks.follow_up", SWEEP_SECONDS),
-        *([("import-directory", "jobs.tasks.import_directory", DIRECTORY_SECONDS)] if DIRECTORY_SOURCE else []),
-        ("deliver", "reports.tasks.deliver", DELIVER_SECONDS),
-        ("check-links", "education.tasks.check_links", 60),
-    )
-} | {
-    # At a time of day, not at an interval: with the loss of its host the beat forgets when it ran last.
-    "expire": {"task": "portal.tasks.expire", "schedule": crontab(hour=3, minute=17), "options": {"expires": 3600}}
-}
+CELERY_BEAT_SCHEDULE = beat_schedule(
+    sweep_seconds=SWEEP_SECONDS,
+    deliver_seconds=DELIVER_SECONDS,
+    flag_seconds=FLAG_SECONDS,
+    directory_seconds=DIRECTORY_SECONDS if DIRECTORY_SOURCE else None,
+)
 
 # The content of log lines: portal/logs.py.
 LOG_FORMAT = choice("LOG_FORMAT", "plain", ("plain", "json"))

@@ -8,6 +8,12 @@ from celery import shared_task
 from django.utils import timezone
 from kombu.exceptions import OperationalError as BrokerError
 
+from analysis.escalation.services import escalate as raise_and_clear
+from analysis.outcomes.services import close_months as close_months_of_advice
+from analysis.outcomes.services import settle_due
+from analysis.policy.services import close_policy_months
+from analysis.rollups.services import roll_up_due
+from analysis.site.services import close_months
 from portal import expiry
 from reports.services.publishing import follow_up as judge_and_report
 
@@ -15,6 +21,12 @@ BATCH_SIZE = 200
 ALONE = 20
 """If this much was due, another worker joins: each wakes one, so all free workers take part as long as there is
 work."""
+
+PROJECTS = 50
+"""Projects whose changed days one run adds up."""
+
+PEOPLE = 50
+"""People whose changed works one run looks at."""
 
 EXPIRES_S = 30
 EXPIRE_SECONDS_A_KIND = 240
@@ -24,10 +36,21 @@ log = logging.getLogger(__name__)
 
 @shared_task(acks_late=True, ignore_result=True, soft_time_limit=240)
 def follow_up() -> None:
-    """Judge what changed and make its reports; the next run does what is left."""
+    """Judge what changed, make its reports, keep the daily sums and what became of advice, close ended months."""
     if judge_and_report(ALONE) >= ALONE:
         call_another()
         judge_and_report(BATCH_SIZE)
+    roll_up_due(PROJECTS, timezone.now())
+    settle_due(PEOPLE, timezone.now())
+    close_months(timezone.now())
+    close_months_of_advice(timezone.now())
+
+
+@shared_task(acks_late=True, ignore_result=True, soft_time_limit=240)
+def escalate() -> None:
+    """Raise and clear the flags that are due."""
+    raise_and_clear(timezone.now())
+    close_policy_months(timezone.now())
 
 
 def call_another() -> None:

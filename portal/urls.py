@@ -7,11 +7,13 @@ from jobs.records import SCHEMA as JOB_RECORD
 from portal import health
 from portal.admin import administration
 from portal.administration import unknown_identities  # noqa: F401  (registers its table)
-from portal.api import docs, education, ingest, jobs, raw_samples
+from portal.api import docs, education, ingest, jobs, policy, raw_samples
 from portal.api import projects as project_api
 from portal.pages.about.views import about
 from portal.pages.compare.views import compare
+from portal.pages.dashboard.sample_report import sample_figure, sample_report
 from portal.pages.dashboard.views import dashboard
+from portal.pages.flags.views import answer_request, flags
 from portal.pages.history.views import history
 from portal.pages.job.feedback import job_feedback
 from portal.pages.job.figures import job_figure
@@ -26,25 +28,33 @@ from portal.pages.lessons.history import lesson_history, restore_lesson
 from portal.pages.lessons.links import check_links, lesson_links
 from portal.pages.lessons.views import lessons, start_lesson
 from portal.pages.opt_out.views import opt_out_page
+from portal.pages.policy.views import policy as policy_page
 from portal.pages.projects.views import project, projects
 from portal.pages.raw_window.views import raw_window_page
 from portal.pages.settings.views import api_tokens, appearance, mail_settings, revoke
+from portal.pages.site.views import site
+from portal.pages.support.advice import advice_quality
+from portal.pages.support.case import case, change_case, note_case, offer_in_case, request_in_case
+from portal.pages.support.letter import help_letter
+from portal.pages.support.queue import queue
 from portal.pages.support.views import directory_state, feedback_page, outbox_page, shared_jobs_page, support
 from portal.pages.system.views import system
 from portal.pages.work.views import work
 from portal.sign_in.back_channel import back_channel_sign_out
+from portal.sign_in.oidc_sign_in import finish_sign_in, start_sign_in
 from portal.sign_in.sign_out import sign_out
 from portal.sign_in.views import no_account, sign_in
-from portal.sign_in.with_provider import finish_sign_in, start_sign_in
 
 CLUSTER = r"(?P<cluster>[A-Za-z0-9_][A-Za-z0-9._@+-]{0,63})"
 JOB = CLUSTER + r"/(?P<job_id>[0-9]{1,16})"
 
-handler404 = "portal.api.not_found.not_found"
+handler404 = "portal.not_found.not_found"
 handler500 = "portal.middleware.outages.server_error"
 
 urlpatterns = [
     path("", dashboard, name="dashboard"),
+    path("sample-report/", sample_report, name="sample-report"),
+    re_path(r"^sample-report/(?P<name>[a-z_]{1,32})\.svg$", sample_figure, name="sample-figure"),
     path("sign-in/", sign_in, name="sign-in"),
     path("sign-in/start/", start_sign_in, name="sign-in-start"),
     path("sign-in/callback/", finish_sign_in, name="sign-in-callback"),
@@ -57,6 +67,8 @@ urlpatterns = [
     path("saved-filters/<int:pk>/remove/", remove_saved_filter, name="remove-filter"),
     path("compare/", compare, name="compare"),
     re_path(r"^work/(?P<key>[0-9a-f]{32})/$", work, name="work"),
+    path("flags/", flags, name="flags"),
+    path("flags/requests/<int:pk>/", answer_request, name="answer-request"),
     path("history/", history, name="history"),
     path("projects/", projects, name="projects"),
     path("projects/<str:name>/", project, name="project"),
@@ -83,12 +95,22 @@ urlpatterns = [
     path("settings/tokens/", api_tokens, name="api-tokens"),
     path("settings/tokens/<int:pk>/revoke/", revoke, name="revoke-api-token"),
     path("system/", system, name="system"),
+    path("site/", site, name="site"),
+    path("policy/", policy_page, name="policy"),
     path("support/", support, name="support"),
+    path("support/queue/", queue, name="support-queue"),
+    path("support/queue/<int:pk>/", case, name="support-case"),
+    path("support/queue/<int:pk>/change/", change_case, name="change-case"),
+    path("support/queue/<int:pk>/note/", note_case, name="note-case"),
+    path("support/queue/<int:pk>/offer/", offer_in_case, name="offer-in-case"),
+    path("support/queue/<int:pk>/request/", request_in_case, name="request-in-case"),
+    path("support/letter/", help_letter, name="help-letter"),
     path("support/directory/", directory_state, name="directory-state"),
     path("support/links/", lesson_links, name="lesson-links"),
     path("support/links/check/", check_links, name="check-links"),
     path("support/shared/", shared_jobs_page, name="shared-jobs"),
     path("support/feedback/", feedback_page, name="feedback-sums"),
+    path("support/advice/", advice_quality, name="advice-quality"),
     path("support/outbox/", outbox_page, name="outbox"),
     re_path(r"^mail/stop/(?P<token>[A-Za-z0-9:_-]{1,200})/$", opt_out_page, name="opt-out"),
     path("api/v1/ingest/node-summaries", ingest.receive, {"schema": NODE_SUMMARY}, name="api-node-summaries"),
@@ -100,6 +122,13 @@ urlpatterns = [
     re_path(rf"^api/v1/jobs/{JOB}/report\.(?P<name>[a-z]{{1,8}})$", jobs.JobReportFile.as_view(), name="api-report"),
     re_path(rf"^api/v1/jobs/{JOB}/raw-samples\.csv$", raw_samples.JobRawSamples.as_view(), name="api-raw-samples"),
     path("api/v1/projects/<str:project>/summary/", project_api.ProjectSummary.as_view(), name="api-project"),
+    re_path(r"^api/v1/policy/efficiency\.(?P<name>json|csv)$", policy.PolicyEfficiency.as_view(), name="api-policy"),
+    re_path(
+        r"^api/v1/policy/(?P<name>efficiency|flags)\.schema\.json$",
+        policy.PolicySchema.as_view(),
+        name="api-policy-schema",
+    ),
+    path("api/v1/flags", policy.Flags.as_view(), name="api-flags"),
     path("api/schema/", docs.schema, name="api-schema"),
     path("api/docs/", docs.docs, name="api-docs"),
     path("admin/", administration.urls),

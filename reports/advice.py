@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
+from analysis.comparable import is_hint
 from analysis.facts import JobFacts
 from analysis.rightsizing import Recommendation, RecommendationKind
 from analysis.savings import Savings
 from analysis.thresholds import LIMITS
+from reports.billed import billed_as
 from reports.kept import kept
 from reports.numbers import counted, duration, gigabytes, percent, share
 
@@ -16,15 +18,16 @@ OTHER_HARDWARE = frozenset({"cpu_work", "smaller_gpu"})
 
 
 def reason(advice: Recommendation, facts: JobFacts) -> str:
-    """Why another request is suggested, and how its cores and host memory were derived."""
+    """Why another request is suggested, how its cores and host memory were derived, and what else it is billed for."""
     said = REASONS[advice.basis](advice)
+    bill = [billed] if (billed := billed_as(advice, facts)) else []
     if advice.kind is not RecommendationKind.GPUS:
-        return f"{said}."
+        return "; ".join([said, *bill]) + "."
     if advice.wanted.partition != facts.record.partition and advice.basis not in OTHER_HARDWARE:
         said += f"; {advice.wanted.partition} bills by GPU, {facts.record.partition} by whole node"
     elif facts.held.is_exclusive and not advice.wanted.is_exclusive and advice.wanted.gpus:
         said += f"; without --exclusive, {advice.wanted.partition} bills only the GPUs that you request"
-    return "; ".join([said, *kept(advice, facts)]) + "."
+    return "; ".join([said, *kept(advice, facts), *bill]) + "."
 
 
 def assumption(saved: Savings, facts: JobFacts, advised: Sequence[Recommendation]) -> str:
@@ -35,7 +38,7 @@ def assumption(saved: Savings, facts: JobFacts, advised: Sequence[Recommendation
         use = percent(100 * busy_gpu_s / (gpus * saved.run_s))
         return f"the same busy GPU time, which keeps {counted(gpus, 'GPU')} busy {use} of {duration(saved.run_s)}"
     if saved.assumption == "own_run_time":
-        return f"the {duration(saved.run_s)} that your own run on that many GPUs took"
+        return f"the {duration(saved.run_s)} that your own runs on that many GPUs take (median)"
     return f"the same run time of {duration(saved.run_s)}"
 
 
@@ -74,6 +77,9 @@ def _overscaling(advice: Recommendation) -> str:
     if needed > filled and needed == active:
         threshold = float(seen.get("threshold_percent", LIMITS.active_gpu_percent))
         said += f", but {active:,} showed sustained utilization > {threshold:g} %"
+    unmeasured = int(seen.get("unmeasured_gpus", 0))
+    if unmeasured:
+        said += f"; {_not_measured(unmeasured)}, so none of them is left out"
     return said + _nearest(advice, needed)
 
 
@@ -84,11 +90,19 @@ def _fill_percent(advice: Recommendation) -> float:
 
 
 def _sustained(advice: Recommendation) -> str:
+    """How many GPUs worked; those that were not measured are counted as needed, not as used."""
     seen = advice.evidence
-    active = int(seen["active_gpus"])
+    unmeasured = int(seen.get("unmeasured_gpus", 0))
+    active = int(seen["active_gpus"]) - unmeasured
     threshold = float(seen.get("threshold_percent", LIMITS.active_gpu_percent))
-    subject = f"Only {counted(active, 'GPU')}" if active else "No GPU"
-    return f"{subject} showed sustained utilization > {threshold:g} %"
+    noun = "measured GPU" if unmeasured else "GPU"
+    subject = f"Only {counted(active, noun)}" if active else f"No {noun}"
+    said = f"{subject} showed sustained utilization > {threshold:g} %"
+    return f"{said}; {_not_measured(unmeasured)}" if unmeasured else said
+
+
+def _not_measured(gpus: int) -> str:
+    return f"{counted(gpus, 'GPU')} {'was' if gpus == 1 else 'were'} not measured and may have worked"
 
 
 def _nearest(advice: Recommendation, needed: int) -> str:
@@ -104,10 +118,24 @@ def _nearest(advice: Recommendation, needed: int) -> str:
 def _own_scaling(advice: Recommendation) -> str:
     seen = advice.evidence
     fewer, all_gpus = counted(int(seen["scaling_gpus"]), "GPU"), counted(int(seen["gpus"]), "GPU")
-    return (
-        f"Your own run on {fewer} took {duration(float(seen['run_s']))}, this one on {all_gpus}"
-        f" {duration(float(seen['elapsed_s']))}: the additional GPUs added more cost than speed"
+    is_one = seen.get("own_runs") == 1
+    took = f"run on {fewer} took" if is_one else f"runs on {fewer} take"
+    said = (
+        f"Your own {took} {duration(float(seen['run_s']))}{'' if is_one else ' (median)'}, this one on {all_gpus} took"
+        f" {duration(float(seen['elapsed_s']))}"
     )
+    if not is_hint(seen):
+        return f"{said}: the additional GPUs added more cost than speed"
+    return f"{said}; this is only a hint without a stated saving, because {_doubt(seen, fewer)}"
+
+
+def _doubt(seen: Mapping[str, float | int], fewer: str) -> str:
+    """Why runs on another number of GPUs do not show what this one would have saved."""
+    if seen.get("is_noisy"):
+        return "runs on the same number of GPUs differ by more than a factor of two"
+    if seen.get("is_longer"):
+        return "this run took more than twice as long on more GPUs, which another input may explain"
+    return f"there is only one run on {fewer}"
 
 
 def _cpu_work(advice: Recommendation) -> str:

@@ -11,7 +11,12 @@ from analysis.host_share import host_need
 from reports.numbers import counted, gigabytes
 
 CALLS_FOR_FEWER = frozenset(
-    {FindingCode.IDLE_GPUS, FindingCode.PARALLELISM_MISMATCH, FindingCode.EXCLUSIVE_NODE_UNDERUSED}
+    {
+        FindingCode.NO_GPU_USE,
+        FindingCode.IDLE_GPUS,
+        FindingCode.PARALLELISM_MISMATCH,
+        FindingCode.EXCLUSIVE_NODE_UNDERUSED,
+    }
 )
 START = "Fewer GPUs are not suggested because"
 
@@ -32,11 +37,11 @@ def _obstacle(facts: JobFacts, need: GpuNeed) -> str:
     now, partition = facts.allocated_gpus, facts.partition
     per_node = partition.node.gpus if partition else max(now // facts.held.nodes, 1)
     unmeasured = now - facts.gpus.count
+    smaller = countable(need.gpus, now, per_node)[0] if need.gpus < now else now
+    if unmeasured > 0 and smaller >= now:
+        return f"{counted(unmeasured, 'GPU')} of the job {_was(unmeasured)} not measured and may have worked"
     if need.gpus >= now:
-        if unmeasured > 0:
-            return f"{counted(unmeasured, 'GPU')} of the job {_was(unmeasured)} not measured and may have worked"
         return f"the work needs the memory or the time of all {now:,}"
-    smaller = countable(need.gpus, now, per_node)[0]
     if smaller >= now:
         idle = "GPU" if now - need.gpus == 1 else "GPUs"
         return (

@@ -49,6 +49,7 @@ STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "font.family": "DejaVu Sans",
     "font.size": 8.5,
+    "hatch.linewidth": 0.5,
     "axes.edgecolor": LINE,
     "axes.labelcolor": MUTED,
     "xtick.color": MUTED,
@@ -176,13 +177,16 @@ def _gpu_memory(axes: Axes, data: FigureData) -> None:
 
 
 def _gpu_heatmap(axes: Axes, data: FigureData) -> None:
-    """A row a GPU, or a node where they are many, a column a bucket; grey where nothing was measured."""
+    """A row a GPU, or a node where they are many, a column a bucket; grey and hatched where nothing was measured."""
     use = use_by_row(data)
+    if np.any(np.isnan(use.util)):
+        # Without colours the grey alone would be that of a busy GPU.
+        axes.patch.set(facecolor=LINE, edgecolor=MUTED, hatch="////", linewidth=0)
     image = axes.imshow(
         np.ma.masked_invalid(use.util),
         aspect="auto",
         interpolation="nearest",
-        cmap=mpl.colormaps["cividis"].with_extremes(bad=LINE),
+        cmap=mpl.colormaps["cividis"].with_extremes(bad="none"),
         vmin=0,
         vmax=100,
         extent=(0, use.clock.end, len(use.rows) - 0.5, -0.5),

@@ -11,9 +11,7 @@ from typing import Any
 from analysis.facts import JobFacts
 from analysis.findings import Finding, FindingCode
 from analysis.thresholds import LIMITS
-from reports.numbers import counted, duration, gigabytes, percent, share
-from reports.run_view import NEARLY_ALL, Run, run_view
-from reports.spread_texts import (
+from reports.finding_texts_spread import (
     exclusive_node_underused,
     idle_gpus,
     load_imbalance,
@@ -21,6 +19,8 @@ from reports.spread_texts import (
     overscaling,
     parallelism_mismatch,
 )
+from reports.numbers import counted, duration, gigabytes, percent, share
+from reports.run_view import NEARLY_ALL, Run, run_view
 from reports.unexplained import waits, without_cause
 
 Evidence = Mapping[str, Any]

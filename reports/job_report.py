@@ -21,8 +21,9 @@ from jobs.records import JobRecord
 from reports.advice import assumption, reason
 from reports.finding_texts import finding_text
 from reports.lessons import CODES, LessonView, lesson_view
-from reports.numbers import duration, energy, gigabytes, hours, percent, share
-from reports.wording import COURSES, headline, no_advice, no_causes, origin, title, verdict
+from reports.measured_part import measured_on, unmeasured_hours
+from reports.numbers import duration, energy, gigabytes, hours, percent, share, used_hours
+from reports.wording import COURSES, headline, measured_nodes, no_advice, no_causes, origin, title, verdict
 
 SCHEMA = "job-report/1"
 
@@ -32,7 +33,11 @@ HEATMAP_GPUS_MAX = 128
 
 @dataclass(frozen=True)
 class EfficiencyView:
-    """The verdict in numbers, unrounded; None is not measured or no price known."""
+    """The verdict in numbers, unrounded; None is not measured or no price known.
+
+    Unused and idle hours of a partial run are those of its measured part. The last two are the nodes on which a GPU was
+    measured, and all nodes; None in reports that were stored before that was known.
+    """
 
     job_id: int
     efficiency_class: str
@@ -51,6 +56,25 @@ class EfficiencyView:
     energy_j: float | None
     uncounted_reason: str
     rules_version: str
+    measured_nodes: int | None = None
+    nodes: int | None = None
+
+    @property
+    def measured_on(self) -> str:
+        """The part of the run that was measured: "1 of 4 nodes"."""
+        return measured_on(self.coverage_fraction, self.measured_nodes, self.nodes)
+
+    @property
+    def unmeasured_gpu_hours(self) -> float:
+        """Billed hours that nothing is known of; 0 where nearly all was measured, or the bill is not known."""
+        return unmeasured_hours(self.gpu_hours or 0.0, self.coverage_fraction, is_partial=self.partial)
+
+    @property
+    def used_gpu_hours(self) -> float | None:
+        """GPU-hours in which measured GPUs had work; None where not measured or no price known."""
+        if self.gpu_hours is None or self.wasted_gpu_hours is None:
+            return None
+        return used_hours(self.gpu_hours, self.wasted_gpu_hours, self.unmeasured_gpu_hours)
 
 
 COUNTED, INFERRED = "counted", "inferred"
@@ -196,6 +220,8 @@ def _efficiency(judged: Assessment) -> EfficiencyView:
         efficiency_class=judged.efficiency.efficiency_class.value,
         partial=judged.efficiency.is_partial,
         rules_version=judged.rules_version,
+        measured_nodes=measured_nodes(judged.facts),
+        nodes=judged.facts.held.nodes,
         **same,
     )
 
@@ -221,22 +247,30 @@ def _observed(facts: JobFacts, judged: Efficiency) -> tuple[Observation, ...]:
     peak = gigabytes(judged.peak_gpu_mem_gb)
     if judged.peak_gpu_mem_fraction is not None:
         peak += f" ({share(judged.peak_gpu_mem_fraction)})"
+    on = measured_on(judged.coverage_fraction, measured_nodes(facts), facts.held.nodes)
+    of_measured = f", measured on {on}" if judged.is_partial else ""
     pairs = [
-        ("Mean GPU use", percent(judged.avg_gpu_util)),
+        ("Mean GPU use", percent(judged.avg_gpu_util) + of_measured),
         (f"GPUs used above {LIMITS.active_gpu_percent:g} %", effective or percent(None)),
-        ("Measured GPU time", share(judged.coverage_fraction)),
+        ("Measured GPU time", _measured_time(facts, judged)),
         ("GPU use over time", _over_time(facts)),
         ("Peak GPU memory", peak),
         ("Run time", duration(facts.elapsed_s)),
         ("GPU-hours billed", hours(judged.gpu_hours)),
-        ("Unused GPU-hours (estimate)", _hours(judged.wasted_gpu_hours, judged)),
-        ("GPU-hours on idle GPUs", _hours(judged.idle_gpu_hours, judged)),
+        ("Unused GPU-hours (estimate)", _hours(judged.wasted_gpu_hours, judged) + of_measured),
+        ("GPU-hours on idle GPUs", _hours(judged.idle_gpu_hours, judged) + of_measured),
         ("Busy CPU cores", _busy_cores(facts)),
         ("Host memory", _host_memory(facts)),
     ]
     if judged.energy_j is not None:
         pairs.append(("GPU energy", energy(judged.energy_j)))
     return tuple(Observation(label, value) for label, value in pairs)
+
+
+def _measured_time(facts: JobFacts, judged: Efficiency) -> str:
+    """The measured share, and on how many nodes where some are missing."""
+    nodes, on = facts.held.nodes, measured_nodes(facts)
+    return share(judged.coverage_fraction) + (f", on {on:,} of {nodes:,} nodes" if 0 < on < nodes else "")
 
 
 def _over_time(facts: JobFacts) -> str:

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable, Iterator
 
 from reports.job_report import JobReport, Observation
-from reports.layout import Layout
 from reports.numbers import NO_BREAK
 from reports.reader import page_for
-from reports.request_diff import DiffLine
+from reports.request_diff import DiffLine, is_whole
+from reports.sections import Layout
 
 # What CommonMark 0.31 and GitHub's extensions interpret inside a line: emphasis, code, links, HTML, entities, cells,
 # and addresses that would become links automatically.
@@ -50,6 +50,8 @@ def _lines(page: Layout) -> Iterator[str]:
     if page.numbers:
         yield ""
         yield from _table(page.numbers)
+    if page.bill_note:
+        yield f"\n{escaped(page.bill_note)}"
     yield "\n## Suggested request\n"
     yield from _advice(page)
     yield "\n## Findings\n"
@@ -98,6 +100,7 @@ def _advice(page: Layout) -> Iterator[str]:
 
 def _diff(lines: Iterable[DiffLine]) -> Iterator[str]:
     """A block that nothing in its lines can end, coloured where "diff" is known; nothing where there is none."""
-    kept = [f"{line.sign} {line.text}".replace("`", "'") for line in lines]
+    shown = tuple(lines)
+    kept = [line.marked.replace("`", "'") for line in shown]
     if kept:
-        yield "\n".join([f"{FENCE}diff", *kept, f"{FENCE}\n"])
+        yield "\n".join([f"{FENCE}{'' if is_whole(shown) else 'diff'}", *kept, f"{FENCE}\n"])

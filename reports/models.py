@@ -11,6 +11,7 @@ from django.db import models
 from analysis.efficiency import EfficiencyClass
 from jobs.models import Job, Project, User
 from reports.mail.digest import CLASS_ORDER, Frequency
+from reports.mail.offer import SUBJECT_LENGTH_MAX, TEXT_LENGTH_MAX
 from reports.packed_json import pack_json, unpack_json
 
 FREQUENCIES = [(name.value, name.value.title()) for name in Frequency]
@@ -98,6 +99,48 @@ class Delivery(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user}: {self.state}"
+
+
+class Notice(models.Model):
+    """The text of a message that is about no report; without it a delivery is one about reports.
+
+    `once_key` names what may be sent once, such as the summary of one week to one person.
+    """
+
+    class Kind(models.TextChoices):
+        OFFER = "offer", "Offer of help"
+        SUMMARY = "summary", "Summary of the support queue"
+
+    delivery = models.OneToOneField(Delivery, on_delete=models.CASCADE, related_name="notice")
+    kind = models.CharField(max_length=16, choices=Kind.choices)
+    subject = models.CharField(max_length=200)
+    text = models.TextField()
+    once_key = models.CharField(max_length=64, null=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["once_key"], name="notice_once")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} in delivery {self.delivery_id}"
+
+
+class HelpLetter(models.Model):
+    """One version of the offer of help that staff edit; the highest number is the present one, none the shipped text.
+
+    Who wrote it may have left since.
+    """
+
+    number = models.PositiveIntegerField(unique=True)
+    subject = models.CharField(max_length=SUBJECT_LENGTH_MAX)
+    text = models.TextField(max_length=TEXT_LENGTH_MAX)
+    editor = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+", db_constraint=False)
+    saved_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["-number"]
+
+    def __str__(self) -> str:
+        return f"offer of help, version {self.number}"
 
 
 class Report(models.Model):

@@ -63,13 +63,13 @@ def hours(value: float | None) -> str:
     return f"{value:.2f}" if value < 10 else f"{value:,.1f}"
 
 
-def used_hours(billed: float, unused: float) -> float:
-    """GPU-hours in which the GPUs had work: the unrounded bill without what was not used of it.
+def used_hours(billed: float, unused: float, unmeasured: float = 0.0) -> float:
+    """GPU-hours in which the GPUs had work: the unrounded bill without what was not used, or not measured, of it.
 
-    >>> hours(used_hours(63.8767, 49.9490))
-    '13.9'
+    >>> hours(used_hours(63.8767, 49.9490)), hours(used_hours(32.0, 6.4, 24.0))
+    ('13.9', '1.60')
     """
-    return billed - unused
+    return max(billed - unused - unmeasured, 0.0)
 
 
 def duration(seconds: float | None) -> str:
@@ -125,3 +125,12 @@ def unbroken(text: str) -> str:
     '>\\xa067\\xa0% of 2\\xa0h 05\\xa0min on 8 GPUs'
     """
     return BEFORE_UNIT.sub(NO_BREAK, text)
+
+
+def one_digit(hours: float) -> str:
+    """Hours to one digit, for who may not read what a single job adds to a sum.
+
+    >>> one_digit(131.3), one_digit(0.44), one_digit(0.0), one_digit(96.0)
+    ('100', '0.4', '0', '100')
+    """
+    return f"{float(f'{hours:.1g}'):,.10g}"

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, tzinfo
 
 from reports.job_report import JobReport
-from reports.layout import Layout, layout
+from reports.sections import Layout, layout
 
 YOURS = re.compile(r"\b[Yy]our(?:s)?\b")
 YOU = re.compile(r"\b[Yy]ou(?: ([a-z]+))?\b")

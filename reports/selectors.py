@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -21,7 +22,8 @@ from metrics.series import RunMetrics
 from reports.ending import is_crash
 from reports.job_report import JobReport, without_use_over_time
 from reports.mail.digest import Choices, Frequency, Past, Waiting
-from reports.models import Delivery, DeliveryPreference, ProjectPreference, Report
+from reports.mail.offer import SHIPPED, OfferText
+from reports.models import Delivery, DeliveryPreference, HelpLetter, ProjectPreference, Report
 from reports.retries import LEASE
 
 REPORT = "report"
@@ -91,8 +93,14 @@ def report_row(job: Job) -> Report | None:
 
 
 def made_report(row: Report) -> JobReport:
-    """The report as it was made, without control or invisible characters in its texts."""
-    return msgspec.convert(all_printable(row.content), JobReport)
+    """The report as it was made, without control or invisible characters in its texts.
+
+    Its class is UNKNOWN where the use is not judged, whatever the mean use of the run was.
+    """
+    report = msgspec.convert(all_printable(row.content), JobReport)
+    if report.is_use_judged:
+        return report
+    return replace(report, efficiency=replace(report.efficiency, efficiency_class=EfficiencyClass.UNKNOWN.value))
 
 
 def report_value(row: Report, measured: RunMetrics | None = None) -> JobReport:
@@ -230,5 +238,18 @@ def told_reports(rows: QuerySet[Report]) -> QuerySet[Report, Any]:
 
 def outbox(state: str = "") -> QuerySet[Delivery]:
     """The outbox, newest first, with the number of jobs of each message and no data of the jobs."""
-    rows = Delivery.objects.select_related("user").annotate(jobs=Count("reports")).order_by("-created_at", "-pk")
+    rows = (
+        Delivery.objects.select_related("user", "notice").annotate(jobs=Count("reports")).order_by("-created_at", "-pk")
+    )
     return rows.filter(state=state) if state else rows
+
+
+def offer_versions() -> QuerySet[HelpLetter]:
+    """Every version of the offer of help that staff saved, the latest first."""
+    return HelpLetter.objects.select_related("editor").order_by("-number")
+
+
+def offer_text() -> tuple[int, OfferText]:
+    """The number of the present version of the offer of help, 0 for the shipped one, and its text."""
+    row = HelpLetter.objects.order_by("-number").first()
+    return (0, SHIPPED) if row is None else (row.number, OfferText(row.subject, row.text))

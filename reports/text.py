@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 
 from jobs.records import printable
 from reports.job_report import JobReport, Observation
-from reports.layout import Layout
 from reports.numbers import NO_BREAK, unbroken
 from reports.reader import page_for
 from reports.request_diff import DiffLine
+from reports.sections import Layout
 
 WIDTH = 78
 LABEL_WIDTH = 28
@@ -32,6 +32,7 @@ def _lines(page: Layout) -> Iterator[str]:
     if page.numbers:
         yield ""
         yield from _table(page.numbers)
+    yield from wrapped(page.bill_note)
     yield from _section("Suggested request", _advice(page))
     yield from _section("Findings", _findings(page))
     yield from _section("Measurements", _table(page.observed))
@@ -72,8 +73,8 @@ def _advice(page: Layout) -> Iterator[str]:
 
 
 def diff_text(lines: Iterable[DiffLine]) -> Iterator[str]:
-    """A suggested request as indented lines, each after its sign."""
-    yield from (f"    {line.sign} {line.text}" for line in lines)
+    """A suggested request as indented lines, each after its sign, if it has one."""
+    yield from (f"    {line.marked}" for line in lines)
 
 
 def _section(title: str, lines: Iterable[str]) -> Iterator[str]:

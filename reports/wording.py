@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from analysis.assess import Assessment
 from analysis.efficiency import EfficiencyClass
+from analysis.facts import JobFacts
 from analysis.findings import Finding, FindingCode
 from analysis.phases import Course
 from reports.blocked import why_not_fewer
@@ -52,6 +53,7 @@ VERDICTS = {
     EfficiencyClass.WASTED: "The GPUs were hardly used.",
     EfficiencyClass.UNKNOWN: "No GPU measurements of this job were received, so its GPU use cannot be judged.",
 }
+UNREADABLE = "The GPU measurements of this job were not readable, so its GPU use cannot be judged."
 SPUN = "The GPUs showed as busy but probably waited for much of the time."
 
 OWNER_ALONE = "The details of the job were reported by its owner alone and have not been confirmed by the site."
@@ -119,9 +121,9 @@ def kind_title(code: str, shown: str) -> str:
 def headline(judged: Assessment) -> str:
     """The first sentence of a report: how the job ended, then how much of its GPUs it used."""
     seen, end = judged.efficiency, predicate(judged.facts.record)
-    gpus = "its GPU" if seen.allocated_gpus == 1 else f"its {counted(seen.allocated_gpus, 'GPU')}"
+    gpus, time = _measured_gpus(judged)
     use = percent(seen.avg_gpu_util)
-    kept = f"Your job kept {gpus} busy {use} of the time"
+    kept = f"Your job kept {gpus} busy {use} of {time}"
     if seen.avg_gpu_util is None:
         return f"Your job {end}; its GPU use was not measured" if end else "The GPU use of your job was not measured"
     if end and not judged.facts.is_use_judged:
@@ -130,19 +132,35 @@ def headline(judged: Assessment) -> str:
         return f"Your job completed after {duration(judged.facts.elapsed_s)}"
     if not end and use == percent(0.0):
         return f"Your job did not use {gpus}{_while_measured(judged)}"
-    was = "was" if seen.allocated_gpus == 1 else "were"
+    was = "was" if min(seen.allocated_gpus, seen.measured_gpus) == 1 else "were"
     verb = "showed as" if _spun(judged) else was
     if end:
-        return f"Your job {end}; {gpus} {verb} busy {use} of the time"
-    return f"Your job completed; {gpus} {verb} busy {use} of the time" if verb != was else kept
+        return f"Your job {end}; {gpus} {verb} busy {use} of {time}"
+    return f"Your job completed; {gpus} {verb} busy {use} of {time}" if verb != was else kept
+
+
+def _measured_gpus(judged: Assessment) -> tuple[str, str]:
+    """The GPUs and the time that a sentence speaks of: of a partial run only what was measured."""
+    seen = judged.efficiency
+    of_all = "its GPU" if seen.allocated_gpus == 1 else f"its {counted(seen.allocated_gpus, 'GPU')}"
+    if not seen.is_partial:
+        return of_all, "the time"
+    if seen.measured_gpus < seen.allocated_gpus:
+        return f"the {seen.measured_gpus:,} measured of {of_all}", "the time"
+    return of_all, "the measured time"
 
 
 def _while_measured(judged: Assessment) -> str:
-    """The restriction to the measured time, for a run that was measured in part."""
+    """The restriction to the measured time, for a run whose GPUs were all measured for a part of it."""
     seen = judged.efficiency
-    if not seen.is_partial:
+    if not seen.is_partial or seen.measured_gpus < seen.allocated_gpus:
         return ""
     return f" while {'it was' if seen.allocated_gpus == 1 else 'they were'} measured"
+
+
+def measured_nodes(facts: JobFacts) -> int:
+    """On how many nodes of the run a GPU was measured."""
+    return len(set(facts.gpus.node_index.tolist()))
 
 
 def verdict(judged: Assessment) -> str:
@@ -152,13 +170,17 @@ def verdict(judged: Assessment) -> str:
 
 def _verdict(judged: Assessment) -> Iterator[str]:
     seen = judged.efficiency
+    nodes, on = judged.facts.held.nodes, measured_nodes(judged.facts)
     if seen.is_partial:
+        where = f", on {on:,} of {nodes:,} nodes" if on < nodes else ""
         yield (
-            f"Partial: only {share(seen.coverage_fraction)} of the GPU time was measured, so everything below is less"
-            " certain."
+            f"Partial: only {share(seen.coverage_fraction)} of the GPU time was measured{where}. Everything below is"
+            " less certain, and unused GPU-hours are those of the measured part."
         )
+    elif 0 < on < nodes:
+        yield f"Measured on {on:,} of {nodes:,} nodes."
     if seen.avg_gpu_util is None:
-        yield VERDICTS[EfficiencyClass.UNKNOWN]
+        yield UNREADABLE if judged.facts.unread_gpus else VERDICTS[EfficiencyClass.UNKNOWN]
     elif judged.facts.is_use_judged:
         yield from _of_use(judged)
     elif not seen.uncounted_reason:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import pytest
 from django.db import connection
+
+from jobs.hardware import use_site
+from jobs.site_profile import bundled_site
 
 NOW = datetime(2026, 11, 20, 12, 30, tzinfo=UTC)
 
@@ -30,3 +34,11 @@ def django_db_setup(django_db_setup: None, django_db_blocker) -> None:
 @pytest.fixture
 def now() -> datetime:
     return NOW
+
+
+@pytest.fixture
+def campus() -> Iterator[None]:
+    """A site with A100 GPUs, whose power is each GPU's own."""
+    use_site(bundled_site("example_a100"))
+    yield
+    use_site(None)

@@ -23,7 +23,7 @@ ALLOWED = {
         *Config add_arguments admin_view as_postgresql as_sqlite clean_* concurrently constraints default_auto_field
         delete_model expression from_db_value get_changelist get_prep_value get_queryset get_readonly_fields
         get_search_results has_*_permission help help_texts history_view log_* lookup_allowed ordering output_field
-        process_exception save_model SchemaEditorClass urlpatterns verbose_name verbose_name_plural handler404
+        abstract process_exception save_model SchemaEditorClass urlpatterns verbose_name verbose_name_plural handler404
         handler500 template_name widget connection_class""",
     "Options of a list of the administration": """
         actions enable_nav_sidebar extra_context index_title list_display_links list_per_page list_select_related
@@ -43,6 +43,7 @@ ALLOWED = {
         WSGI_APPLICATION X_FRAME_OPTIONS""",
     "Read by a name that is put together, such as `gfx_clock` and `_sum`": "*_clock_sum *_clock_count",
     "Values that stored rows may hold, and names of a choice": "ACCOUNT_CHANGED LIGHT POLICY",
+    "Of the list of flags, for the programs that read it": "raised_on",
     "A number of a report that its files and stored rows have": "effective_gpus_fraction",
     "Of a site's profile, for whoever reads the file": "gpu_name",
     "Why a case of the noisy library expects something else than it did at first, for whoever reads it": "corrected",

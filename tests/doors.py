@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -24,34 +25,40 @@ COLUMNS = (
 ).split()
 
 
-def hooks_payload(
-    job_id: int,
-    name: str,
-    *,
-    ended_at: datetime = ENDED_AT,
-    elapsed_s: int = ELAPSED_S,
-    gpus: int = 8,
-    state: str = "COMPLETED",
-    user: str = "alice",
-    project: str = "project_465000001",
-) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Run:
+    """What both doors tell of one run on one node of small-g."""
+
+    ended_at: datetime = ENDED_AT
+    elapsed_s: int = ELAPSED_S
+    gpus: int = 8
+    state: str = "COMPLETED"
+    user: str = "alice"
+    project: str = "project_465000001"
+
+    @property
+    def started_at(self) -> datetime:
+        return self.ended_at - timedelta(seconds=self.elapsed_s)
+
+
+def hooks_payload(job_id: int, name: str, **changes: Any) -> dict[str, Any]:
     """What the first node of a job sends, but the job id: squeue's fields as captured of the sample's job gpn8."""
-    started_at = ended_at - timedelta(seconds=elapsed_s)
+    run = Run(**changes)
     text = (SAMPLES / "squeue-format-ended.txt").read_text().partition(" gpn8:")[2].splitlines()[1]
     cells = dict(zip(asking.COLUMNS, text.split("|"), strict=False)) | {
-        **{"JobID": str(job_id), "ArrayJobID": str(job_id), "State": state},
-        **{"TimeUsed": _clock(elapsed_s), "TimeLimit": "03:00:00", "NodeList": "nid005123"},
-        **{"SubmitTime": _at(started_at - QUEUED), "EligibleTime": _at(started_at - QUEUED)},
-        **{"StartTime": _at(started_at), "EndTime": _at(ended_at)},
-        "tres-per-node": f"gres:gpu:{gpus}",
-        "tres-alloc": f"cpu=8,mem=8G,node=1,billing=8,gres/gpu={gpus},gres/gpu:mi250={gpus}",
+        **{"JobID": str(job_id), "ArrayJobID": str(job_id), "State": run.state},
+        **{"TimeUsed": _clock(run.elapsed_s), "TimeLimit": "03:00:00", "NodeList": "nid005123"},
+        **{"SubmitTime": _at(run.started_at - QUEUED), "EligibleTime": _at(run.started_at - QUEUED)},
+        **{"StartTime": _at(run.started_at), "EndTime": _at(run.ended_at)},
+        "tres-per-node": f"gres:gpu:{run.gpus}",
+        "tres-alloc": f"cpu=8,mem=8G,node=1,billing=8,gres/gpu={run.gpus},gres/gpu:mi250={run.gpus}",
     }
     environment = {
         **{"SLURM_JOB_ID": str(job_id), "SLURM_JOB_GPUS": "0-7", "SLURMD_NODENAME": "nid005123"},
-        **{"SLURM_CLUSTER_NAME": "lumi", "SLURM_JOB_USER": user, "SLURM_JOB_ACCOUNT": project},
+        **{"SLURM_CLUSTER_NAME": "lumi", "SLURM_JOB_USER": run.user, "SLURM_JOB_ACCOUNT": run.project},
         **{"SLURM_JOB_PARTITION": "small-g", "SLURM_JOB_NUM_NODES": "1"},
     }
-    moments = {"started_at": started_at.timestamp(), "ended_at": ended_at.timestamp()}
+    moments = {"started_at": run.started_at.timestamp(), "ended_at": run.ended_at.timestamp()}
     job = {**from_environment(environment, ""), **moments, "exit_status": 0, "threads_per_core": 2}
     shown = asking.fields_of("|".join(cells.values()) + "|\n", job_id)
     assert shown is not None
@@ -67,26 +74,16 @@ def by_hooks(job_id: int, name: str, **run: Any) -> JobRecord:
     return found
 
 
-def by_accounting(
-    job_id: int,
-    name: str,
-    *,
-    ended_at: datetime = ENDED_AT,
-    elapsed_s: int = ELAPSED_S,
-    gpus: int = 8,
-    state: str = "COMPLETED",
-    user: str = "alice",
-    project: str = "project_465000001",
-) -> JobRecord:
+def by_accounting(job_id: int, name: str, **changes: Any) -> JobRecord:
     """The row that `sacct -P` prints of such a job, in the columns that the portal asks for."""
-    started_at = ended_at - timedelta(seconds=elapsed_s)
-    asked = f"billing=8,cpu=8,gres/gpu={gpus},mem=8G,node=1"
+    run = Run(**changes)
+    asked = f"billing=8,cpu=8,gres/gpu={run.gpus},mem=8G,node=1"
     cells = {
-        **{"JobIDRaw": job_id, "JobID": job_id, "User": user, "Account": project, "Partition": "small-g"},
-        **{"QOS": "normal", "State": state, "ExitCode": "0:0", "Submit": _at(started_at - QUEUED)},
-        **{"Eligible": _at(started_at - QUEUED), "Start": _at(started_at)},
-        **{"End": _at(ended_at), "ElapsedRaw": elapsed_s, "TimelimitRaw": 180, "NNodes": 1, "AllocCPUS": 8},
-        **{"ReqTRES": asked, "AllocTRES": asked.replace("gres", f"gres/gpu:mi250={gpus},gres"), "JobName": name},
+        **{"JobIDRaw": job_id, "JobID": job_id, "User": run.user, "Account": run.project, "Partition": "small-g"},
+        **{"QOS": "normal", "State": run.state, "ExitCode": "0:0", "Submit": _at(run.started_at - QUEUED)},
+        **{"Eligible": _at(run.started_at - QUEUED), "Start": _at(run.started_at)},
+        **{"End": _at(run.ended_at), "ElapsedRaw": run.elapsed_s, "TimelimitRaw": 180, "NNodes": 1, "AllocCPUS": 8},
+        **{"ReqTRES": asked, "AllocTRES": asked.replace("gres", f"gres/gpu:mi250={run.gpus},gres"), "JobName": name},
         **{"NodeList": "nid005123"},
     }
     found = job_runs("|".join(COLUMNS) + "\n" + "|".join(str(cells[name]) for name in COLUMNS), cluster="lumi")

@@ -29,6 +29,11 @@ class Waits:
         return max(self.iowait_fraction or 0.0, self.io_pressure_fraction or 0.0)
 
     @property
+    def measured_io_fraction(self) -> float | None:
+        """The same; None where neither was measured."""
+        return None if self.iowait_fraction is None and self.io_pressure_fraction is None else self.io_fraction
+
+    @property
     def evidence(self) -> dict[str, float]:
         named = {"iowait_fraction": self.iowait_fraction, "io_pressure_fraction": self.io_pressure_fraction}
         return {name: value for name, value in named.items() if value is not None}

@@ -1,10 +1,9 @@
-"""Sums over a set of runs: classes, hours, unused hours, and what advice saved or could have saved."""
+"""Sums over a set of runs: classes, hours, unused hours, and what advice could have saved."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
 
 from analysis.efficiency import EfficiencyClass
 
@@ -70,65 +69,3 @@ def overview(sums: Iterable[Sums], uncounted: int, median_util: float | None) ->
         potential_gpu_hours=sum(row.potential_gpu_hours for row in by_name.values()),
         median_util=median_util,
     )
-
-
-Work = tuple[int, int, str, str]
-"""What makes runs the same work: user, project, cluster, work key."""
-
-
-@dataclass(frozen=True)
-class WorkRun:
-    """One run of some work; `recommended_gpus` is the advice its report gave, None for none on GPUs.
-
-    `pk` says which run it is, for whoever names it.
-    """
-
-    work: Work
-    ended_at: datetime
-    gpus: int
-    gpu_hours: float
-    recommended_gpus: int | None
-    pk: int = 0
-
-
-@dataclass(frozen=True)
-class Followed:
-    """Runs that requested no more GPUs than the last advice on the same work, and the GPU-hours that this saved."""
-
-    runs: int = 0
-    saved_gpu_hours: float = 0.0
-
-
-@dataclass(frozen=True)
-class FollowedRun:
-    """One run that followed advice, and the run that got it; a more expensive run saves nothing."""
-
-    advised: WorkRun
-    run: WorkRun
-
-    @property
-    def saved_gpu_hours(self) -> float:
-        return max(self.advised.gpu_hours - self.run.gpu_hours, 0.0)
-
-
-def followed(runs: Sequence[WorkRun], since: datetime) -> Followed:
-    """What following advice saved in the runs that ended at or after `since`; earlier ones only supply the advice."""
-    kept = followed_runs(runs, since)
-    return Followed(len(kept), sum(each.saved_gpu_hours for each in kept))
-
-
-def followed_runs(runs: Sequence[WorkRun], since: datetime) -> list[FollowedRun]:
-    """Those runs one by one, in the order in which they ended.
-
-    A run is compared with the last run of the same work that got advice for fewer GPUs, as long as later runs follow
-    the advice.
-    """
-    advised: dict[Work, WorkRun] = {}
-    kept = []
-    for run in sorted(runs, key=lambda run: run.ended_at):
-        before = advised.get(run.work)
-        if before and run.gpus <= (before.recommended_gpus or 0) and run.ended_at >= since:
-            kept.append(FollowedRun(before, run))
-        if run.recommended_gpus is not None and run.recommended_gpus < run.gpus:
-            advised[run.work] = run
-    return kept

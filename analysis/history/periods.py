@@ -7,8 +7,6 @@ from datetime import datetime, timedelta
 
 DAYS_OFFERED = (7, 30, 90, 365)
 DAILY_UP_TO_DAYS = 30
-FOLLOWED_DAYS = 365
-"""How far back the followed advice is counted, over all works as over one."""
 WEEK = timedelta(days=7)
 
 

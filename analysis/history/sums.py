@@ -1,22 +1,18 @@
-"""Sums over columns of runs; uncounted runs are left out of everything but their own number."""
+"""What the sums of days say about a period; uncounted runs are left out of everything but their own number."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta, tzinfo
-
-import numpy as np
-from numpy.typing import NDArray
+from datetime import datetime, timedelta
 
 from analysis.efficiency import EfficiencyClass
-from analysis.history.columns import Floats, Places, RunColumns
 from analysis.history.overview import Overview, Sums, overview
 from analysis.history.periods import Period
+from analysis.history.run_sums import HOURS_A_DAY, Days, RunSums, median_use
 from analysis.history.trend import Trend, trend
 
 TREND_WEEKS = 12
-HALF_HOUR_S, HOUR_S, DAY_S = 1800, 3600, 86_400
 
 
 @dataclass(frozen=True)
@@ -44,63 +40,34 @@ class FrequentFinding:
     by_step: Mapping[datetime, int]
 
 
-@dataclass(frozen=True)
-class UserSums:
-    """The counted runs of one person; `mean_util` is weighted by GPU-hours."""
-
-    jobs: int = 0
-    gpu_hours: float = 0.0
-    wasted_gpu_hours: float = 0.0
-    mean_util: float | None = None
-
-
-def overview_of(runs: RunColumns, period: Period) -> Overview:
+def overview_of(days: Days, period: Period) -> Overview:
     """Classes, hours, waste, potential and the median use of a period."""
-    ended = runs.between(period.start, period.end)
-    counted = ended.counted()
-    sums = []
-    for name in EfficiencyClass:
-        own = counted.only(_of_class(counted, name))
-        if len(own):
-            hours = [_total(own.gpu_hours), _total(own.wasted_gpu_hours), _total(own.saved_gpu_hours)]
-            sums.append(Sums(name.value, len(own), *hours))
-    medians = _medians(counted.util, np.zeros(len(counted), dtype=np.int64))
-    return overview(sums, len(ended) - len(counted), medians.get(0))
+    total = days.total(period)
+    by_class = [
+        Sums(name, row.jobs, row.gpu_hours, row.wasted_gpu_hours, row.saved_gpu_hours)
+        for name, row in total.classes.items()
+    ]
+    return overview(by_class, total.uncounted_jobs, median_use(total.use))
 
 
-def steps_of(runs: RunColumns, period: Period) -> tuple[Step, ...]:
+def steps_of(days: Days, period: Period) -> tuple[Step, ...]:
     """The period step by step, empty steps too."""
-    counted = runs.between(period.start, period.end).counted()
-    starts = period.steps()
-    place = _step_places(counted, starts)
-    jobs = np.bincount(place, minlength=len(starts))
-    wasted = _sums(counted.wasted_gpu_hours, place, len(starts))
-    hours = {}
-    for name in EfficiencyClass:
-        own = _of_class(counted, name)
-        if own.any():
-            hours[name.value] = _sums(counted.gpu_hours[own], place[own], len(starts))
-    medians = _medians(counted.util, place)
-    return tuple(
-        Step(
-            start,
-            int(jobs[at]),
-            {name: float(used[at]) for name, used in hours.items() if used[at]},
-            float(wasted[at]),
-            medians.get(at),
-        )
-        for at, start in enumerate(starts)
-    )
+    return tuple(_step(start, sums) for start, sums in zip(period.steps(), days.by_step(period), strict=True))
 
 
-def trend_of(runs: RunColumns, now: datetime) -> Trend:
-    """The trend of the last weeks: `runs` must reach back that far."""
-    period = trend_period(now)
-    counted = runs.between(period.start, period.end).counted()
-    starts = period.steps()
-    medians = _medians(counted.util, _step_places(counted, starts))
-    measured = int(np.sum(~np.isnan(counted.util)))
-    return trend([medians.get(at) for at in range(len(starts))], measured)
+def _step(start: datetime, sums: RunSums) -> Step:
+    hours = {
+        name.value: row.gpu_hours
+        for name in EfficiencyClass
+        if (row := sums.classes.get(name.value)) is not None and row.gpu_hours
+    }
+    return Step(start, sums.jobs, hours, sums.wasted_gpu_hours, median_use(sums.use))
+
+
+def trend_of(days: Days, now: datetime) -> Trend:
+    """The trend of the last weeks: `days` must reach back that far."""
+    use = [sums.use for sums in days.by_step(trend_period(now))]
+    return trend([median_use(week) for week in use], sum(sum(week.values()) for week in use))
 
 
 def trend_period(now: datetime) -> Period:
@@ -108,87 +75,32 @@ def trend_period(now: datetime) -> Period:
     return Period(now - timedelta(weeks=TREND_WEEKS), now)
 
 
-def frequent_findings(runs: RunColumns, period: Period) -> list[FrequentFinding]:
+def frequent_findings(days: Days, period: Period) -> list[FrequentFinding]:
     """The findings of a period, most unused GPU-hours first; a run's hours count under the first of its findings."""
-    counted = runs.between(period.start, period.end).counted()
-    starts = period.steps()
-    place = _step_places(counted, starts)
-    found = []
-    for code in sorted({code for kind in counted.kinds for code in kind.codes}):
-        own = counted.of_kinds([code in kind.codes for kind in counted.kinds])
-        by_step = np.bincount(place[own], minlength=len(starts))
-        if jobs := int(by_step.sum()):
-            steps = {starts[at]: int(by_step[at]) for at in np.flatnonzero(by_step)}
-            first = counted.of_kinds([kind.codes[:1] == (code,) for kind in counted.kinds])
-            wasted = _total(counted.wasted_gpu_hours[first])
-            found.append(FrequentFinding(code, jobs, int(first.sum()), wasted, steps))
+    by_step: dict[str, dict[datetime, int]] = {}
+    for start, sums in zip(period.steps(), days.by_step(period), strict=True):
+        for code, row in sums.findings.items():
+            by_step.setdefault(code, {})[start] = row.jobs
+    found = [
+        FrequentFinding(code, row.jobs, row.first_jobs, row.wasted_gpu_hours, by_step[code])
+        for code, row in days.total(period).findings.items()
+    ]
     return sorted(found, key=lambda row: (-row.wasted_gpu_hours, -row.jobs, row.code))
 
 
-def use_by_weekday(runs: RunColumns, period: Period) -> dict[tuple[int, int], tuple[int, float]]:
-    """(weekday 1..7, hour 0..23) of the start -> (measured runs, sum of their mean use in percent)."""
-    counted = runs.between(period.start, period.end).counted()
-    measured = counted.only(~np.isnan(counted.util) & ~np.isnan(counted.started_s))
-    local_s = measured.started_s + _offsets_s(measured.started_s, period.start.tzinfo)
-    # The first of January 1970 was a Thursday.
-    weekday = (local_s // DAY_S + 3).astype(np.int64) % 7
-    cell = weekday * 24 + (local_s % DAY_S // HOUR_S).astype(np.int64)
-    jobs, used = np.bincount(cell, minlength=7 * 24), _sums(measured.util, cell, 7 * 24)
-    return {(int(at) // 24 + 1, int(at) % 24): (int(jobs[at]), float(used[at])) for at in np.flatnonzero(jobs)}
+def use_by_weekday(days: Days, period: Period) -> dict[tuple[int, int], tuple[int, float]]:
+    """(Weekday 1..7, hour 0..23) of the start by the site's clock -> (measured runs, sum of their use in percent)."""
+    starts = days.total(period).starts
+    return {(hour // HOURS_A_DAY + 1, hour % HOURS_A_DAY): seen for hour, seen in starts.items()}
 
 
-def sums_by_user(runs: RunColumns, period: Period) -> dict[int, UserSums]:
-    """The counted runs of a period by the key of their owner."""
-    counted = runs.between(period.start, period.end).counted()
-    users, place = np.unique(counted.user, return_inverse=True)
-    size = len(users)
-    jobs = np.bincount(place, minlength=size)
-    hours, wasted = _sums(counted.gpu_hours, place, size), _sums(counted.wasted_gpu_hours, place, size)
-    weight = np.where(np.isnan(counted.util), np.nan, counted.gpu_hours)
-    weights, weighted = _sums(weight, place, size), _sums(counted.util * weight, place, size)
-    return {
-        int(user): UserSums(
-            int(jobs[at]),
-            float(hours[at]),
-            float(wasted[at]),
-            float(weighted[at] / weights[at]) if weights[at] else None,
-        )
-        for at, user in enumerate(users)
-    }
+def billed_in(days: Days, period: Period) -> float:
+    """GPU-hours of all runs of a period, also those that count in no statistic."""
+    total = days.total(period)
+    return total.gpu_hours + total.uncounted_gpu_hours
 
 
-def _of_class(runs: RunColumns, name: EfficiencyClass) -> NDArray[np.bool_]:
-    return runs.of_kinds([kind.efficiency_class == name.value for kind in runs.kinds])
-
-
-def _step_places(runs: RunColumns, starts: Sequence[datetime]) -> Places:
-    """The step in which each run ended."""
-    bounds = np.array([start.timestamp() for start in starts])
-    return np.searchsorted(bounds, runs.ended_s, side="right") - 1
-
-
-def _total(values: Floats) -> float:
-    return float(np.nansum(values))
-
-
-def _sums(values: Floats, place: Places, size: int) -> Floats:
-    """The sum of the known values at each place."""
-    return np.asarray(np.bincount(place, weights=np.nan_to_num(values), minlength=size), dtype=np.float64)
-
-
-def _medians(values: Floats, place: Places) -> dict[int, float]:
-    """The median of the known values at each place that has any: of an even number the mean of the middle two."""
-    known = ~np.isnan(values)
-    values, place = values[known], place[known]
-    order = np.lexsort((values, place))
-    seen, first, count = np.unique(place[order], return_index=True, return_counts=True)
-    ordered = values[order]
-    middle = (ordered[first + (count - 1) // 2] + ordered[first + count // 2]) / 2
-    return {int(at): float(value) for at, value in zip(seen, middle, strict=True)}
-
-
-def _offsets_s(times_s: Floats, zone: tzinfo | None) -> Floats:
-    """How far the local clock was ahead of UTC: it changes at full or half hours only."""
-    slots, place = np.unique(times_s // HALF_HOUR_S, return_inverse=True)
-    offsets = [datetime.fromtimestamp(slot * HALF_HOUR_S, zone).utcoffset() for slot in slots.tolist()]
-    return np.array([offset.total_seconds() if offset else 0.0 for offset in offsets])[place]
+def runs_in(days: Days, period: Period) -> int:
+    """How many runs that is."""
+    total = days.total(period)
+    return total.jobs + total.uncounted_jobs

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from analysis.findings import FindingCode
 from analysis.works.runs import PastRun
 from jobs.sbatch import OptionChange, Shape, apply, parse_block, request_block
 from jobs.sbatch_values import gpu_options
@@ -14,6 +15,7 @@ from jobs.sbatch_values import gpu_options
 SUCCESS_MIN = 0.5
 """A request that failed more often than it ran to its end is not recommended, however little it bills."""
 
+NO_GPU_USE = FindingCode.NO_GPU_USE.value
 Options = tuple[str, ...]
 
 
@@ -21,7 +23,8 @@ Options = tuple[str, ...]
 class BestRequest:
     """The latest run of the cheapest request; `gpu_hours` is the median of its `completed` runs.
 
-    `requests` is how many different requests qualified. Whether options were written in another way, and their time
+    `requests` is how many different requests qualified, `without_gpu_use` the completed runs that were left out because
+    they used no GPU. Whether options were written in another way, and their time
     limit, make no other request: what was allocated does.
     """
 
@@ -29,18 +32,34 @@ class BestRequest:
     gpu_hours: float
     completed: int
     requests: int
+    without_gpu_use: int = 0
 
 
 def best_request(runs: Iterable[PastRun]) -> BestRequest | None:
-    """The cheapest request of those that at least half of their runs completed with; None where none is known."""
-    by_shape: dict[object, list[PastRun]] = defaultdict(list)
-    for run in runs:
-        by_shape[_shape_key(run)].append(run)
-    found = [best for group in by_shape.values() if (best := _qualified(group)) is not None]
+    """The cheapest request of those that at least half of their runs completed with; None where none is known.
+
+    What completed without any GPU use shows no request that works, as long as another run of the work used its GPUs.
+    """
+    every = list(runs)
+    shown = [run for run in every if not (run.is_comparable and _is_without_gpu_use(run))]
+    found = _candidates(shown)
+    if not found:
+        shown, found = every, _candidates(every)
     if not found:
         return None
     hours, run, completed = min(found, key=lambda each: (each[0], -each[1].ended_at.timestamp(), -each[1].pk))
-    return BestRequest(run, hours, completed, len(found))
+    return BestRequest(run, hours, completed, len(found), len(every) - len(shown))
+
+
+def _candidates(runs: Sequence[PastRun]) -> list[tuple[float, PastRun, int]]:
+    by_shape: dict[object, list[PastRun]] = defaultdict(list)
+    for run in runs:
+        by_shape[_shape_key(run)].append(run)
+    return [best for group in by_shape.values() if (best := _qualified(group)) is not None]
+
+
+def _is_without_gpu_use(run: PastRun) -> bool:
+    return NO_GPU_USE in run.finding_codes.split()
 
 
 def _shape_key(run: PastRun) -> object:

@@ -16,8 +16,8 @@ COMPLETED, CANCELLED = "COMPLETED", "CANCELLED"
 class PastRun:
     """A run of some work; `gpus` and `cores` are what it was allocated, None is not known or not measured.
 
-    `gpu_hours` are billed, `uncounted_reason` is why no statistics count it, `recommended_gpus` the advice of its
-    report.
+    `gpu_hours` are billed, `busy_cores` and `host_peak_gb` over all nodes, `uncounted_reason` is why no statistics
+    count it, `recommended_gpus` the advice of its report.
     """
 
     pk: int
@@ -40,6 +40,10 @@ class PastRun:
     is_told_by_owner: bool = False
     gpu_hours: float | None = None
     avg_gpu_util: float | None = None
+    busy_cores: float | None = None
+    host_peak_gb: float | None = None
+    io_wait_fraction: float | None = None
+    peak_gpu_mem_gb: float | None = None
     is_judged: bool = False
     uncounted_reason: str = ""
     finding_codes: str = ""

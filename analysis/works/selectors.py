@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from datetime import datetime
+from collections.abc import Sequence
+from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
 from django.db.models import F, QuerySet
+from django.db.models.functions import Coalesce
 
-from analysis.history.overview import FollowedRun, WorkRun, followed_runs
-from analysis.history.selectors import FOLLOW_RUNS_MAX, advised_gpus
+from analysis.history.selectors import advised_gpus
 from analysis.models import JobEfficiency, RecommendationRow
 from analysis.works.best_request import Options
+from analysis.works.models import WorkPipeline
+from analysis.works.pipelines import COMPLETED, StepRun
 from analysis.works.runs import PastRun
 from jobs.models import Job
 from jobs.records import ENDED_STATES
 from jobs.sbatch import OptionChange
+from jobs.selectors import BY_SITE, Reach
 
 RUNS_MAX = 5000
 """The latest runs of a work that are looked at: a year of one that runs every two hours, and bounded for a robot's."""
 
-JUDGED = ("gpu_hours", "avg_gpu_util", "uncounted_reason", "finding_codes")
+PIPELINE_DAYS = 90
+PIPELINE_RUNS_MAX = 2000
+"""The latest runs of a person among which works that follow one another are looked for."""
+
+JUDGED = (
+    *("gpu_hours", "avg_gpu_util", "uncounted_reason", "finding_codes"),
+    *("busy_cores", "host_peak_gb", "io_wait_fraction", "peak_gpu_mem_gb"),
+)
 COLUMNS: dict[str, Any] = {
     "pk": F("pk"),
     **{name: F(name) for name in ("cluster", "job_id", "attempt", "state", "ended_at", "partition", "ntasks")},
@@ -80,11 +90,32 @@ def judgements_of(job_pks: Sequence[int]) -> dict[int, JobEfficiency]:
     return {judged.job_id: judged for judged in JobEfficiency.objects.filter(job__in=job_pks)}
 
 
-def followed_of_work(runs: Iterable[PastRun], since: datetime) -> list[FollowedRun]:
-    """Which of the runs followed advice on GPUs, as `analysis.history` counts it over all works."""
-    counted = [
-        WorkRun((0, 0, run.cluster, ""), run.ended_at, run.gpus, run.gpu_hours, run.recommended_gpus, run.pk)
-        for run in runs
-        if run.is_completed and run.gpus and run.is_judged and not run.uncounted_reason and run.gpu_hours is not None
+def pipeline_runs(user_pk: int, now: datetime) -> list[tuple[int, StepRun]]:
+    """(Project, run) of the latest named runs of a person that Slurm recorded: one query."""
+    runs = Job.objects.filter(
+        BY_SITE,
+        user=user_pk,
+        state__in=ENDED_STATES,
+        started_at__isnull=False,
+        ended_at__gte=now - timedelta(days=PIPELINE_DAYS),
+    ).exclude(work_key="")
+    able = Coalesce("eligible_at", "submitted_at", "started_at")
+    columns = ("pk", "work_key", "able_at", "ended_at", "state")
+    rows = runs.annotate(able_at=able).order_by("-ended_at", "-pk")
+    hours = ("efficiency__gpu_hours", "efficiency__wasted_gpu_hours")
+    return [
+        (
+            project,
+            StepRun(pk, key, able_at, ended_at, state == COMPLETED, billed, unused, array and (cluster, array)),
+        )
+        for pk, key, able_at, ended_at, state, billed, unused, project, cluster, array in rows.values_list(
+            *columns, *hours, "project_id", "cluster", "array_job_id"
+        )[:PIPELINE_RUNS_MAX]
     ]
-    return followed_runs(counted[:FOLLOW_RUNS_MAX], since)
+
+
+def pipelines_within(reach: Reach, now: datetime, limit: int) -> list[WorkPipeline]:
+    """The pipelines that a person sees, the most GPU-hours first, of those with a run in the last days: one query."""
+    since = now - timedelta(days=PIPELINE_DAYS)
+    rows = WorkPipeline.objects.filter(reach.all, latest_at__gte=since).select_related("user")
+    return list(rows.order_by("-gpu_hours", "pk")[:limit])

@@ -21,7 +21,7 @@ class AppendOnly(models.QuerySet["AuditEntry"]):
 
 
 class AuditEntry(models.Model):
-    """Who changed a role, a token, an account, a lesson or a share, or ended sessions: one row a change, never changed.
+    """Who changed a role, token, account, lesson, share or support case, or read policy figures: one row each.
 
     `actor` is a name as text, so that it stays when the account is deleted; `actor_kind` is the kind of actor. No
     secrets are stored, and no personal data but account names.
@@ -30,6 +30,7 @@ class AuditEntry(models.Model):
     class ActorKind(models.TextChoices):
         PERSON = "person", "Person"
         COMMAND = "command", "Command"
+        POLICY_TOKEN = "policy_token", "Policy token"
         DIRECTORY = "directory", "Directory"
         PROVIDER = "provider", "Sign-in provider"
 
@@ -51,6 +52,11 @@ class AuditEntry(models.Model):
         JOB_SHARED = "job_shared", "Job shared with support"
         SHARE_ENDED = "share_ended", "Share ended"
         TRIED_AGAIN = "tried_again", "Failed work tried again"
+        CASE_CHANGED = "case_changed", "Support case changed"
+        HELP_OFFERED = "help_offered", "Help offered by mail"
+        SHARING_REQUESTED = "sharing_requested", "Sharing requested"
+        LETTER_CHANGED = "letter_changed", "Offer of help changed"
+        POLICY_READ = "policy_read", "Policy figures read"
 
     class Kind(models.TextChoices):
         ACCOUNT = "account", "Account"
@@ -60,6 +66,10 @@ class AuditEntry(models.Model):
         LESSON = "lesson", "Lesson"
         JOB = "job", "Job"
         WORK = "work", "Background work"
+        CASE = "case", "Support case"
+        LETTER = "letter", "Offer of help"
+        POLICY_TOKEN = "policy_token", "Policy token"
+        POLICY = "policy", "Policy figures"
 
     NAME_LENGTH_MAX, DETAILS_LENGTH_MAX = 255, 255
 

@@ -52,6 +52,11 @@ def by_person(user: User) -> Actor:
     return Actor(AuditEntry.ActorKind.PERSON, user.get_username())
 
 
+def by_policy_token(name: str) -> Actor:
+    """A program with this policy token."""
+    return Actor(AuditEntry.ActorKind.POLICY_TOKEN, name)
+
+
 def by_command(name: str) -> Actor:
     """Someone who can run `manage.py NAME` on a host of the portal."""
     return Actor(AuditEntry.ActorKind.COMMAND, f"manage.py {name}")

@@ -1,7 +1,7 @@
 from django.conf import settings
 from django.db import migrations
 
-from jobs.works import work_key
+from jobs.work_key import work_key
 
 BATCH_ROWS = 2000
 COLUMNS = ("cluster", "user__username", "project__name", "job_name", "script_key", "work_key")

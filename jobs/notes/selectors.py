@@ -14,9 +14,14 @@ def own_note(run: Job, user: User) -> JobNote | None:
     return _own_notes(user).filter(job=run).prefetch_related("tags").first()
 
 
+def version_of(note: JobNote | None) -> str:
+    """What tells one state of a note from the next; empty where there is none."""
+    return "" if note is None else note.changed_at.isoformat()
+
+
 def noted_jobs(runs: QuerySet[Job], word: str, user: User) -> QuerySet[Job]:
-    """Those of the runs whose note holds the word, or that have it as a tag, as `user` wrote them."""
-    written = _own_notes(user).filter(Q(text__icontains=word) | Q(tags__name__iexact=word))
+    """Those of the runs whose note or one of whose tags contains the word, as `user` wrote them."""
+    written = _own_notes(user).filter(Q(text__icontains=word) | Q(tags__name__icontains=word))
     return runs.filter(pk__in=written.values("job"))
 
 

@@ -14,7 +14,7 @@ from django.db.models import F, Max, Q
 from jobs.models import Job, Project, User
 from jobs.records import JobRecord
 from jobs.selectors import RECORD_COLUMNS
-from jobs.works import work_key
+from jobs.work_key import work_key
 
 LATER_RUNS_MAX = 20
 """How many earlier runs a run is compared with (`analysis.selectors.COMPARABLE_MAX`), so how many later ones change."""

@@ -15,13 +15,24 @@ class TooManyFilters(Exception):
     """This person keeps as many filters as anyone may."""
 
 
-def save_filter(user: User, *, name: str, address: str, now: datetime) -> None:
-    """Keep a filter, in place of the one of the same name; `TooManyFilters` where it would be one too many."""
+class NameTaken(Exception):
+    """This person keeps another filter under this name."""
+
+
+def save_filter(user: User, *, name: str, address: str, now: datetime, replaces: bool = False) -> None:
+    """Keep a filter; `TooManyFilters` where it would be one too many.
+
+    `NameTaken` where another one has this name, unless it `replaces` that one.
+    """
     with transaction.atomic():
         # Two forms sent at once are counted one after the other.
         User.objects.select_for_update(no_key=True).get(pk=user.pk)
         kept = SavedFilter.objects.filter(user=user)
-        if kept.filter(name=name).update(address=address, saved_at=now):
+        same = kept.filter(name=name).first()
+        if same and same.address != address and not replaces:
+            raise NameTaken
+        if same:
+            kept.filter(pk=same.pk).update(address=address, saved_at=now)
             return
         if kept.count() >= SAVED_FILTERS_MAX:
             raise TooManyFilters

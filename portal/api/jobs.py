@@ -17,6 +17,7 @@ from jobs.selectors import LatestFirst, counted_senders, reach_of, record_of
 from metrics.selectors import gpu_rows
 from portal.access import open_report, open_run, owner_for, person
 from portal.api.rate_limits import Downloads
+from portal.charts.run_classes import class_for_programs
 from reports.selectors import report_row, report_value
 from reports.services.formats import FORMATS, rendered
 
@@ -79,4 +80,6 @@ def _record(run: Job) -> dict[str, Any]:
 def _listed(run: Job) -> dict[str, Any]:
     judged = getattr(run, "efficiency", None)
     efficiency = {name: getattr(judged, name) for name in EFFICIENCY_IN_LISTS} if judged else None
+    if efficiency:
+        efficiency["efficiency_class"] = class_for_programs(run)
     return _record(run) | {"is_told_by_owner": run.is_told_by_owner, "efficiency": efficiency}

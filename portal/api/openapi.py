@@ -8,11 +8,13 @@ from typing import Any
 
 import msgspec
 
+from analysis.policy.figures import SCHEMA as POLICY_EXPORT
+from analysis.policy.raised import FLAGS_SCHEMA
 from collector.wire import NODE_SUMMARY, RAW_SAMPLES
 from jobs.records import SCHEMA as JOB_RECORD
 from metrics.gpu_fields import GPU_FIELDS
 from portal.api.answers import Problem
-from portal.api.operations import COLLECTOR, JSON, OPERATIONS, PERSON, QUERY, SENDER, Operation
+from portal.api.operations import COLLECTOR, JSON, OPERATIONS, PERSON, POLICY, QUERY, SENDER, Operation
 from portal.ingest.senders import RECORDS_MAX
 from reports.job_report import SCHEMA as JOB_REPORT
 
@@ -30,12 +32,18 @@ SCHEMES = {
         "scheme": "bearer",
         "description": "Created under Settings, API tokens, if the site allows it; sends node summaries of own runs.",
     },
+    "policyToken": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "Created with `manage.py create_policy_token`; reads the policy figures alone.",
+    },
     "portalSession": {"type": "apiKey", "in": "cookie", "name": "sessionid"},
 }
 LETS_IN = {
     COLLECTOR: ("collectorToken",),
     SENDER: ("collectorToken", "ownRunToken"),
     PERSON: ("personalToken", "portalSession"),
+    POLICY: ("policyToken", "personalToken", "portalSession"),
 }
 PATH: dict[str, dict[str, Any]] = {
     "cluster": {"type": "string", "pattern": "^[A-Za-z0-9_][A-Za-z0-9._@+-]{0,63}$"},
@@ -49,6 +57,8 @@ CONSTANTS = {
     "JobRecord": JOB_RECORD,
     "RawSamplesPayload": RAW_SAMPLES,
     "JobReport": JOB_REPORT,
+    "PolicyExport": POLICY_EXPORT,
+    "FlagList": FLAGS_SCHEMA,
 }
 """The value of the member `schema` of each of these; it is required."""
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from analysis.history.periods import DAYS_OFFERED
+from analysis.policy.figures import KINDS, PolicyExport
+from analysis.policy.raised import FlagList
 from education.lesson import LANGUAGES
 from jobs.records import JobRecord
 from metrics.payloads import NodePayload
@@ -16,20 +18,25 @@ from reports.job_report import JobReport
 from reports.services.formats import FORMATS
 
 JSON = "application/json"
-COLLECTOR, SENDER, PERSON, ANYONE = "collector", "sender", "person", "anyone"
+COLLECTOR, SENDER, PERSON, POLICY, ANYONE = "collector", "sender", "person", "policy", "anyone"
 ACCESS = {
     COLLECTOR: "With a collector's token.",
     SENDER: "With a collector's token, or, for your own runs, with a personal token that sends.",
     PERSON: "With your portal session or a personal token.",
+    POLICY: "With a policy token, or as staff or policy reader with your portal session or a personal token.",
     ANYONE: "Open to everyone.",
 }
 PROBLEMS = {
     COLLECTOR: (400, 401, 403, 408, 413, 415, 422, 503),
     SENDER: (400, 401, 403, 408, 413, 415, 422, 429, 503),
     PERSON: (400, 401, 403, 404, 429, 503),
+    POLICY: (400, 401, 403, 404, 429, 503),
     ANYONE: (400, 429, 503),
 }
 """The statuses of the problems that a call may answer, by who may call it."""
+
+MONTH_PATTERN = "^20[0-9]{2}-(0[1-9]|1[0-2])$"
+FIRST_DAY_PATTERN = "^20[0-9]{2}-(0[1-9]|1[0-2])(-01)?$"
 
 QUERY: Mapping[str, dict[str, Any]] = {
     "attempt": {
@@ -39,6 +46,19 @@ QUERY: Mapping[str, dict[str, Any]] = {
     "page": {"description": "Page number; 404 after the last page.", "schema": {"type": "integer", "minimum": 1}},
     "page_size": {"description": "Runs per page, at most 200.", "schema": {"type": "integer", "minimum": 1}},
     "days": {"description": "Number of days to include.", "schema": {"type": "integer", "enum": list(DAYS_OFFERED)}},
+    "period": {
+        "description": "A closed month; without one the latest. 404 where it is not closed.",
+        "schema": {"type": "string", "pattern": MONTH_PATTERN},
+    },
+    "since": {
+        "description": "Closed months from this one, or its first day, instead of the latest alone.",
+        "schema": {"type": "string", "pattern": FIRST_DAY_PATTERN},
+    },
+    "until": {
+        "description": "Closed months before this one, or its first day, instead of the latest alone.",
+        "schema": {"type": "string", "pattern": FIRST_DAY_PATTERN},
+    },
+    "by": {"description": "Rows of one kind alone.", "schema": {"type": "string", "enum": list(KINDS)}},
     "language": {"description": "Default: English.", "schema": {"type": "string", "enum": list(LANGUAGES)}},
 }
 """The query parameters, by name."""
@@ -163,6 +183,38 @@ OPERATIONS = (
         "A whole project, for its PI.",
         {200: ProjectAnswer},
         query=("days",),
+    ),
+    *(
+        Operation(
+            f"getPolicyEfficiency{name.capitalize()}",
+            "get",
+            f"/api/v1/policy/efficiency.{name}",
+            "How well projects and users used their GPUs in closed months, with a suggestion; advice only.",
+            {200: answer},
+            content_types=(content_type,),
+            access=POLICY,
+            query=("period", "since", "until", "by"),
+        )
+        for name, content_type, answer in (("json", JSON, PolicyExport), ("csv", "text/csv", str))
+    ),
+    Operation(
+        "listFlags",
+        "get",
+        "/api/v1/flags",
+        "The projects and users whose advisory flag is raised and visible to staff, by the keys of the current month.",
+        {200: FlagList},
+        access=POLICY,
+    ),
+    *(
+        Operation(
+            f"getPolicySchema{name.capitalize()}",
+            "get",
+            f"/api/v1/policy/{name}.schema.json",
+            f"The JSON Schema of the {what}.",
+            {200: dict[str, Any]},
+            access=ANYONE,
+        )
+        for name, what in (("efficiency", "policy export"), ("flags", "list of flags"))
     ),
     Operation(
         "getLessons",

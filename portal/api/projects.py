@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from django.http import Http404
-from django.utils import timezone
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -13,10 +12,11 @@ from rest_framework.views import APIView
 
 from analysis.history.overview import Overview
 from analysis.history.periods import DAYS_OFFERED
-from analysis.history.selectors import runs_of, told_by_owners
+from analysis.history.selectors import told_by_owners
 from analysis.history.sums import frequent_findings, overview_of
+from analysis.rollups.selectors import days_of, project_part, site_now
 from jobs.models import Membership, ProjectAllocation
-from jobs.selectors import BY_SITE, allocations_of, reach_of
+from jobs.selectors import allocations_of, reach_of
 from portal.access import membership_of, person
 from portal.charts.over_time import asked_period
 
@@ -35,9 +35,10 @@ class ProjectSummary(APIView):
         asked = request.query_params.get("days")
         if asked is not None and asked not in map(str, DAYS_OFFERED):
             raise ValidationError(f"The number of days must be one of {', '.join(map(str, DAYS_OFFERED))}.")
-        days, period = asked_period(timezone.localtime(), asked or "")
-        whose = reach_of(person(request)).of_project(membership.project_id)
-        runs = runs_of([whose & BY_SITE], period.start, period.end)
+        days, period = asked_period(site_now(), asked or "")
+        reach = reach_of(person(request))
+        whose = reach.of_project(membership.project_id)
+        runs = days_of([project_part(reach, membership.project_id)], period)
         found = frequent_findings(runs, period)
         findings = [{"code": row.code, "jobs": row.jobs, "wasted_gpu_hours": row.wasted_gpu_hours} for row in found]
         allocation = allocations_of([membership.project]).get(membership.project_id)

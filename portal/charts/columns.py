@@ -46,7 +46,11 @@ class Dot:
 
 @dataclass(frozen=True)
 class Chart:
-    """A title, the drawing, its axes (`scale` from the top down), and the same numbers as a table."""
+    """A title, the drawing, its axes (`scale` from the top down), and the same numbers as a table.
+
+    With `scale_right` the line and its dots have a scale of their own, and `scale_names` name both. What `is_textured`
+    can be read without colours.
+    """
 
     key: str
     title: str
@@ -62,6 +66,9 @@ class Chart:
     guides: tuple[float, ...] = ()
     legend: tuple[tuple[str, str], ...] = ()
     middle_label: str = ""
+    scale_right: tuple[str, ...] = ()
+    scale_names: tuple[str, ...] = ()
+    is_textured: bool = False
 
     @property
     def is_empty(self) -> bool:

@@ -16,6 +16,9 @@ from portal.charts.history import step_name
 from reports.numbers import counted
 from reports.wording import TITLES
 
+SITE = "site"
+"""The calendar whose days the sums of a page are over, in the address of the Jobs page."""
+
 
 @dataclass(frozen=True)
 class ListedFinding:
@@ -41,6 +44,16 @@ def jobs_address(chosen: Mapping[str, str]) -> str:
     '/jobs/?project=project_465000001&finding=timeout'
     """
     return f"{reverse('my-jobs')}?{urlencode(chosen)}"
+
+
+def since_of(period: Period) -> dict[str, str]:
+    """The filters of the Jobs page that leave what ended in a period of the site's days, whatever zone the reader has.
+
+    >>> from datetime import UTC, datetime
+    >>> since_of(Period(datetime(2026, 11, 14, tzinfo=UTC), datetime(2026, 11, 20, 12, tzinfo=UTC)))
+    {'since': '2026-11-14', 'zone': 'site'}
+    """
+    return {"since": f"{period.start:%Y-%m-%d}", "zone": SITE}
 
 
 def finding_list(found: Sequence[FrequentFinding], period: Period, chosen: Mapping[str, str]) -> list[ListedFinding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -10,8 +11,8 @@ from analysis.efficiency import EfficiencyClass
 from analysis.history.sums import Step
 from analysis.thresholds import LIMITS
 from portal.charts.columns import HEIGHT, Chart, columns, line, nice_top, scale
-from reports.layout import CLASS_NAMES
 from reports.numbers import counted, hours, unbroken
+from reports.sections import CLASS_NAMES
 
 MIDDLE_STEPS_MIN = 3
 CLASS_LEGEND = tuple((name.value.lower(), CLASS_NAMES[name.value]) for name in EfficiencyClass)
@@ -26,6 +27,45 @@ def charts(steps: Sequence[Step], step: str) -> list[Chart]:
     """GPU-hours by class, median use, and unused GPU-hours."""
     names = [step_name(row.start, step) for row in steps]
     return [_classes(steps, names), _median_use(steps, names), _waste(steps, names)]
+
+
+def classes_and_median(steps: Sequence[Step], step: str) -> Chart:
+    """GPU-hours by class as columns, and the median use as a line over them with a scale of its own."""
+    names = [step_name(row.start, step) for row in steps]
+    classes, median = _classes(steps, names), _median_use(steps, names)
+    shown = [css for css, _ in classes.legend]
+    texts = [
+        f"{column.text}, median GPU use {_said_median(row)}" if row.jobs else f"{name}: no jobs"
+        for name, column, row in zip(names, classes.columns, steps, strict=True)
+    ]
+    return Chart(
+        key="weeks",
+        title="GPU-hours by class, and median GPU use",
+        summary=f"{classes.summary} Line: the median of the mean GPU use of jobs.",
+        scale=classes.scale,
+        scale_right=median.scale,
+        scale_names=("GPU-hours", "Median GPU use"),
+        head=("", "Jobs", *(f"{CLASS_NAMES[css.upper()]}, GPU-hours" for css in shown), "Median GPU use"),
+        rows=tuple(
+            (
+                name,
+                f"{row.jobs:,}",
+                *(hours(row.hours_by_class.get(css.upper(), 0.0)) for css in shown),
+                _said_median(row),
+            )
+            for name, row in zip(names, steps, strict=True)
+        ),
+        columns=tuple(replace(column, text=text) for column, text in zip(classes.columns, texts, strict=True)),
+        dots=median.dots,
+        line=median.line,
+        legend=(*classes.legend, ("line", "Median GPU use (right scale)")),
+        is_textured=True,
+        **_ends(names),
+    )
+
+
+def _said_median(row: Step) -> str:
+    return "no measured job" if row.median_util is None else unbroken(f"{row.median_util:.0f} %")
 
 
 def _ends(names: Sequence[str]) -> dict[str, Any]:
@@ -74,7 +114,7 @@ def _parts(row: Step, order: Sequence[str]) -> str:
 
 def _median_use(steps: Sequence[Step], names: Sequence[str]) -> Chart:
     values = [row.median_util for row in steps]
-    said = ["no measured job" if value is None else unbroken(f"{value:.0f} %") for value in values]
+    said = [_said_median(row) for row in steps]
     texts = [
         f"{name}: {text}" + (f", {counted(row.jobs, 'job')}" if row.jobs else "")
         for name, text, row in zip(names, said, steps, strict=True)

@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from analysis.history.columns import RunColumns
+from django.conf import settings
+
 from analysis.history.periods import DAYS_OFFERED, Period, last_days
+from analysis.history.run_sums import Days
 from analysis.history.sums import frequent_findings, overview_of, steps_of, trend_of
-from portal.charts.finding_list import finding_list
+from portal.charts.finding_list import finding_list, since_of
 from portal.charts.history import charts
 
 DAYS_DEFAULT = 90
@@ -22,13 +24,13 @@ def asked_period(now: datetime, asked: str) -> tuple[int, Period]:
 
 
 def over_time(
-    runs: RunColumns, now: datetime, days: int, period: Period, whose: Mapping[str, str] | None = None
+    runs: Days, now: datetime, days: int, period: Period, whose: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
     """Sums, trend, charts and findings, as the parts of templates show them.
 
     `whose` are the filters of the Jobs page that leave the runs of this page; links to it keep them and the period.
     """
-    chosen = {**(whose or {}), "since": f"{period.start:%Y-%m-%d}"}
+    chosen = {**(whose or {}), **since_of(period)}
     seen = overview_of(runs, period)
     findings = finding_list(frequent_findings(runs, period), period, chosen)
     return {
@@ -40,5 +42,5 @@ def over_time(
         "findings": findings,
         "without_finding": seen.wasted_gpu_hours - sum(row.wasted_gpu_hours for row in findings),
         "step": period.step,
-        "since": chosen["since"],
+        "calendar": settings.TIME_ZONE,
     }

@@ -15,8 +15,8 @@ from django.views.decorators.http import require_POST
 
 from jobs.services import end_sessions
 from portal.sign_in.kept_answers import ProviderFault
+from portal.sign_in.oidc_sign_in import ID_TOKEN
 from portal.sign_in.provider import form_targets, origin, the_provider
-from portal.sign_in.with_provider import ID_TOKEN
 
 log = logging.getLogger(__name__)
 

@@ -13,13 +13,13 @@ from django.conf import settings
 from django.urls import reverse
 
 from portal.system.state import SystemState
+from portal.system.work_names import set_aside, waiting
 from reports.numbers import counted, duration
 
 LATE_S = {"judgement": 1800, "report": 900, "mail": 3600}
 """How long work of each kind may wait: a judgement also waits for its nodes, and mail for a server that is
 restarted."""
 
-NOUNS = {"judgement": "judgement", "report": "report", "mail": "message"}
 IMPORTS_MISSED = 4
 DISK_FREE_MIN = 0.1
 
@@ -69,17 +69,14 @@ def _late(state: SystemState) -> Iterator[Concern]:
     for due in state.due:
         if due.oldest_s(state.now) > LATE_S[due.kind]:
             waits = duration(due.oldest_s(state.now))
-            yield Concern(
-                f"{counted(due.waiting, NOUNS[due.kind])} due, the oldest for {waits}", WORK_ADVICE, due.since
-            )
+            yield Concern(f"{waiting(due.kind, due.waiting)}, the oldest for {waits}", WORK_ADVICE, due.since)
 
 
 def _failed(state: SystemState) -> Iterator[Concern]:
     for failed in state.failed:
         if failed.is_aside:
-            title = f"{counted(failed.count, failed.kind)} set aside after repeated failures"
             url = reverse("admin:jobs_workfailure_changelist")
-            yield Concern(title, "Fix the cause, then retry.", failed.since, url)
+            yield Concern(set_aside(failed.kind, failed.count), "Fix the cause, then retry.", failed.since, url)
     for (sweep,), _ in state.rounds_failed:
         yield Concern(f"Background work ended with an error within a day: {sweep}", "Check the log of the workers.")
     if ("failed",) in state.messages:

@@ -17,7 +17,7 @@ from redis.exceptions import RedisError
 
 from jobs.models import Process
 from jobs.processes.selectors import THERE, last_seen_at
-from portal.beat import LEASE
+from portal.beat_lease import LEASE
 from portal.troubles import FREE_BYTES_MIN, Trouble, present_trouble
 from reports.numbers import counted, duration
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from analysis.silence.selectors import AGES
-from portal.system.state import SystemState
+from portal.system.state import Due, Failed, SystemState
+from portal.system.work_names import DUE, FAILED
 
 AGE_NAMES = dict(zip(AGES, ("less than 1 hour", "1 to 6 hours", "6 to 24 hours", "1 to 7 days"), strict=True))
 
@@ -35,6 +36,16 @@ class Running:
 def missing_rows(state: SystemState) -> list[Missing]:
     """A row for each age, the youngest first."""
     return [Missing(name, state.missing["all", age], state.missing["some", age]) for age, name in AGE_NAMES.items()]
+
+
+def due_rows(state: SystemState) -> list[tuple[str, Due]]:
+    """Each kind of waiting work with its name."""
+    return [(DUE[due.kind], due) for due in state.due]
+
+
+def failed_rows(state: SystemState) -> list[tuple[str, Failed]]:
+    """Each kind of failed work with its name."""
+    return [(FAILED.get(failed.kind, failed.kind), failed) for failed in state.failed]
 
 
 def process_rows(state: SystemState) -> list[Running]:

@@ -15,6 +15,13 @@ from portal.charts.columns import HEIGHT, Column
 
 register = template.Library()
 
+TEXTURES = {
+    "acceptable": "M0 5H10",
+    "inefficient": "M0 10L10 0",
+    "wasted": "M0 0L10 10M10 0L0 10",
+    "unknown": "M5 0V10",
+}
+
 
 @register.filter
 def drawn(columns: Iterable[Column]) -> SafeString:
@@ -34,6 +41,16 @@ def _column(column: Column) -> str:
     )
     place = f'<rect class="hit" x="{column.x}" y="0" width="{column.width}" height="{HEIGHT:.0f}"/>'
     return f'<g class="column"><title>{escape(column.text)}</title>{place}{parts}</g>'
+
+
+@register.filter
+def texture(css_class: str) -> str:
+    """The lines over the colour of a class, in a square of 10, that tell it apart without colours; Efficient is plain.
+
+    >>> texture("wasted"), texture("efficient")
+    ('M0 0L10 10M10 0L0 10', '')
+    """
+    return TEXTURES.get(css_class, "")
 
 
 @register.filter

@@ -1,4 +1,4 @@
-"""Terms that are explained where they stand: by a pointer at rest, and by a link to all of them at the foot."""
+"""Terms that are explained where they stand: in a box that a click opens."""
 
 from __future__ import annotations
 
@@ -10,16 +10,20 @@ from django.utils.text import slugify
 register = template.Library()
 
 BILLED = (
-    "The GPU-hours that the job costs the project: hours times GPUs, or more where whole nodes, cores or memory were"
-    " requested beyond the share of the GPUs."
+    "The GPU-hours that the job costs the project: hours times modules of two GPUs, so half an hour for an hour of one"
+    " GPU; more where whole nodes, cores or memory were requested beyond the share of the GPUs."
 )
 TERMS = {
-    "Unused GPU-hours": "Billed GPU-hours in which the GPUs had no work: an estimate from their measured use.",
-    "Used": "GPU-hours in which the GPUs had work: the billed ones without the unused ones.",
+    "Unused GPU-hours": (
+        "Billed GPU-hours in which the GPUs had no work: an estimate from their measured use. What was not measured is"
+        " not counted."
+    ),
+    "Used": "The billed GPU-hours without the unused and the unmeasured ones: also what is billed for cores or memory.",
+    "Not measured": "Billed GPU-hours of the GPUs, or of the time, without measurements: they are not judged.",
     "Billed": BILLED,
     "GPU-hours billed": BILLED,
     "GPU-hours on idle GPUs": "The part of the bill for GPUs that never had work.",
-    "Peak GPU memory": "The most that one GPU held at any time, as a share of its capacity.",
+    "Peak GPU memory": "The most memory that one GPU used at any time, as a share of its capacity.",
     "Mean GPU use": "The share of the time in which a GPU had work, over all measured GPUs and the whole run.",
     "Measured GPU time": "The share of the GPUs and of the run that measurements exist for; the rest is not known.",
     "95th percentile": "In 95 of 100 samples the use was at most this.",
@@ -34,19 +38,18 @@ TERMS = {
 
 @register.filter
 def term(label: str) -> str | SafeString:
-    """The label with its explanation, linked to its entry at the foot; a label without one stays as it is.
+    """The label as a button that opens its explanation; a label without one stays as it is.
 
     >>> term("Idle")
-    '<a class="term" href="#term-idle"><abbr title="How long a GPU had no work at all.">Idle</abbr></a>'
+    '<button type="button" class="term" popovertarget="term-idle">Idle</button>'
     """
-    meaning = TERMS.get(label)
-    if meaning is None:
+    if label not in TERMS:
         return label
-    return format_html('<a class="term" href="#{}"><abbr title="{}">{}</abbr></a>', anchor(label), meaning, label)
+    return format_html('<button type="button" class="term" popovertarget="{}">{}</button>', anchor(label), label)
 
 
 def anchor(label: str) -> str:
-    """Where the entry of a term stands on its page.
+    """The id of the box that explains a term.
 
     >>> anchor("Waiting for I/O")
     'term-waiting-for-io'

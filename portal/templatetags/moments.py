@@ -15,12 +15,7 @@ register = template.Library()
 def moment(at: datetime) -> str:
     """An instant to the minute, with the short name of the zone."""
     local = timezone.localtime(at)
-    return format_html(
-        '<time datetime="{}">{} <span class="zone">{}</span></time>',
-        local.isoformat(timespec="seconds"),
-        f"{local:%Y-%m-%d %H:%M}",
-        local.tzname(),
-    )
+    return _time(local, '{} <span class="zone">{}</span>', f"{local:%Y-%m-%d %H:%M}", local.tzname())
 
 
 @register.filter
@@ -33,9 +28,9 @@ def day(at: datetime) -> str:
 def day_and_time(at: datetime) -> str:
     """An instant to the minute in a narrow column, whose page names the zone; the time can be left out by its style."""
     local = timezone.localtime(at)
-    return format_html(
-        '<time datetime="{}">{}<span class="clock"> {}</span></time>',
-        local.isoformat(timespec="seconds"),
-        f"{local:%Y-%m-%d}",
-        f"{local:%H:%M}",
-    )
+    return _time(local, '{}<span class="clock"> {}</span>', f"{local:%Y-%m-%d}", f"{local:%H:%M}")
+
+
+def _time(local: datetime, shown: str, *parts: str | None) -> str:
+    """The element of an instant, whose attribute has its seconds; `shown` is our own HTML around the parts."""
+    return format_html(f'<time datetime="{{}}">{shown}</time>', local.isoformat(timespec="seconds"), *parts)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from django import template
 
-from reports.request_diff import copied
+from reports.request_diff import copied, is_whole
 
 register = template.Library()
 
 register.filter("copied", copied)
+register.filter("is_whole", is_whole)

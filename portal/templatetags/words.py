@@ -7,12 +7,14 @@ from collections.abc import Iterable
 from django import template
 
 from analysis.history.overview import ClassShare
-from analysis.models import Feedback
+from analysis.models import Feedback, JobEfficiency
+from jobs.models import Job
 from portal.charts.columns import Rect
-from reports import numbers
+from reports import measured_part, numbers
 from reports.mail.digest import Silence
 from reports.services.links import finding_anchor
 
+MINUS = "\N{MINUS SIGN}"
 register = template.Library()
 
 FORMAT_NAMES = {"html": "HTML", "md": "Markdown", "txt": "Text", "pdf": "PDF", "json": "JSON"}
@@ -43,6 +45,14 @@ def percent(value: float | None) -> str:
 def share(fraction: float | None) -> str:
     """A fraction as a percent whose number and sign stay on one line."""
     return numbers.unbroken(numbers.share(fraction))
+
+
+@register.filter
+def measured_on(judged: JobEfficiency, run: Job) -> str:
+    """What part of a run its judgement rests on: "1 of 4 nodes"."""
+    nodes, missing = run.node_count, judged.missing_nodes
+    known = None if nodes is None or missing is None else nodes - missing
+    return numbers.unbroken(measured_part.measured_on(judged.coverage_fraction, known, nodes))
 
 
 @register.filter
@@ -96,6 +106,6 @@ def points(change: float | None) -> str:
     """A change in percentage points with its sign; empty if it is not known.
 
     >>> points(1.25), points(-0.5), points(-0.04), points(None)
-    ('+1.2 points', '-0.5 points', '+0.0 points', '')
+    ('+1.2 points', '−0.5 points', '+0.0 points', '')
     """
-    return "" if change is None else f"{round(change, 1) + 0.0:+.1f} points"
+    return "" if change is None else f"{round(change, 1) + 0.0:+.1f} points".replace("-", MINUS)

@@ -12,10 +12,10 @@ from analysis.efficiency import EfficiencyClass
 from analysis.findings import FindingCode
 from reports.ending import COMPLETED, SHORT_JOB, is_crash, label
 from reports.job_report import JobReport
-from reports.layout import CLASS_NAMES, NO_CAUSES, NOT_JUDGED, class_name, css_class, suggested_request
 from reports.mail.digest import SERIES_GAP, is_better
 from reports.numbers import counted, duration, hours, percent
-from reports.request_diff import DiffLine
+from reports.request_diff import REPLACE, DiffLine, is_whole
+from reports.sections import CLASS_NAMES, NO_CAUSES, NOT_JUDGED, class_name, css_class, suggested_request
 from reports.text import diff_text, wrapped
 
 SUGGESTED = "Suggested request"
@@ -109,7 +109,8 @@ class Entry:
         """What stands before the lines of the suggested request; empty where there are none."""
         if not self.request:
             return ""
-        return f"{SUGGESTED}, saves about {self.saving} GPU-hours:" if self.saving else f"{SUGGESTED}:"
+        said = f"{SUGGESTED}, saves about {self.saving} GPU-hours" if self.saving else SUGGESTED
+        return f"{said}. {REPLACE}" if is_whole(self.request) else f"{said}:"
 
     @property
     def request_text(self) -> str:
@@ -369,7 +370,9 @@ def _array_note(group: Sequence[Told]) -> str:
     classes = _spread(_class_alone(item.report) for item in group)
     ends = [label(item.report.job) or "completed" for item in group]
     ended = f" Outcomes: {_spread(ends)}." if set(ends) != {"completed"} else ""
-    return f"Tasks by class: {classes}.{ended}"
+    in_part = sum(item.report.efficiency.partial for item in group)
+    partial = f" {counted(in_part, 'task')} measured only in part." if in_part else ""
+    return f"Tasks by class: {classes}.{ended}{partial}"
 
 
 def _class_alone(report: JobReport) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from django.conf import settings
 
 from jobs.expiry.services import remove_rows
-from reports.models import Delivery, StoredPdf
+from reports.models import Delivery, Notice, StoredPdf
 
 
 def remove_pdfs(before: datetime) -> Iterator[int]:
@@ -19,7 +19,11 @@ def remove_pdfs(before: datetime) -> Iterator[int]:
 
 
 def remove_letters(before: datetime) -> Iterator[int]:
-    """Delete the messages that were written as files before then. No other text of mail is stored anywhere."""
+    """Delete the messages that were written as files before then, and the texts that are about no report.
+
+    No other text of mail is stored anywhere.
+    """
+    yield from remove_rows(Notice.objects.filter(delivery__created_at__lt=before))
     for file in Path(settings.EMAIL_FILE_PATH).glob("*.eml"):
         # Another process may remove it at the same time.
         with suppress(FileNotFoundError):

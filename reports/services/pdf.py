@@ -24,8 +24,8 @@ class PdfUnavailable(RuntimeError):
 
 def print_html(report: JobReport, figures: Mapping[str, bytes], owner: str = "") -> str:
     """What the PDF is made from; its figures are images, which PDF/UA readers present by their text."""
-    shown = [{"url": data_uri(svg), "text": report.figure_texts[name]} for name, svg in figures.items()]
-    return render_to_string("reports/job_report.html", context(report, owner) | {"figures": shown, "is_print": True})
+    shown = {name: {"url": data_uri(svg)} for name, svg in figures.items()}
+    return render_to_string("reports/job_report.html", context(report, shown, owner) | {"is_print": True})
 
 
 def report_pdf(report: JobReport, figures: Mapping[str, bytes], owner: str = "") -> bytes:

@@ -19,17 +19,20 @@ STYLE_FILES = ("tokens.css", "report.css")
 def report_html(report: JobReport, figures: Mapping[str, bytes], owner: str = "") -> str:
     """The HTML file for readers as `page_for` has them; its figures are SVG inside, with labels to select."""
     # Our own drawings, in which matplotlib has escaped every label.
-    shown = [
-        {"svg": mark_safe(svg.decode()), "text": report.figure_texts[name]}  # noqa: S308 (see the line above)
-        for name, svg in figures.items()
-    ]
-    return render_to_string("reports/job_report.html", context(report, owner) | {"figures": shown, "is_print": False})
+    shown = {name: {"svg": mark_safe(svg.decode())} for name, svg in figures.items()}  # noqa: S308 (see above)
+    return render_to_string("reports/job_report.html", context(report, shown, owner) | {"is_print": False})
 
 
-def context(report: JobReport, owner: str = "") -> dict[str, object]:
-    """What both files are made from, the HTML and the one that becomes a PDF; every string is escaped there."""
+def context(report: JobReport, figures: Mapping[str, Mapping[str, str]], owner: str = "") -> dict[str, object]:
+    """What both files are made from, the HTML and the one that becomes a PDF; every string is escaped there.
+
+    The use over time stands on the first page, below the answer, as on the page of the job.
+    """
+    shown = {name: {**figure, "text": report.figure_texts[name]} for name, figure in figures.items()}
     return {
         "page": page_for(report, owner),
+        "use_figure": shown.pop("gpu_use", None),
+        "figures": tuple(shown.values()),
         # Our own files, not a user's text: the only markup that is not escaped.
         "style": mark_safe("\n".join(_style(name) for name in STYLE_FILES)),  # noqa: S308 (see the line above)
     }

@@ -1,4 +1,5 @@
-// The page of a job: an address that points into a fold opens it, and the menu of formats closes when people go on.
+// The page of a job: an address that points into a fold opens it, the menu of formats closes when people go on, and the
+// way back leads to the list as it was.
 "use strict";
 
 function openTarget() {
@@ -18,6 +19,9 @@ if (menu) {
     menu.querySelector("summary").focus();
   });
 }
+
+const list = document.querySelector(".crumbs a");
+if (document.referrer.startsWith(list.href)) list.href = document.referrer;
 
 addEventListener("hashchange", openTarget);
 openTarget();

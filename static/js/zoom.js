@@ -10,7 +10,7 @@ const COLUMNS_MIN = 4;
 const DRAG_PX = 8;
 const LABELS = 5;
 const LABEL_PX = 90;
-const LEGEND_PX = 220;
+const LEGEND_PX = 240;
 const HINT = "Drag across the figure to zoom, or press + and − on it.";
 
 function unpacked(text) {
@@ -102,8 +102,8 @@ function bindZoom(figure, numbers) {
     const [from, line] = [middle - LEGEND_PX / 2, top - 12];
     drawn("rect", { class: "band", x: from, y: line - 5, width: 22, height: 10 }, picture);
     drawn("text", { class: "legend", x: from + 28, y: line + 4 }, picture, "least to most used");
-    drawn("line", { class: "mean", x1: from + 156, x2: from + 178, y1: line, y2: line }, picture);
-    drawn("text", { class: "legend", x: from + 184, y: line + 4 }, picture, "mean");
+    drawn("line", { class: "mean", x1: from + 176, x2: from + 198, y1: line, y2: line }, picture);
+    drawn("text", { class: "legend", x: from + 204, y: line + 4 }, picture, "mean");
   }
 
   function drawMarks(x, y) {

@@ -214,7 +214,7 @@ def test_a_measured_time_next_to_nothing_divides_nothing() -> None:
     judged = assess(job_record(gpus_allocated=1), metrics_of(node_payload(gpus=[gpu(0, 0.0, **NEXT_TO_NOTHING)])))
     assert judged.efficiency.efficiency_class is EfficiencyClass.WASTED
     assert judged.efficiency.coverage_fraction == 0.0
-    assert judged.efficiency.idle_gpu_hours == judged.efficiency.gpu_hours
+    assert judged.efficiency.idle_gpu_hours == 0.0
     # Nothing is said of its use: no measured second supports it.
     assert {finding.code for finding in judged.findings} == {FindingCode.CORES_OR_MEMORY_BEYOND_SHARE}
 

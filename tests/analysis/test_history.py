@@ -1,12 +1,12 @@
-"""What runs add up to over time: classes, waste, medians, findings, and advice that was followed."""
+"""What runs add up to over time: classes, waste, medians, findings."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from io import StringIO
 from zoneinfo import ZoneInfo
 
-import numpy as np
 import pytest
 from django.core.management import call_command
 from django.db import connection
@@ -15,30 +15,27 @@ from django.test.utils import CaptureQueriesContext
 
 from analysis.efficiency import EfficiencyClass
 from analysis.findings import Finding, FindingCode
-from analysis.history.columns import RunColumns, run_columns
 from analysis.history.costs import FirstCause, costly_causes
-from analysis.history.overview import WorkRun, followed
 from analysis.history.periods import Period, last_days, month, month_before
+from analysis.history.run_sums import Days, JudgedRun, sums_by_day
 from analysis.history.selectors import (
     costly_causes_in,
-    followed_in,
+    days_and_trend,
     latest_savings,
-    runs_and_trend,
-    runs_of,
     savings_of_works,
     works_of,
     worst_run,
 )
 from analysis.history.sums import frequent_findings, overview_of, steps_of, trend_of, use_by_weekday
 from analysis.models import FindingRow, JobEfficiency
-from jobs.models import Job
+from analysis.rollups.selectors import Part, days_of
+from jobs.models import Job, Project, User
 from jobs.services import record_job
 from metrics.services import record_node_summary
 from tests.payloads import gpu, job_record, node_payload
 
 NOW = datetime(2026, 11, 20, 12, 30, tzinfo=UTC)
 DAY = timedelta(days=1)
-WORK = (1, 1, "lumi", "key")
 
 
 TWO_OF_EIGHT = [80.0, 80.0, *[0.0] * 6]
@@ -55,13 +52,30 @@ def run(job_id: int, util: float | list[float], days_ago: int, hours: float = 2.
     record_node_summary(node_payload(job_id=job_id, gpus=gpus, **times))
 
 
-def read(days: int = 400) -> RunColumns:
-    """All judged runs of so many days."""
-    return runs_of([Q()], NOW - days * DAY, NOW)
+def part(**more: object) -> Part:
+    """All of the one person here."""
+    return Part(user=User.objects.get(username="alice").pk, **more)
+
+
+def read(days: int = 400) -> Days:
+    """The sums of all judged runs of so many days."""
+    return days_of([part()], Period(NOW - days * DAY, NOW)) if User.objects.exists() else Days({})
+
+
+@pytest.fixture(autouse=True, params=["judgements", "roll-ups"])
+def adding_up(request, monkeypatch) -> None:
+    """Every sum is the same before and after the sweep has rolled up the days."""
+    if request.param == "roll-ups":
+        monkeypatch.setitem(AFTER_JUDGING, "roll up", lambda: call_command("roll_up", stdout=StringIO()))
+
+
+AFTER_JUDGING: dict[str, Callable[[], None]] = {}
 
 
 def judge() -> None:
     call_command("analyse_job", "--due", stdout=StringIO())
+    for step in AFTER_JUDGING.values():
+        step()
 
 
 @pytest.fixture
@@ -142,7 +156,7 @@ def test_a_few_jobs_tell_no_trend_and_many_rising_ones_do(db) -> None:
     judge()
     rising = trend_of(read(), NOW)
     assert (rising.direction.value, rising.points_a_week) == ("improving", pytest.approx(7.0))
-    few = trend_of(runs_of([Q(job__job_id__gte=109)], NOW - 100 * DAY, NOW), NOW)
+    few = trend_of(Days({day: sums for day, sums in read().by_day.items() if day >= (NOW - 15 * DAY).date()}), NOW)
     assert (few.direction.value, few.points_a_week) == ("too few jobs", None)
 
 
@@ -166,23 +180,22 @@ def test_the_savings_of_a_work_add_up_and_come_with_its_latest_run(runs) -> None
     run(8, TWO_OF_EIGHT, 2, job_name="gromacs", hours=0.05)
     judge()
     period = last_days(NOW, 30)
-    (best,) = savings_of_works(Q(), period, 3)
+    (best,) = savings_of_works(Q(), period).works
     # Of 8.0 GPU-hours 2.0 are enough; the run of three minutes does not count, and "train" runs at 90 % since.
     assert (best.jobs, best.gpu_hours) == (2, pytest.approx(12.0))
     assert latest_savings(Q(), [best])[best.work].job.job_id == 7
     JobEfficiency.objects.filter(job__job_id__in=(1, 2)).update(ended_at=NOW - 20 * DAY)
-    assert [(row.jobs, row.gpu_hours) for row in savings_of_works(Q(), period, 3)] == [
+    assert [(row.jobs, row.gpu_hours) for row in savings_of_works(Q(), period).works] == [
         (2, pytest.approx(12.0)),
         (1, pytest.approx(6.0)),
     ]
-    assert len(savings_of_works(Q(), period, 1)) == 1
 
 
 def test_the_works_of_a_period_add_up_whatever_names_them(runs) -> None:
     run(6, 50.0, 3, job_name="bash")
     run(7, 50.0, 2, job_name="bash")
     judge()
-    named, unnamed = sorted(works_of(Q(), last_days(NOW, 30), 5), key=lambda row: not row.key)
+    named, unnamed = sorted(works_of(part(), last_days(NOW, 30), 5), key=lambda row: not row.key)
     # 0.8 + 0.8 + 6.4 of "train"; twice the half of 8.0 of those that nothing names.
     assert (named.jobs, named.gpu_hours, named.wasted_gpu_hours) == (3, pytest.approx(24.0), pytest.approx(8.0))
     assert (unnamed.key, unnamed.jobs, unnamed.wasted_gpu_hours) == ("", 2, pytest.approx(8.0))
@@ -240,27 +253,13 @@ def test_the_queries_do_not_grow_with_the_runs(db) -> None:
         judge()
         period = last_days(NOW, 30)
         with CaptureQueriesContext(connection) as queries:
-            runs_and_trend([Q()], period.start, NOW)
-            latest_savings(Q(), savings_of_works(Q(), period, 3))
-            works_of(Q(), period, 10)
+            days_and_trend([part()], period)
+            latest_savings(Q(), savings_of_works(Q(), period).works)
+            works_of(part(), period, 10)
             worst_run(Q(), period.start, NOW)
             costly_causes_in(Q(), period, 3)
-            followed_in(Q(), [period])
         counts.append(len(queries))
     assert counts[0] == counts[1]
-
-
-def work_run(day: int, gpus: int, hours: float, advised: int | None = None) -> WorkRun:
-    return WorkRun(WORK, NOW + day * DAY, gpus, hours, advised)
-
-
-def test_advice_is_followed_by_runs_of_the_same_work_that_ask_for_no_more() -> None:
-    first = work_run(0, 8, 8.0, advised=2)
-    # Two runs on 2 GPUs took 3 and 9 GPU-hours instead of 8: 5 saved, and a dearer run saves nothing.
-    seen = followed([first, work_run(1, 2, 3.0), work_run(2, 2, 9.0), work_run(3, 4, 1.0)], since=NOW)
-    assert (seen.runs, seen.saved_gpu_hours) == (2, 5.0)
-    assert followed([first, work_run(1, 2, 3.0)], since=NOW + 2 * DAY).runs == 0
-    assert followed([work_run(0, 2, 3.0), work_run(1, 2, 3.0)], since=NOW).runs == 0
 
 
 def test_months_and_days_begin_at_local_midnight() -> None:
@@ -279,27 +278,20 @@ def test_months_and_days_begin_at_local_midnight() -> None:
 def test_the_hour_of_a_start_is_the_local_one_on_both_sides_of_a_change_of_clocks() -> None:
     zone = ZoneInfo("Europe/Helsinki")
     # Clocks went back on Sunday 2026-10-25 at 01:00 UTC: 00:30 UTC was 03:30, and so was 01:30 UTC.
-    starts = [datetime(2026, 10, 25, hour, 30, tzinfo=UTC).timestamp() for hour in (0, 1, 22)]
-    some = np.array([50.0, 60.0, 70.0])
-    runs = run_columns(
-        ["ACCEPTABLE//"] * 3,
-        user=np.zeros(3),
-        ended_s=np.array(starts) + 60,
-        started_s=np.array(starts),
-        util=some,
-        gpu_hours=some,
-        wasted_gpu_hours=some,
-        saved_gpu_hours=np.full(3, np.nan),
-    )
+    starts = [datetime(2026, 10, 25, hour, 30, tzinfo=UTC) for hour in (0, 1, 22)]
+    runs = [
+        JudgedRun(start + timedelta(minutes=1), start, "ACCEPTABLE", "", use, 1.0, 0.5, None, "")
+        for start, use in zip(starts, (50.0, 60.0, 70.0), strict=True)
+    ]
     period = last_days(datetime(2026, 10, 26, 12, tzinfo=zone), 7)
-    assert use_by_weekday(runs, period) == {(7, 3): (2, 110.0), (1, 0): (1, 70.0)}
+    assert use_by_weekday(Days(sums_by_day(runs, zone)), period) == {(7, 3): (2, 110.0), (1, 0): (1, 70.0)}
 
 
 def test_parts_are_added_up_as_one(runs) -> None:
-    whole, halves = read(), runs_of([Q(gpu_hours__lt=1), Q(gpu_hours__gte=1)], NOW - 400 * DAY, NOW)
-    period = last_days(NOW, 90)
-    assert (len(halves), len(halves.counted())) == (len(whole), len(whole.counted())) == (5, 4)
-    assert overview_of(halves, period) == overview_of(whole, period)
-    assert frequent_findings(halves, period) == frequent_findings(whole, period)
-    nobody = runs_of([Q(pk__in=[])], NOW - 400 * DAY, NOW)
-    assert (len(nobody), overview_of(nobody, period).jobs, steps_of(nobody, period)[0].jobs) == (0, 0, 0)
+    run(6, 50.0, 1, project_id="project_465000002")
+    judge()
+    first, second = Project.objects.order_by("name")
+    whole, halves = read(), days_of([part(project=first.pk), part(project=second.pk)], Period(NOW - 400 * DAY, NOW))
+    assert whole == halves
+    assert overview_of(whole, last_days(NOW, 90)).jobs == 5
+    assert days_of([part(outside=(first.pk, second.pk))], Period(NOW - 400 * DAY, NOW)) == Days({})

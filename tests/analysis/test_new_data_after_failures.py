@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from io import StringIO
 
@@ -39,6 +40,25 @@ def later_summary(job_id: int) -> None:
 def fail(times: int, sweep: Callable[[], int] = lambda: follow_up(10)) -> None:
     for _ in range(times):
         assert sweep() == 0
+
+
+@contextmanager
+def without_words(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Every report fails meanwhile."""
+
+    def broken(*_: object, **__: object) -> None:
+        raise ValueError("no words")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(publishing, "job_report", broken)
+        yield
+
+
+def set_its_report_aside() -> None:
+    """The run is judged once, and its report is tried until it is set aside."""
+    assert follow_up(10) == 1
+    fail(4)
+    assert failure_counts() == {(REPORT, "set_aside"): 1}
 
 
 @pytest.fixture
@@ -160,15 +180,9 @@ def test_data_that_came_while_a_process_was_at_it_were_not_tried_when_it_ended(s
 
 
 def test_a_report_is_made_of_the_next_judgement_though_that_of_the_last_was_set_aside(swept, monkeypatch) -> None:
-    def broken(*_: object, **__: object) -> None:
-        raise ValueError("no words")
-
     run(1)
-    with monkeypatch.context() as patch:
-        patch.setattr(publishing, "job_report", broken)
-        assert follow_up(10) == 1
-        fail(4)
-    assert failure_counts() == {(REPORT, "set_aside"): 1}
+    with without_words(monkeypatch):
+        set_its_report_aside()
     fail(1)
     later_summary(1)
     # The judgement, and its report.
@@ -232,14 +246,9 @@ def test_by_hand_a_first_failure_waits_for_its_next_try() -> None:
 
 
 def test_by_hand_a_report_that_was_set_aside_is_made(no_pause, monkeypatch) -> None:
-    def broken(*_: object, **__: object) -> None:
-        raise ValueError("no words")
-
     run(1)
-    with monkeypatch.context() as patch:
-        patch.setattr(publishing, "job_report", broken)
-        assert follow_up(10) == 1
-        fail(4)
+    with without_words(monkeypatch):
+        set_its_report_aside()
         with pytest.raises(CommandError, match="report lumi/1 failed: ValueError at tests/analysis/"):
             call_command("analyse_job", "lumi/1")
     assert failure_counts() == {(REPORT, "set_aside"): 1}

@@ -280,3 +280,25 @@ def test_own_runs_that_still_gain_deny_that_there_were_too_many_gpus() -> None:
     codes = {finding.code.value for finding in findings(known, past=(ComparableRun(2, 28_000.0),))}
     assert "overscaling" not in codes
     assert "overscaling" in {finding.code.value for finding in findings(known, past=(ComparableRun(2, 7200.0),))}
+
+
+@pytest.mark.parametrize(
+    ("written", "used_s", "expected"),
+    [
+        # The limit was raised to 90 min after the job was submitted: 1.2 x 3000 s are exactly the written hour.
+        ("01:00:00", 3000.0, None),
+        ("60", 3000.0, None),
+        # One second more is the next quarter of an hour, one quarter less the one before.
+        ("01:00:00", 3001.0, ["--time=01:00:00 -> --time=01:15:00"]),
+        ("01:00:00", 2250.0, ["--time=01:00:00 -> --time=00:45:00"]),
+    ],
+)
+def test_a_time_limit_that_is_written_already_is_no_suggestion(written: str, used_s: float, expected) -> None:
+    known = facts(
+        [90.0] * 8,
+        walltime_used_s=used_s,
+        walltime_requested_s=5400.0,
+        request={"--gpus-per-node": "8", "--ntasks-per-node": "8", "--time": written},
+    )
+    advised = advice(known)
+    assert ([diff(each) for each in advised] or [None])[0] == expected

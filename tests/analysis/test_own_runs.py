@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from analysis.comparable import ComparableRun, scaling_gpus
+from analysis.comparable import ComparableRun, doubts, is_hint, scaling_gpus
 from analysis.facts import JobFacts
 from analysis.rightsizing import recommendations, run_seconds_after
 from analysis.rules import findings
 from analysis.savings import savings
+from reports.advice import reason
 from tests.analysis.runs import SPELLED, advice, facts
 from tests.payloads import gpu
 
@@ -65,7 +66,7 @@ def test_a_cpu_bottleneck_is_not_answered_by_fewer_gpus() -> None:
 def test_the_users_own_runs_override_the_guess_of_overscaling() -> None:
     # 8 GPUs 7200 s, 2 GPUs 8000 s, 4 GPUs 5000 s. Work on 2: 16000 GPU-s; 4: 16000 / 20000 = 0.8 scales, 8: 16000 /
     # 57600 = 0.28 does not. So 4, where the guess from this run alone would be 2.
-    known, past = overscaled(), (ComparableRun(2, 8000.0), ComparableRun(4, 5000.0))
+    known, past = overscaled(), (ComparableRun(2, 8000.0), *[ComparableRun(4, 5000.0)] * 2)
     fewer = recommendations(known, findings(known), past=past)[0]
     assert (fewer.recommended_gpus, fewer.basis) == (4, "own_scaling")
     saved = savings(known, (fewer,))
@@ -116,3 +117,54 @@ def test_a_time_limit_that_an_own_run_needed_is_not_called_too_long() -> None:
     past = (ComparableRun(8, 72_000.0),)
     assert findings(known, past=past) == ()
     assert recommendations(known, findings(known, past=past), past=past) == ()
+
+
+HINTS = {
+    "two runs on two GPUs, alike": (7200.0, ((2, 8000.0), (2, 8400.0)), (2, 0, 0)),
+    "one run alone": (7200.0, ((2, 8000.0),), (1, 0, 0)),
+    "the longest is exactly twice the shortest": (7200.0, ((2, 5600.0), (2, 11_200.0)), (2, 0, 0)),
+    "the longest is more than twice the shortest": (7200.0, ((2, 5600.0), (2, 11_201.0)), (2, 1, 0)),
+    "runs on as many GPUs as this one differ": (7200.0, ((2, 8000.0), (2, 8400.0), (8, 3599.0)), (2, 1, 0)),
+    "runs on a third number of GPUs differ": (7200.0, ((2, 8000.0), (2, 8400.0), (16, 9.0), (16, 19.0)), (2, 1, 0)),
+    "this run took exactly twice as long": (16_000.0, ((2, 8000.0), (2, 8000.0)), (2, 0, 0)),
+    "this run took more than twice as long": (16_001.0, ((2, 8000.0), (2, 8000.0)), (2, 0, 1)),
+    "runs of no length are no runs": (7200.0, ((2, 8000.0), (2, 0.0)), (1, 0, 0)),
+    "one run of another length": (78_180.0, ((2, 22_560.0), (8, 19_980.0), (8, 74_580.0)), (1, 1, 1)),
+}
+"""This run took the first time on eight GPUs, the others (GPUs, seconds); (own runs, is noisy, is longer) for two."""
+
+
+@pytest.mark.parametrize(("elapsed_s", "others", "expected"), HINTS.values(), ids=HINTS.keys())
+def test_few_or_different_runs_are_a_hint(elapsed_s: float, others: tuple, expected: tuple[int, int, int]) -> None:
+    found = doubts(elapsed_s, 8, [ComparableRun(*other) for other in others], 2)
+    assert tuple(found.values()) == expected
+    assert is_hint(found) is (expected != (2, 0, 0))
+
+
+@pytest.mark.parametrize(("runs", "saved_gpu_hours"), [(1, None), (2, 8 - 2 * 0.5 * 8000 / 3600)])
+def test_a_saving_is_stated_from_two_own_runs_on(runs: int, saved_gpu_hours: float | None) -> None:
+    # 8 GPUs for 7200 s are 8.0 GPU-hours; two slices for 8000 s are 2.222.
+    known, past = overscaled(), [ComparableRun(2, 8000.0)] * runs
+    (fewer, *_) = recommendations(known, findings(known), past=past)
+    assert (fewer.basis, fewer.recommended_gpus) == ("own_scaling", 2)
+    saved = savings(known, (fewer,))
+    assert (saved and saved.gpu_hours) == (saved_gpu_hours and pytest.approx(saved_gpu_hours))
+    reads = reason(fewer, known)
+    if saved:
+        assert "Your own runs on 2 GPUs take 2 h 13 min (median), this one on 8 GPUs took 2 h 00 min: the" in reads
+    else:
+        assert (
+            "Your own run on 2 GPUs took 2 h 13 min, this one on 8 GPUs took 2 h 00 min; this is only a hint" in reads
+        )
+        assert "only a hint without a stated saving, because there is only one run on 2 GPUs" in reads
+
+
+def test_the_doubt_that_is_named_is_the_strongest() -> None:
+    known = overscaled()
+    for times_s, words in (
+        ((5000.0, 10_001.0), "runs on the same number of GPUs differ by more than a factor of two"),
+        ((3500.0, 3500.0), "this run took more than twice as long on more GPUs, which another input may explain"),
+    ):
+        past = [ComparableRun(2, time_s) for time_s in times_s]
+        (fewer, *_) = recommendations(known, findings(known), past=past)
+        assert words in reason(fewer, known)

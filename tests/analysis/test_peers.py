@@ -62,7 +62,8 @@ def test_missing_use_silences_neither_walltime_nor_memory_advice() -> None:
 @pytest.mark.parametrize(("used_s", "advised"), [(8496, True), (8784, False)], ids=["59 percent", "61 percent"])
 def test_a_long_limit_is_answered_with_a_number(used_s: int, advised: bool) -> None:
     # 1.2 x 8496 = 10195 s; the next 15 minutes end at 10800.
-    known = judged([gpu(0, 90.0)], walltime_used_s=used_s, walltime_requested_s=14400)
+    request = {"--gpus-per-node": "8", "--time": "04:00:00"}
+    known = judged([gpu(0, 90.0)], walltime_used_s=used_s, walltime_requested_s=14400, request=request)
     assert [each.wanted.walltime_s for each in known.recommendations] == ([10800] if advised else [])
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +12,7 @@ from hypothesis import strategies as st
 from analysis.assess import assess
 from analysis.comparable import ComparableRun
 from analysis.findings import FindingCode
-from analysis.rightsizing import recommendations
+from analysis.rightsizing import Recommendation, recommendations
 from analysis.rules import findings
 from analysis.savings import savings
 from tests.analysis.runs import SPELLED, advice, codes, diff, facts, metrics_of, of_nodes, over_time
@@ -301,25 +304,38 @@ def test_the_energy_of_idle_modules_that_are_given_back_is_told() -> None:
     assert savings(known, advice(known)).energy_j is None
 
 
-def test_a_launcher_stays_one_a_node() -> None:
-    # One torchrun a node drives all its GPUs: node 1 works, node 2 never joined. Two tasks would start it twice.
-    names = ["nid005123", "nid005124"]
+def of_first_node(count: int, host: dict[str, Any], ntasks_per_node: int) -> Sequence[Recommendation]:
+    """The advice to a run on whole nodes of standard-g whose first node alone works: 8 GPUs, 56 cores, 480 GB each."""
+    names = [f"nid{5123 + index:06d}" for index in range(count)]
     nodes = [
-        node_payload(node=name, gpus=[gpu(i, util, peak_mem_gb=40.0) for i in range(8)], cpu=HOST | {"ranks": 1})
-        for name, util in zip(names, (90.0, 0.0), strict=True)
+        node_payload(
+            node=name,
+            gpus=[gpu(i, 90.0 if name == names[0] else 0.0, peak_mem_gb=20.0) for i in range(8)],
+            cpu=HOST | host,
+        )
+        for name in names
     ]
+    cores = str(56 // ntasks_per_node)
     record = job_record(
         partition="standard-g",
         nodes=names,
-        node_count=2,
-        gpus_requested=16,
-        gpus_allocated=16,
-        ntasks=2,
-        cpus_allocated=112,
-        memory_requested_gb=960.0,
-        request={"--nodes": "2", "--gpus-per-node": "8", "--ntasks-per-node": "1", "--cpus-per-task": "56"},
+        node_count=count,
+        gpus_requested=8 * count,
+        gpus_allocated=8 * count,
+        ntasks=ntasks_per_node * count,
+        cpus_allocated=56 * count,
+        memory_requested_gb=480.0 * count,
+        request={
+            **{"--nodes": str(count), "--gpus-per-node": "8"},
+            **{"--ntasks-per-node": str(ntasks_per_node), "--cpus-per-task": cores},
+        },
     )
-    (fewer,) = assess(record, metrics_of(*nodes)).recommendations
+    return assess(record, metrics_of(*nodes)).recommendations
+
+
+def test_a_launcher_stays_one_a_node() -> None:
+    # One torchrun a node drives all its GPUs: node 1 works, node 2 never joined. Two tasks would start it twice.
+    (fewer,) = of_first_node(2, {"ranks": 1}, ntasks_per_node=1)
     assert (fewer.wanted.nodes, fewer.wanted.ntasks) == (1, 1)
     assert diff(fewer) == ["--nodes=2 -> --nodes=1"]
 
@@ -328,24 +344,8 @@ def test_the_next_larger_count_is_advised_where_the_hosts_of_few_are_too_small()
     # The 8 GPUs of node 1 work; 30 cores are busy on each of 4 nodes: 1.2 x 120 = 144 need three nodes of 56, which do
     # not divide 4, so all four stay. With 20 busy on each, 96 cores fit on two.
     def advised_nodes(busy: float) -> list[int]:
-        names = [f"nid00512{index}" for index in range(4)]
-        host = HOST | {"busy_cores_avg": busy, "ranks": 8, "peak_memory_gb": 80.0}
-        nodes = [
-            node_payload(node=name, gpus=[gpu(i, util, peak_mem_gb=20.0) for i in range(8)], cpu=host)
-            for name, util in zip(names, (90.0, 0.0, 0.0, 0.0), strict=True)
-        ]
-        record = job_record(
-            partition="standard-g",
-            nodes=names,
-            node_count=4,
-            gpus_requested=32,
-            gpus_allocated=32,
-            ntasks=32,
-            cpus_allocated=224,
-            memory_requested_gb=1920.0,
-            request={"--nodes": "4", "--gpus-per-node": "8", "--ntasks-per-node": "8", "--cpus-per-task": "7"},
-        )
-        return [advice.wanted.nodes for advice in assess(record, metrics_of(*nodes)).recommendations]
+        host = {"busy_cores_avg": busy, "ranks": 8, "peak_memory_gb": 80.0}
+        return [advice.wanted.nodes for advice in of_first_node(4, host, ntasks_per_node=8)]
 
     assert (advised_nodes(30.0), advised_nodes(20.0)) == ([], [2])
 

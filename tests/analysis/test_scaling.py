@@ -43,3 +43,17 @@ def test_the_spread_the_use_and_the_bill_of_a_number_stand_beside_its_median() -
     assert (count.gpu_hours, count.avg_gpu_util) == (1.5, 70.0)
     (unmeasured,) = scaling([run(8, 1000)]).counts
     assert (unmeasured.gpu_hours, unmeasured.avg_gpu_util) == (None, None)
+
+
+@pytest.mark.parametrize("case", [c for c in SCALING if c.too_fast], ids=lambda case: case.name)
+def test_runs_that_did_different_work_advise_nothing(case: ScalingCase) -> None:
+    """They neither name a number of GPUs, nor deny what this run alone shows."""
+    for number, one in enumerate(case.runs):
+        others = [ComparableRun(r.gpus, r.elapsed_s) for r in case.runs[:number] + case.runs[number + 1 :]]
+        assert scaling_gpus(one.elapsed_s, one.gpus, others) is None
+
+
+def test_one_and_a_half_times_the_speed_per_gpu_is_still_the_same_work() -> None:
+    # 1 x 9000 / (2 x 3000) = 1.5; with 2999 s it is 1.5005.
+    assert scaling_gpus(3000.0, 2, [ComparableRun(1, 9000.0)]) == (2, 3000.0)
+    assert scaling_gpus(2999.0, 2, [ComparableRun(1, 9000.0)]) is None

@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from analysis.rightsizing import Recommendation, RecommendationKind
-from jobs.hardware import use_site
-from jobs.site_profile import bundled_site
 from tests.analysis.runs import advice, facts
 from tests.payloads import gpu
-
-
-@pytest.fixture
-def a100_site() -> Iterator[None]:
-    use_site(bundled_site("example_a100"))
-    yield
-    use_site(None)
 
 
 def on_a100(util: float, peak_gb: float, **changes: Any) -> tuple[Recommendation, ...]:
@@ -28,7 +18,7 @@ def on_a100(util: float, peak_gb: float, **changes: Any) -> tuple[Recommendation
     return advice(facts([], gpus=[only], cpu=host, **shape | {"request": {}} | changes))
 
 
-@pytest.mark.usefixtures("a100_site")
+@pytest.mark.usefixtures("campus")
 def test_a_small_job_on_one_gpu_is_pointed_to_a_part_of_one_where_the_site_has_them() -> None:
     (smaller,) = on_a100(8.0, 6.0)
     assert (smaller.kind, smaller.basis) == (RecommendationKind.GPUS, "smaller_gpu")
@@ -38,7 +28,7 @@ def test_a_small_job_on_one_gpu_is_pointed_to_a_part_of_one_where_the_site_has_t
     assert smaller.evidence["smaller_memory_gb"] == 10.0
 
 
-@pytest.mark.usefixtures("a100_site")
+@pytest.mark.usefixtures("campus")
 @pytest.mark.parametrize(
     ("util", "peak_gb", "changes", "holds"),
     [
@@ -61,7 +51,7 @@ def test_lumi_has_no_smaller_gpu_to_suggest() -> None:
     assert advice(facts([8.0], cpus_allocated=7, memory_requested_gb=60.0, ntasks=1)) == ()
 
 
-@pytest.mark.usefixtures("a100_site")
+@pytest.mark.usefixtures("campus")
 def test_a_run_longer_than_the_other_partition_allows_stays_where_it_is() -> None:
     # Parts of a GPU are given for a day; 1.2 x 20 h fits exactly, 30 h does not.
     fits = {"walltime_used_s": 72_000, "walltime_requested_s": 172_800}

@@ -5,9 +5,13 @@ from __future__ import annotations
 import gzip
 import json
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
+
+from collector.config import Config
 
 
 def counted(accepted: int = 1, duplicate: int = 0, rejected: Iterable[object] = ()) -> bytes:
@@ -49,3 +53,25 @@ class Answers:
     @property
     def address(self) -> str:
         return f"127.0.0.1:{self.server.server_port}"
+
+
+@contextmanager
+def serving(portal: Answers) -> Iterator[Answers]:
+    """The portal while it answers; its port is closed at the end."""
+    portal.thread.start()
+    try:
+        yield portal
+    finally:
+        portal.server.shutdown()
+        portal.thread.join()
+        portal.server.server_close()
+
+
+def shipping_config(folder: Path) -> Config:
+    """The configuration of a node that sends what is spooled in this folder, with a token."""
+    token = folder / "token"
+    token.touch(0o600)
+    token.write_text("secret\n")
+    made = Config()
+    made.token_file, made.state_dir, made.request_max_s = str(token), str(folder / "state"), 5.0
+    return made

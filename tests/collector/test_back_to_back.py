@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.collector.answers import Answers, counted
+from tests.collector.answers import Answers, counted, serving
 from tests.collector.hook_node import Node, processes, wait_until
 from tests.payloads import decoded
 
@@ -23,12 +23,8 @@ UIDS = (65532, 65533)
 
 @pytest.fixture
 def portal() -> Iterator[Answers]:
-    made = Answers((201, counted()))
-    made.thread.start()
-    yield made
-    made.server.shutdown()
-    made.thread.join()
-    made.server.server_close()
+    with serving(Answers((201, counted()))) as made:
+        yield made
 
 
 @pytest.fixture

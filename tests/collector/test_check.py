@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from collector import spool
-from tests.collector.answers import Answers, counted
+from tests.collector.answers import Answers, counted, serving
 from tests.collector.hook_node import Node, checkpoint, collector_zip, environment
 
 
@@ -24,12 +24,8 @@ def node(tmp_path: Path) -> Iterator[Node]:
 
 @pytest.fixture
 def portal() -> Iterator[Answers]:
-    made = Answers((200, counted(0)))
-    made.thread.start()
-    yield made
-    made.server.shutdown()
-    made.thread.join()
-    made.server.server_close()
+    with serving(Answers((200, counted(0)))) as made:
+        yield made
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 
 from collector import drain, spool, statefile
 from collector.config import Config
-from tests.collector.answers import Answers, counted
+from tests.collector.answers import Answers, counted, serving
 from tests.collector.hook_node import put_settings
 from tests.collector.slurm_rows import job, shown
 
@@ -30,12 +30,8 @@ class Slow(Answers):
 
 @pytest.fixture
 def portal() -> Iterator[Answers]:
-    made = Slow((201, counted()))
-    made.thread.start()
-    yield made
-    made.server.shutdown()
-    made.thread.join()
-    made.server.server_close()
+    with serving(Slow((201, counted()))) as made:
+        yield made
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ from collector import closing, statefile
 from tests.collector.hook_node import Node, checkpoint, measured, put_settings, wait_until
 from tests.payloads import decoded
 
+NO_EPILOG = "no epilog ran for this job on this node; it ends with its last sample, which may lie after the job's end"
 LOST = re.compile("the sampling process hung or was killed: the last ([0-9]+) s of the job were not measured")
 
 
@@ -182,10 +183,7 @@ def test_after_a_reboot_the_timer_closes_the_job_with_its_last_checkpoint(node: 
     node.ship()
     (payload,) = node.spooled()
     assert measured(payload) == [90.0, 90.0]
-    assert (
-        "no epilog ran for this job on this node; it ends with its last sample, which may lie after the job's end"
-        in payload["errors"]
-    )
+    assert NO_EPILOG in payload["errors"]
     assert (node.jobs(), node.samplers()) == ([], [])
 
 
@@ -257,10 +255,7 @@ def test_a_job_whose_epilog_was_lost_ends_when_slurm_no_longer_knows_it_and_its_
     assert (node.jobs(), len(node.samplers())) == (["8.0"], 1)
     (payload,) = node.spooled()
     assert (payload["job_id"], measured(payload)) == (7, [90.0, 90.0])
-    assert (
-        "no epilog ran for this job on this node; it ends with its last sample, which may lie after the job's end"
-        in payload["errors"]
-    )
+    assert NO_EPILOG in payload["errors"]
 
 
 def test_a_job_that_nobody_samples_goes_on_only_if_slurm_runs_it(node: Node) -> None:
@@ -290,10 +285,7 @@ def test_a_job_whose_sampling_was_started_again_ends_when_slurm_no_longer_runs_i
     node.ship()
     assert (node.jobs(), node.samplers()) == ([], [])
     (payload,) = node.spooled()
-    assert (
-        "no epilog ran for this job on this node; it ends with its last sample, which may lie after the job's end"
-        in payload["errors"]
-    )
+    assert NO_EPILOG in payload["errors"]
 
 
 def test_a_disk_too_full_to_note_the_end_leaves_no_process_and_the_timer_closes_the_job(node: Node) -> None:
@@ -307,10 +299,7 @@ def test_a_disk_too_full_to_note_the_end_leaves_no_process_and_the_timer_closes_
     node.ship()
     (payload,) = node.spooled()
     assert measured(payload) == [90.0, 90.0]
-    assert (
-        "no epilog ran for this job on this node; it ends with its last sample, which may lie after the job's end"
-        in payload["errors"]
-    )
+    assert NO_EPILOG in payload["errors"]
     assert "before on this node, 1 times: epilog: OSError: [Errno 27] File too large" in payload["errors"]
     assert node.jobs() == []
 

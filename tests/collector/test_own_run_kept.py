@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from collector import own_report
-from tests.collector.answers import Answers, counted
+from tests.collector.answers import Answers, counted, serving
 from tests.collector.hook_node import Node, collector_zip, measured, put_settings
 from tests.collector.own_runs import JOB, kept, node_of_a_user, run, variables, words
 
@@ -48,8 +48,7 @@ def test_settings_are_found_from_wherever_they_are_named(node: Node) -> None:
 
 def test_files_are_sent_with_the_users_own_settings(node: Node) -> None:
     portal = Answers((201, counted()), (200, counted(accepted=0, duplicate=1)), (401, b"{}"))
-    portal.thread.start()
-    try:
+    with serving(portal):
         own = node.top / "home/.config/kaiku"
         own.mkdir(parents=True)
         put_settings(own / "collector.conf", f"portal_url = http://{portal.address}\n")
@@ -66,10 +65,6 @@ def test_files_are_sent_with_the_users_own_settings(node: Node) -> None:
         assert said[0] == "a.json: sent\n"
         assert "the first is kept" in said[1]
         assert said[2] == f"a.json: the portal rejected the token in {own}/token\n"
-    finally:
-        portal.server.shutdown()
-        portal.thread.join()
-        portal.server.server_close()
 
 
 def test_where_nothing_can_be_written_the_command_runs_all_the_same(node: Node) -> None:
@@ -85,8 +80,7 @@ def test_where_the_working_directory_is_not_ones_own_the_summary_goes_beside_tem
 
 def test_with_a_token_it_is_sent_and_what_did_not_go_can_be_sent_later(node: Node) -> None:
     portal = Answers((201, counted()), (503, b""), (201, counted()))
-    portal.thread.start()
-    try:
+    with serving(portal):
         settings = f"sysfs_root = {node.top}/sys\nportal_url = http://{portal.address}\ntoken_file = {node.top}/token\n"
         put_settings(node.config, settings)
         done = run(node, "sleep", "0.6", **JOB)
@@ -101,10 +95,6 @@ def test_with_a_token_it_is_sent_and_what_did_not_go_can_be_sent_later(node: Nod
         command = [sys.executable, str(collector_zip()), "send", "--config", str(node.config), str(again)]
         sent = subprocess.run(command, env=variables(node), capture_output=True, text=True, check=True)
         assert sent.stderr == f"{again}: sent\n"
-    finally:
-        portal.server.shutdown()
-        portal.thread.join()
-        portal.server.server_close()
 
 
 def test_a_portal_that_hangs_delays_the_end_by_five_seconds_at_most(node: Node) -> None:

@@ -17,17 +17,13 @@ import pytest
 from collector import spool
 from collector.config import Config
 from collector.shipper import ShipError, ship
-from tests.collector.answers import Answers, counted
+from tests.collector.answers import Answers, counted, serving, shipping_config
 
 
 @pytest.fixture
 def config(tmp_path: Path) -> Config:
-    token = tmp_path / "token"
-    token.touch(0o600)
-    token.write_text("secret\n")
-    made = Config()
-    made.token_file, made.state_dir, made.ca_file = str(token), str(tmp_path / "state"), str(tmp_path / "cert.pem")
-    made.request_max_s = 5.0
+    made = shipping_config(tmp_path)
+    made.ca_file = str(tmp_path / "cert.pem")
     spool.put(made.spool_dir, spool.SUMMARY, "one", json.dumps({"name": "one"}).encode(), 1e6)
     return made
 
@@ -43,11 +39,8 @@ def portal(tmp_path: Path) -> Iterator[Answers]:
     context.load_cert_chain(*files)
     made = Answers((201, counted()))
     made.server.socket = context.wrap_socket(made.server.socket, server_side=True)
-    made.thread.start()
-    yield made
-    made.server.shutdown()
-    made.thread.join()
-    made.server.server_close()
+    with serving(made):
+        yield made
 
 
 class Proxy:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import marshal
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from collector.raw_payload import raw_samples
 from collector.shipper import ship_raw
 from collector.sources.amdgpu_sysfs import AmdgpuSysfs
 from metrics.raw_samples import RawSamplesPayload, problems
-from tests.collector.answers import Answers, counted
+from tests.collector.answers import Answers, counted, serving, shipping_config
 from tests.collector.fake_node import FakeNode
 from tests.collector.hook_node import Node, checkpoint, wait_until
 from tests.collector.sampling import GB, START, config_of, job, summary
@@ -167,24 +168,15 @@ def test_what_nobody_took_for_a_day_is_forgotten(tmp_path: Path) -> None:
 
 @pytest.fixture
 def serve(tmp_path: Path) -> Iterator[Callable[..., tuple[Answers, Config]]]:
-    portals = []
+    with ExitStack() as portals:
 
-    def served(*answers: tuple) -> tuple[Answers, Config]:
-        portal = Answers(*answers)
-        portal.thread.start()
-        portals.append(portal)
-        config = Config()
-        config.portal_url, config.state_dir = f"http://{portal.address}", str(tmp_path / "state")
-        config.token_file = str(tmp_path / "token")
-        (tmp_path / "token").touch(0o600)
-        (tmp_path / "token").write_text("secret")
-        return portal, config
+        def served(*answers: tuple) -> tuple[Answers, Config]:
+            portal = portals.enter_context(serving(Answers(*answers)))
+            config = shipping_config(tmp_path)
+            config.portal_url = f"http://{portal.address}"
+            return portal, config
 
-    yield served
-    for portal in portals:
-        portal.server.shutdown()
-        portal.thread.join()
-        portal.server.server_close()
+        yield served
 
 
 def test_a_portal_with_too_much_to_do_is_asked_once_and_left_alone(serve: Callable[..., Any]) -> None:

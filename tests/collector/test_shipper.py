@@ -10,6 +10,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ import pytest
 from collector import shipper, spool
 from collector.config import Config
 from collector.shipper import ShipError, read_token, ship
-from tests.collector.answers import Answers, counted
+from tests.collector.answers import Answers, counted, serving, shipping_config
 
 NOW, SOON = 0.0, 60.0
 
@@ -25,33 +26,21 @@ NOW, SOON = 0.0, 60.0
 @pytest.fixture
 def portal() -> Iterator[Callable[..., Answers]]:
     """Start a portal with these answers; all of them end with the test."""
-    started: list[Answers] = []
+    with ExitStack() as started:
 
-    def start(*answers: tuple, tls: ssl.SSLContext | None = None, kind: type[Answers] = Answers) -> Answers:
-        made = kind(*answers)
-        if tls:
-            made.server.socket = tls.wrap_socket(made.server.socket, server_side=True)
-            made.server.handle_error = lambda *args: None
-        made.thread.start()
-        started.append(made)
-        return made
+        def start(*answers: tuple, tls: ssl.SSLContext | None = None, kind: type[Answers] = Answers) -> Answers:
+            made = kind(*answers)
+            if tls:
+                made.server.socket = tls.wrap_socket(made.server.socket, server_side=True)
+                made.server.handle_error = lambda *args: None
+            return started.enter_context(serving(made))
 
-    yield start
-    for made in started:
-        made.server.shutdown()
-        made.thread.join()
-        made.server.server_close()
+        yield start
 
 
 @pytest.fixture
 def config(tmp_path: Path) -> Config:
-    token = tmp_path / "token"
-    token.touch(0o600)
-    token.write_text("secret\n")
-    made = Config()
-    made.token_file, made.state_dir = str(token), str(tmp_path / "state")
-    made.request_max_s = 5.0
-    return made
+    return shipping_config(tmp_path)
 
 
 @pytest.fixture

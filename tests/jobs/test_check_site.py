@@ -6,14 +6,13 @@ import io
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
 
-from jobs.hardware import clusters, use_site
+from jobs.hardware import clusters
 from jobs.site_check import ScontrolFormatError, differences, slurm_nodes, slurm_partitions
 from jobs.site_profile import Cluster, bundled_site
 
@@ -50,13 +49,6 @@ def found(partitions: str = PARTITIONS, nodes: str = NODES, cluster: Cluster = C
 
 def with_partition(name: str, **changes: object) -> Cluster:
     return replace(CAMPUS, partitions={**CAMPUS.partitions, name: replace(CAMPUS.partitions[name], **changes)})
-
-
-@pytest.fixture
-def _campus() -> Iterator[None]:
-    use_site(bundled_site("example_a100"))
-    yield
-    use_site(None)
 
 
 def test_a_profile_that_is_right_has_no_difference() -> None:
@@ -228,14 +220,14 @@ def written(tmp_path: Path, nodes: str = NODES) -> list[str]:
     return [str(tmp_path / name) for name in files]
 
 
-@pytest.mark.usefixtures("_campus")
+@pytest.mark.usefixtures("campus")
 def test_the_command_says_that_both_agree(tmp_path: Path) -> None:
     out = io.StringIO()
     call_command("check_site", "--from-files", *written(tmp_path), stdout=out)
     assert out.getvalue() == "the profile Campus and Slurm agree on campus\n"
 
 
-@pytest.mark.usefixtures("_campus")
+@pytest.mark.usefixtures("campus")
 def test_the_command_prints_each_difference_and_fails_with_status_one(tmp_path: Path) -> None:
     out = io.StringIO()
     with pytest.raises(CommandError, match=r"^differences between the profile Campus and Slurm: 1$") as failed:
@@ -244,7 +236,7 @@ def test_the_command_prints_each_difference_and_fails_with_status_one(tmp_path: 
     assert failed.value.returncode == 1
 
 
-@pytest.mark.usefixtures("_campus")
+@pytest.mark.usefixtures("campus")
 def test_the_command_asks_scontrol(tmp_path: Path) -> None:
     partitions, nodes = written(tmp_path)
     scontrol = tmp_path / "scontrol"

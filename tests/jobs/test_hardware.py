@@ -2,19 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from jobs.hardware import clusters, partition_of, site, threads_per_core, use_site, vendor_of
-from jobs.site_profile import bundled_site
-
-
-@pytest.fixture
-def campus() -> Iterator[None]:
-    use_site(bundled_site("example_a100"))
-    yield
-    use_site(None)
 
 
 def test_a_lumi_gpu_is_one_die_with_seven_cores_and_sixty_gigabytes_of_host_memory() -> None:

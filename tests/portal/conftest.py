@@ -15,6 +15,7 @@ from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
+from analysis.escalation.services import escalate
 from jobs.models import Grant, Membership, Project
 from jobs.services import record_job, replace_grants
 from metrics.services import record_node_summary
@@ -112,6 +113,18 @@ def recent(reported: Callable[..., None]) -> None:
     """Two jobs of alice's that ended an hour ago, or as this day began."""
     ended = an_hour_ago_today()
     reported(1, 2, ended_at=ended.isoformat(), started_at=(ended - timedelta(hours=2)).isoformat())
+
+
+@pytest.fixture
+def flagged(reported: Callable[..., None]) -> None:
+    """Nine jobs of alice's nine days ago, 72 GPU-hours at 22 %, so 56.2 unused: flags of her, of the project and of the
+    work, raised eight days ago, so that staff see them since yesterday.
+    """
+    now = timezone.now()
+    ended = now - timedelta(days=9)
+    times = {"ended_at": ended.isoformat(), "started_at": (ended - timedelta(hours=2)).isoformat()}
+    reported(*range(1, 10), **times)
+    assert escalate(now - timedelta(days=8)) == 3
 
 
 def text(client: Client, path: str) -> str:

@@ -14,6 +14,7 @@ from metrics.services import record_raw_window
 from reports.services.links import opt_out_address
 from tests.payloads import raw_payload
 from tests.portal.conftest import carry_session
+from tests.portal.policy.test_policy_page import make_rows
 from tests.portal.test_access import WORK
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -21,17 +22,18 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 PAGES = {
     "": "/sign-in/ /about/ /api/docs/ /no-such-page/",
-    "alice": f"/work/{WORK['key']}/ /compare/ /compare/?job=lumi/123456&job=lumi/123457 "
+    "alice": f"/work/{WORK['key']}/ /compare/ /compare/?job=lumi/123456&job=lumi/123457&job=lumi/9 "
     "/ /jobs/ /jobs/?q=123 /jobs/lumi/123456/ /jobs/lumi/123456/raw/ /jobs/lumi/999/ /history/ /projects/ "
     "/projects/project_465000001/ /learn/ /learn/timeout/ /learn/nothing/ /settings/ "
-    "/settings/appearance/ /settings/tokens/",
-    "dave": "/",
+    "/settings/appearance/ /settings/tokens/ /flags/",
+    "dave": "/ /sample-report/",
     "carol": f"/work/{WORK['key']}/ /compare/?job=lumi/123457&job=lumi/123456 /projects/project_465000001/",
     "grace": "/system/ /admin/ /admin/jobs/user/ /admin/jobs/grant/ /admin/jobs/grant/add/ /admin/jobs/membership/add/ "
     "/admin/jobs/project/ /admin/jobs/apitoken/ /admin/metrics/collectortoken/ /admin/admin/logentry/ "
-    "/admin/jobs/unknownidentity/ /admin/jobs/auditentry/",
+    "/admin/jobs/unknownidentity/ /admin/jobs/auditentry/ /policy/",
     "erin": "/lessons/ /lessons/new/ /lessons/timeout/en/ /lessons/timeout/en/history/ /support/outbox/ "
-    "/support/ /support/links/ /support/directory/ /support/shared/ /support/feedback/",
+    "/site/ /support/ /support/queue/ /support/letter/ /support/links/ /support/directory/ /support/shared/ "
+    "/support/feedback/ /support/advice/",
 }
 
 
@@ -67,6 +69,7 @@ def test_no_page_has_a_barrier(name: str, page, live_server, cast, reported, set
     on_four = {"gpus_allocated": 4, "state": "FAILED", "request": {"--gpus-per-node": "4", "--time": "03:00:00"}}
     reported(123457, **on_four)
     record_raw_window(raw_payload())
+    make_rows()
     for path in paths_for(name, page, live_server, cast):
         assert_sound(page, path)
 

@@ -92,7 +92,9 @@ def test_with_a_run_goes_everything_that_was_made_of_it(now: datetime, settings)
     assert User.objects.filter(username="alice").exists()
 
 
-OF_NO_RUN = ("User", "Project", "Membership", "SweepMark", "SilentNode", "Tally", "Process", "AuditEntry")
+OF_NO_RUN = ("User", "Project", "Membership", "SweepMark", "SilentNode", "Tally", "Process", "AuditEntry", "RollUpDue")
+OF_NO_RUN += ("Flag", "SupportCase", "CaseEvent", "ShareRequest", "HelpLetter", "Notice", "AdviceDue", "AdviceDay")
+OF_NO_RUN += ("PolicyMonth", "PolicyRow", "PolicyToken")
 
 
 def models_of_runs() -> list[type]:

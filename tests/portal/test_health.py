@@ -17,7 +17,7 @@ from analysis.services import analyse_due
 from jobs.models import Job, Process, Tally, User, WorkFailure
 from jobs.services import record_job
 from metrics.services import create_collector_token
-from portal.beat import LEASE
+from portal.beat_lease import LEASE
 from portal.ingest import tallies
 from reports.mail.services.sending import deliver_due
 from reports.models import Delivery

@@ -16,13 +16,16 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from msgspec import to_builtins
 
-from analysis.models import Feedback
+from analysis.escalation.rules import evidence_of
+from analysis.history.run_sums import RunSums
+from analysis.models import CaseEvent, Feedback, Flag, SupportCase
 from education.models import Lesson, LessonVersion
 from jobs.models import ApiToken, Job, JobOpening, Project, ProjectAllocation, SavedFilter, User
 from jobs.services import record_opening, share_job
 from metrics.services import record_raw_window
-from reports.models import Delivery
+from reports.models import Delivery, HelpLetter
 from tests.payloads import raw_payload
 from tests.portal.test_access import NAMES, TABLE, address
 from tests.roles import set_role
@@ -86,6 +89,7 @@ def grow(reported, numbers: range) -> None:
             user=alice, name=f"{number}", digest=f"{number}", created_at=now, expires_at=now + timedelta(days=1)
         )
         record_raw_window(raw_payload(*full_window(), node=f"nid00600{number}", at_s=TICKS_S))
+        flag(reader, alice, project, number)
         lesson = Lesson.objects.get(code="timeout")
         newest = lesson.versions.first()
         LessonVersion.objects.create(
@@ -96,6 +100,27 @@ def grow(reported, numbers: range) -> None:
             editor=carol,
             saved_at=now,
         )
+
+
+def flag(reader: User, owner: User, project: Project, number: int) -> None:
+    """An open flag of a reader, one of a work of the owner, one of a project, and each one's case with its history."""
+    now = timezone.now()
+    evidence = to_builtins(evidence_of(RunSums(), now.date()))
+    shown = {"evidence": evidence, "latest": evidence, "unused_gpu_hours": 60.0, "saved_gpu_hours": 20.0}
+    shown |= {"raised_at": now, "visible_to_staff_at": now, "rules_version": "1"}
+    for subject in (
+        {"kind": "user", "user": reader},
+        {"kind": "project", "project": project},
+        {
+            "kind": "work",
+            "user": owner,
+            "project": Project.objects.get(name="project_465000001"),
+            "work_key": f"{number}",
+        },
+    ):
+        case = SupportCase.objects.create(flag=Flag.objects.create(**subject, **shown), state="open", changed_at=now)
+        CaseEvent.objects.create(case=case, kind="note", state="open", actor=reader, text="seen", at=now)
+    HelpLetter.objects.create(number=number + 1, subject="Help", text="Hello", editor=reader, saved_at=now)
 
 
 def queries_of_every_page(clients: dict[str, Client]) -> dict[tuple[str, str], int]:

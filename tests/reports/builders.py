@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from analysis.assess import Assessment, assess
 from education.seeds import seed_lessons
 from reports.figure_data import FigureData, figure_data
+from reports.figures import draw
 from reports.job_report import JobReport, job_report
+from reports.lessons import LessonView
 from tests.analysis.runs import metrics_of
 from tests.payloads import gpu, job_record, node_payload
 
@@ -38,3 +41,16 @@ def report(gpus: list[dict[str, Any]] | None = None, **record: Any) -> JobReport
 
 def figures_of(gpus: list[dict[str, Any]] | None = None) -> FigureData:
     return figure_data(metrics_of(node_payload(gpus=TWO_OF_EIGHT if gpus is None else gpus)))
+
+
+def drawn(value: JobReport) -> dict[str, bytes]:
+    """The figures of a report, all of `TWO_OF_EIGHT`."""
+    data = figures_of()
+    return {name: draw(name, data) for name in value.figures}
+
+
+def with_lesson(text: str, value: JobReport | None = None) -> JobReport:
+    """A report whose findings all share one lesson."""
+    value = value or report()
+    lesson = LessonView("Lesson title", "https://docs.example/", text)
+    return replace(value, findings=tuple(replace(finding, lesson=lesson) for finding in value.findings))

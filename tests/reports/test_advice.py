@@ -64,7 +64,7 @@ ADVICE = {
     ),
     "own_scaling": (
         {"gpus": 8, "scaling_gpus": 2, "run_s": 9000.0, "elapsed_s": 7200.0},
-        "Your own run on 2 GPUs took 2 h 30 min, this one on 8 GPUs 2 h 00 min",
+        "Your own runs on 2 GPUs take 2 h 30 min (median), this one on 8 GPUs took 2 h 00 min",
     ),
     "busy_cores": ({"cores": 32, "busy_cores": 3.1, "recommended_cores": 7}, "kept 3.1 of 32 cores busy"),
     "host_share": (

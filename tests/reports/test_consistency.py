@@ -18,7 +18,7 @@ from bench.samples.library import LIBRARY
 from bench.scorecard import drawn, judged
 from education.seeds import seed_lessons
 from reports.job_report import JobReport, job_report
-from reports.layout import SAME_BILL, Layout, layout
+from reports.sections import SAME_BILL, Layout, layout
 from reports.wording import ALL_WELL, BUT, FITS, NEXT, NO_CAUSES, RELEASE, SPUN, STEPS, TITLES, VERDICTS
 
 KINDS = [kind for kind, archetype in LIBRARY.items() if archetype.has_started]

@@ -53,6 +53,17 @@ def test_gaps_are_drawn_as_gaps() -> None:
     assert len(pictures) == 3
 
 
+def test_a_part_that_was_not_measured_is_hatched_in_the_heatmap() -> None:
+    # Printed without colours its grey would be that of a busy GPU.
+    whole, holed = [50.0, 50.0, 50.0, 50.0], [50.0, None, None, 50.0]
+    pictures = {}
+    for util in (whole, holed):
+        timeline = {"step_s": 60.0, "util": util, "mem_gb": []}
+        pictures[None in util] = draw("gpu_heatmap", figures_of([gpu(index, timeline=timeline) for index in range(2)]))
+    assert b"<pattern" in pictures[True]
+    assert b"<pattern" not in pictures[False]
+
+
 def test_forty_thousand_gpus_are_still_a_small_picture() -> None:
     gpus = 40_000
     util = np.tile(np.linspace(0, 100, 240)[:, None], (1, gpus))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -10,15 +9,13 @@ import pytest
 
 from analysis.findings import Finding, FindingCode
 from analysis.rightsizing import Recommendation, RecommendationKind
-from jobs.hardware import use_site
 from jobs.sbatch import Shape
-from jobs.site_profile import bundled_site
 from reports.advice import reason
 from reports.blocked import why_not_fewer
 from reports.ending import exit_words
 from reports.finding_texts import finding_text
 from reports.job_report import SavingsView
-from reports.layout import ONE_LINE, class_name, layout
+from reports.sections import ONE_LINE, class_name, layout
 from reports.text import report_text
 from reports.wording import BUT, READ_OUTPUT, RELEASE, headline, no_advice, no_causes, verdict
 from tests.analysis.runs import over_time
@@ -28,14 +25,6 @@ from tests.reports.builders import judged, report
 IDLE = [gpu(index, 0.0) for index in range(8)]
 ONE_OF_EIGHT_IDLE = [gpu(index, 95.0 if index else 0.0) for index in range(8)]
 LOW = {"pattern": "low_use", "gpus": 8, "elapsed_s": 7200.0, "avg_util_percent": 35.0}
-
-
-@pytest.fixture
-def campus() -> Iterator[None]:
-    """A site with A100 GPUs, whose power is each GPU's own."""
-    use_site(bundled_site("example_a100"))
-    yield
-    use_site(None)
 
 
 def test_a_completed_run_of_seconds_is_not_judged_and_keeps_its_class_for_machines() -> None:
@@ -178,8 +167,10 @@ IDLE_GPUS = frozenset({FindingCode.IDLE_GPUS})
 
 def test_what_blocks_a_smaller_request_is_named() -> None:
     half_measured = judged(ONE_OF_EIGHT_IDLE[:4], gpus_allocated=8).facts
-    # 3 at work and 4 unmeasured ones are 7; with all four at work there are 8.
-    assert "does not divide evenly into 7" in why_not_fewer(half_measured, IDLE_GPUS)
+    # 3 at work and 4 unmeasured ones are 7, which 8 does not divide into: what stops it is what was not measured.
+    assert "4 GPUs of the job were not measured" in why_not_fewer(half_measured, IDLE_GPUS)
+    one_idle = judged(ONE_OF_EIGHT_IDLE).facts
+    assert "does not divide evenly into 7" in why_not_fewer(one_idle, IDLE_GPUS)
     unmeasured = judged([gpu(index, 95.0) for index in range(4)], gpus_allocated=8).facts
     assert why_not_fewer(unmeasured, IDLE_GPUS).endswith(
         "because 4 GPUs of the job were not measured and may have worked."
@@ -206,13 +197,21 @@ ACTIVE = {"gpus": 8, "active_gpus": 2, "threshold_percent": 30.0}
     ("shape", "expected"),
     [
         ({"cores": 14, "memory_gb": 120.0}, "> 30 %; 7 cores and 60.0 GB of host memory come with each GPU."),
-        ({"cores": 56, "memory_gb": 120.0}, "> 30 %; 60.0 GB of host memory come with each GPU."),
+        (
+            {"cores": 56, "memory_gb": 120.0},
+            "> 30 %; 60.0 GB of host memory come with each GPU; billed as 7 GPUs because of 56 cores.",
+        ),
         # One GPU comes with 7 cores and 60 GB; 1.2 x 7.9 = 9.48 and 1.2 x 80.2 = 96.24 are more.
         (
             {"gpus": 1, "cores": 10, "memory_gb": 97.0},
-            "> 30 %; cores: 1.2 x the 7.9 that were busy; host memory: 1.2 x the 80.2 GB used.",
+            "> 30 %; cores: 1.2 x the 7.9 that were busy; host memory: 1.2 x the 80.2 GB used; billed as 2 GPUs because"
+            " of 10 cores and 97.0 GB of host memory.",
         ),
-        ({"cores": 56, "memory_gb": 480.0}, "> 30 %."),
+        # 480 / 64 GB are 7.5, so 8 slices; 56 / 8 cores are 7.
+        (
+            {"cores": 56, "memory_gb": 480.0},
+            "> 30 %; billed as 8 GPUs because of 480.0 GB of host memory.",
+        ),
     ],
 )
 def test_the_reason_says_where_cores_and_host_memory_come_from(shape: dict[str, Any], expected: str) -> None:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
 from analysis.findings import Finding, FindingCode
 from education.seeds import neutral_lessons, seed_lessons
-from jobs.hardware import use_site
-from jobs.site_profile import bundled_site
 from reports.finding_texts import finding_text
 from reports.job_report import job_report, with_lessons
 from reports.lessons import lesson_view
 from reports.markdown import report_markdown
 from reports.text import report_text
+from reports.vendor import AMD
 from tests.payloads import gpu, job_record
 from tests.reports.builders import judged, report
 from tests.reports.test_wording import EVIDENCE
@@ -27,14 +25,6 @@ OF_AMD_OR_LUMI = re.compile(
 OF_NVIDIA = re.compile(r"nvidia|nccl|cuda|nsight", re.IGNORECASE)
 CAMPUS = {"cluster": "campus", "partition": "gpu"}
 LOW = [gpu(index, 50.0) for index in range(8)]
-
-
-@pytest.fixture
-def campus() -> Iterator[None]:
-    """A site with NVIDIA GPUs."""
-    use_site(bundled_site("example_a100"))
-    yield
-    use_site(None)
 
 
 each_code = pytest.mark.parametrize("code", FindingCode)
@@ -109,6 +99,16 @@ def test_a_stored_report_is_shown_with_the_lessons_of_its_hardware(campus: None)
     assert {finding.code: finding.lesson.title for finding in shown.findings} == {
         finding.code: neutral_lessons()[FindingCode(finding.code)].title for finding in stored.findings
     }
+
+
+@each_code
+def test_one_step_has_one_command_in_findings_and_lessons(code: FindingCode) -> None:
+    # Readers met two commands for a look at a running job, `--interactive --pty` and `--overlap`, and two profilers.
+    lesson = seed_lessons()[code]
+    said = re.sub(r"\s+", " ", f"{lesson.micro} {lesson.explanation} {lesson.hint}")
+    assert set(re.findall(r"srun [^`.]*--jobid=\S+ \S+", said)) <= {AMD.look}
+    assert not re.search(r"\brocprof\b(?!-)|rocprof-sys", said)
+    assert AMD.look not in re.sub(r"\s+", " ", lesson.micro)
 
 
 def test_lumis_lessons_are_lumis() -> None:

@@ -205,7 +205,7 @@ def test_idle_time_of_a_run_that_was_measured_in_part_is_of_the_measured_time() 
     assert text(FindingCode.NO_GPU_USE, half.facts).startswith(
         "All 8 measured GPUs were idle for 100 % of the measured time (50 % of 2 h 00 min)."
     )
-    assert headline(half) == "Your job did not use its 16 GPUs while they were measured"
+    assert headline(half) == "Your job did not use the 8 measured of its 16 GPUs"
 
 
 @pytest.mark.parametrize(

@@ -10,18 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
-import redis
 
 from collector import statefile
 from reports.packed_json import unpack_json
-from tests.parts import missing
+from tests.parts import REDIS_URL, empty_redis, missing
 from tests.processes import free_ports, wait_until
 from tests.slurm.cluster import CLUSTER, Cluster, end, is_open, is_possible
 from tests.slurm.hooks import CHECKOUT, WithHooks
 from tests.slurm.nodes import FakeNodes
 
 DATABASE_URL = os.environ.get("TEST_DATABASE_URL", "postgres://root@127.0.0.1:5432/postgres")
-REDIS_URL = os.environ.get("TEST_REDIS_URL", "redis://127.0.0.1:6379/15")
 
 
 class Site(WithHooks):
@@ -40,11 +38,9 @@ class Site(WithHooks):
         self.cluster.start()
 
     def _start_portal(self) -> None:
+        empty_redis()
         try:
-            redis.from_url(REDIS_URL).flushdb()
             self._administer("CREATE DATABASE {}")
-        except redis.ConnectionError:
-            missing("Redis")
         except psycopg.OperationalError:
             missing("PostgreSQL")
         (self.port,) = free_ports(1)

@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from portal.ingest.body import MalformedBody, lines, records
 from portal.ingest.services import KINDS, Outcome, ingest
+from reports.numbers import counted
 
 
 class Command(BaseCommand):
@@ -28,7 +29,8 @@ class Command(BaseCommand):
             self._say(name, outcome)
             refused += len(outcome.rejected)
         if refused:
-            raise CommandError(f"{refused} records were rejected; all others are stored.")
+            were = "was" if refused == 1 else "were"
+            raise CommandError(f"{counted(refused, 'record')} {were} rejected; all others are stored.")
 
     def _documents(self, name: str) -> Iterable[Any]:
         try:

@@ -6,12 +6,12 @@ import base64
 import uuid
 from collections.abc import Callable
 from email.message import Message
-from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from jobs.records import printable
+from portal.management.output_files import write_file
 from portal.management.run_names import named_run
 from reports.mail.emails import Letter
 from reports.mail.services.letters import letter
@@ -36,7 +36,7 @@ class Command(BaseCommand):
         made = letter(run.user, str(uuid.uuid4()), rows, with_pdf=choices.with_pdf)
         shown = FORMATS[options["format"]](made)
         if options["output"]:
-            Path(options["output"]).write_text(shown)
+            write_file(options["output"], shown.encode())
         else:
             self.stdout.write(shown)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from portal.management.output_files import write_file
 from portal.management.run_names import named_run
 from reports.selectors import report_row
 from reports.services.formats import rendered
@@ -34,7 +34,7 @@ class Command(BaseCommand):
         except PdfUnavailable as error:
             raise CommandError(str(error)) from error
         if options["output"]:
-            Path(options["output"]).write_bytes(content)
+            write_file(options["output"], content)
         elif options["format"] == "pdf" and sys.stdout.isatty():
             raise CommandError("a PDF cannot be written to the terminal; name a file with -o")
         else:

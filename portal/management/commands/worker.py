@@ -16,13 +16,20 @@ from django.core.management.base import BaseCommand, CommandParser
 from django.db import DatabaseError, close_old_connections
 from django.utils import timezone
 
+from analysis.escalation.services import escalate
+from analysis.outcomes.services import close_months as close_months_of_advice
+from analysis.outcomes.services import settle_due
+from analysis.policy.services import close_policy_months
+from analysis.rollups.services import roll_up_due
 from analysis.selectors import last_change
+from analysis.site.services import close_months
 from education.services.links import check_asked_links
 from jobs.models import Process
 from jobs.processes.services import keep_saying
 from portal import expiry
 from portal.logs import during_task
 from portal.rounds import a_round
+from portal.tasks import PEOPLE, PROJECTS
 from portal.troubles import trouble
 from reports.mail.services.sending import deliver_due
 from reports.services.publishing import follow_up
@@ -47,7 +54,7 @@ class Command(BaseCommand):
         stop = threading.Event()
         for name in (signal.SIGTERM, signal.SIGINT):
             signal.signal(name, lambda *_: stop.set())
-        delivered_at = expire_at = -math.inf
+        delivered_at = expire_at = escalate_at = -math.inf
         keep_saying(Process.Kind.WORKER)
         while not stop.is_set():
             if time.monotonic() - delivered_at >= settings.DELIVER_SECONDS:
@@ -57,6 +64,9 @@ class Command(BaseCommand):
             if time.monotonic() >= expire_at:
                 is_all = done("expire", expire)
                 expire_at = time.monotonic() + (EXPIRE_SECONDS if is_all else EXPIRE_AGAIN_SECONDS)
+            if time.monotonic() >= escalate_at:
+                escalate_at = time.monotonic() + settings.FLAG_SECONDS
+                raise_and_clear_flags()
             seen = changed_at()
             if not sweep():
                 wait(stop, options["seconds"], seen)
@@ -81,7 +91,21 @@ def changed_at() -> datetime | None:
 
 def sweep() -> int:
     """One round of due work; returns how much was done."""
-    return done("follow_up", lambda: follow_up(BATCH_SIZE)) or 0
+    judged = done("follow_up", lambda: follow_up(BATCH_SIZE))
+    if judged is None:
+        # Single runs that fail stop nothing, so this server cannot work now: the rest would only report it again.
+        return 0
+    done("roll_up", lambda: roll_up_due(PROJECTS, timezone.now()))
+    done("settle_advice", lambda: settle_due(PEOPLE, timezone.now()))
+    done("close_months", lambda: close_months(timezone.now()))
+    done("close_months_of_advice", lambda: close_months_of_advice(timezone.now()))
+    done("close_policy_months", lambda: close_policy_months(timezone.now()))
+    return judged
+
+
+def raise_and_clear_flags() -> int:
+    """The flags that are due; returns how many changed."""
+    return done("escalate", lambda: escalate(timezone.now())) or 0
 
 
 def deliver() -> int:

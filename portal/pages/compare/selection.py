@@ -3,54 +3,108 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 from urllib.parse import urlencode
 
-from django.db.models import QuerySet
-from django.http import Http404
+from django.db.models import Q, QuerySet
 
 from jobs.models import Job
+from jobs.records import printable
 from reports.services.links import run_key
 
 RUNS_MIN, RUNS_MAX = 2, 4
+LOOKED_UP_MAX = 20
+"""Of so many names in one address each is looked up or listed as missing; nobody chooses more by hand."""
+
+SHOWN_LENGTH_MAX = 80
 NAME = re.compile(
     r"(?P<cluster>[A-Za-z0-9_][A-Za-z0-9._@+-]{0,63})/(?P<job_id>[0-9]{1,16})(?:\.(?P<attempt>[0-9]{1,8}))?\Z", re.ASCII
 )
 
 
-def named_run(visible: QuerySet[Job], name: str) -> Job:
-    """The visible run of this name, the latest attempt where none is named; Http404 where there is none."""
-    named = NAME.match(name)
+@dataclass(frozen=True)
+class RunName:
+    """What names a run; without an attempt it is the latest."""
+
+    cluster: str
+    job_id: int
+    attempt: int | None
+
+    @property
+    def condition(self) -> Q:
+        """The rows that it may be."""
+        of_job = Q(cluster=self.cluster, job_id=self.job_id)
+        return of_job if self.attempt is None else of_job & Q(attempt=self.attempt)
+
+    def among(self, runs: Iterable[Job]) -> Job | None:
+        """The run of this name, the latest attempt where none is named."""
+        own = [run for run in runs if (run.cluster, run.job_id) == (self.cluster, self.job_id)]
+        if self.attempt is not None:
+            own = [run for run in own if run.attempt == self.attempt]
+        return max(own, key=lambda run: run.attempt, default=None)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The `runs` of an address in its order, each once, and the names that are `missing`, as a page may show them.
+
+    A run is missing for whoever may not see it, whether or not it exists. `named` is how many names there were.
+    """
+
+    named: int
+    runs: tuple[Job, ...] = ()
+    missing: tuple[str, ...] = ()
+
+    @property
+    def problem(self) -> str:
+        """Why these cannot be compared; empty where they can.
+
+        >>> Selection(2, (Job(), Job())).problem, Selection(0).problem, Selection(2, (Job(),), ("lumi/9",)).problem
+        ('', 'Choose two to four jobs.', 'One job alone cannot be compared: choose one to three more.')
+        """
+        many = self.named if self.named > LOOKED_UP_MAX else len(self.runs)
+        if many > RUNS_MAX:
+            return f"{many} jobs do not fit side by side: choose at most four."
+        if not self.runs:
+            return "Choose two to four jobs."
+        if len(self.runs) >= RUNS_MIN:
+            return ""
+        if self.named > len(self.runs) + len(self.missing):
+            return "The same job stands there twice: choose different ones."
+        return "One job alone cannot be compared: choose one to three more."
+
+
+def selected(visible: QuerySet[Job], names: Sequence[str]) -> Selection:
+    """What these names choose of the visible runs: one query."""
+    read = {name: _run_name(name) for name in names[:LOOKED_UP_MAX]}
+    known = [name for name in read.values() if name]
+    rows = list(visible.filter(reduce(or_, (name.condition for name in known)))) if known else []
+    runs: dict[int, Job] = {}
+    missing = []
+    for text, name in read.items():
+        run = name.among(rows) if name else None
+        if run is None:
+            missing.append(printable(text)[:SHOWN_LENGTH_MAX])
+        else:
+            runs[run.pk] = run
+    return Selection(len(names), tuple(runs.values()), tuple(missing))
+
+
+def _run_name(text: str) -> RunName | None:
+    named = NAME.match(text)
     if named is None:
-        raise Http404("There is no such job here.")
-    runs = visible.filter(cluster=named["cluster"], job_id=int(named["job_id"]))
-    if named["attempt"]:
-        runs = runs.filter(attempt=int(named["attempt"]))
-    run = runs.order_by("-attempt").first()
-    if run is None:
-        raise Http404("There is no such job here.")
-    return run
+        return None
+    attempt = named["attempt"]
+    return RunName(named["cluster"], int(named["job_id"]), int(attempt) if attempt else None)
 
 
-def selection(runs: Sequence[Job]) -> str:
+def selection_address(runs: Sequence[Job]) -> str:
     """The part of an address that compares these runs.
 
-    >>> selection([Job(cluster="lumi", job_id=7), Job(cluster="lumi", job_id=8)])
+    >>> selection_address([Job(cluster="lumi", job_id=7), Job(cluster="lumi", job_id=8)])
     'job=lumi/7.0&job=lumi/8.0'
     """
     return urlencode([("job", run_key(run)) for run in runs], safe="/")
-
-
-def problem_of(names: Sequence[str]) -> str:
-    """Why so many names cannot be compared; empty where they can.
-
-    >>> problem_of(["lumi/1", "lumi/2"]), problem_of([]), problem_of(["lumi/1"])
-    ('', 'Choose two to four jobs.', 'One job alone cannot be compared: choose one to three more.')
-    """
-    if not names:
-        return "Choose two to four jobs."
-    if len(names) < RUNS_MIN:
-        return "One job alone cannot be compared: choose one to three more."
-    if len(names) > RUNS_MAX:
-        return f"{len(names)} jobs do not fit side by side: choose at most four."
-    return ""

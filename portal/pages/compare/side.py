@@ -10,8 +10,9 @@ from jobs.models import Job
 from jobs.selectors import record_of
 from portal.pages.compare.use_chart import ENDED, STILL_RUNNING, UseOfRun, use_of_run
 from reports.job_report import FindingView
-from reports.layout import css_class, judged_name
+from reports.measured_part import unmeasured_hours
 from reports.numbers import NOT_MEASURED, used_hours
+from reports.sections import css_class, judged_name
 from reports.selectors import made_report, report_row
 from reports.services.links import run_key
 
@@ -37,7 +38,9 @@ class Side:
         """Billed GPU-hours that were used; None where the use or the bill is not known."""
         if self.judged is None or self.judged.gpu_hours is None or self.judged.wasted_gpu_hours is None:
             return None
-        return used_hours(self.judged.gpu_hours, self.judged.wasted_gpu_hours)
+        billed, judged = self.judged.gpu_hours, self.judged
+        unmeasured = unmeasured_hours(billed, judged.coverage_fraction, is_partial=judged.is_partial)
+        return used_hours(billed, judged.wasted_gpu_hours or 0.0, unmeasured)
 
 
 def side(run: Job) -> Side:

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from analysis.history.columns import RunColumns
-from analysis.history.overview import Followed, Overview
+from analysis.history.overview import Overview
 from analysis.history.periods import Period
+from analysis.history.run_sums import Days
 from analysis.history.sums import overview_of
+from analysis.outcomes.selectors import SavedSum
 
 
 @dataclass(frozen=True)
 class MonthLine:
     """`change_points` is the change of the unused share in percentage points; None where a month has no hours.
 
-    Advice is seldom followed within one month: `followed` is over a period of its own.
+    Advice is seldom followed within one month: `saved` is over everything that is stored.
     """
 
     name: str
     name_before: str
     sum: Overview
     change_points: float | None
-    followed: Followed
+    saved: SavedSum
 
     @property
     def points(self) -> int:
@@ -33,9 +34,9 @@ class MonthLine:
         return (self.change_points or 0.0) < 0
 
 
-def month_line(runs: RunColumns, this: Period, before: Period, followed: Followed) -> MonthLine:
-    """The present month beside the last, from runs that reach back over both."""
+def month_line(runs: Days, this: Period, before: Period, saved: SavedSum) -> MonthLine:
+    """The present month beside the last, from days that reach back over both."""
     now, then = overview_of(runs, this), overview_of(runs, before)
     share, share_before = now.wasted_fraction, then.wasted_fraction
     change = None if share is None or share_before is None else (share - share_before) * 100
-    return MonthLine(f"{this.start:%B}", f"{before.start:%B}", now, change, followed)
+    return MonthLine(f"{this.start:%B}", f"{before.start:%B}", now, change, saved)

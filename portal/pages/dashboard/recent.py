@@ -8,6 +8,7 @@ from analysis.findings import FindingCode
 from analysis.models import JobEfficiency
 from jobs.models import Job
 from jobs.selectors import Reach, jobs_within
+from portal.charts.run_classes import SHOWN_NAMES, shown_class
 from portal.pages.dashboard.suggestions import job_label
 from reports.services.links import job_url
 from reports.wording import TITLES
@@ -22,6 +23,11 @@ class ShownJob:
     run: Job
     judged: JobEfficiency | None
     finding: str
+
+    @property
+    def class_name(self) -> str:
+        """The class as people read it."""
+        return SHOWN_NAMES[shown_class(self.run)]
 
 
 def shown_job(run: Job, judged: JobEfficiency | None) -> ShownJob:

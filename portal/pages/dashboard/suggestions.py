@@ -9,9 +9,11 @@ import msgspec
 from django.db.models import Q
 from django.urls import reverse
 
+from analysis.comparable import is_hint
 from analysis.history.costs import CostlyCause
+from analysis.history.open_savings import WorkSaving
 from analysis.history.periods import Period
-from analysis.history.selectors import WorkSaving, costly_causes_in, latest_savings, savings_of_works
+from analysis.history.selectors import costly_causes_in, latest_savings, savings_of_works
 from analysis.models import JobEfficiency, RecommendationRow
 from education.lesson import LessonContent
 from education.selectors import current_lessons
@@ -51,10 +53,19 @@ class Suggestion:
 
 @dataclass(frozen=True)
 class ToDo:
-    """What changes a request and states a saving, and causes to fix, for which no job's page states one."""
+    """What changes a request and states a saving, and causes to fix, for which no job's page states one.
+
+    `changed_gpu_hours` are stated savings that later runs of the same work have changed already: they are in no sum.
+    """
 
     requests: tuple[Suggestion, ...]
     causes: tuple[Suggestion, ...]
+    changed_gpu_hours: float = 0.0
+
+    @property
+    def is_changed_shown(self) -> bool:
+        """Whether what later runs have changed is worth a line."""
+        return self.changed_gpu_hours >= GPU_HOURS_MIN
 
     @property
     def total_gpu_hours(self) -> float:
@@ -67,12 +78,14 @@ def to_do(part: Q, period: Period, limit: int) -> ToDo:
 
     The number of queries is fixed.
     """
-    savings = [saving for saving in savings_of_works(part, period, limit) if saving.gpu_hours >= GPU_HOURS_MIN]
+    found = savings_of_works(part, period)
+    savings = [saving for saving in found.works[:limit] if saving.gpu_hours >= GPU_HOURS_MIN]
     costly = [cause for cause in costly_causes_in(part, period, limit) if cause.lost_gpu_hours >= GPU_HOURS_MIN]
     requests, causes = _requests(part, savings), _causes(costly)
     causes.sort(key=lambda cause: -(cause.gpu_hours or 0.0))
     first = next((suggestion for suggestion in [*requests, *causes] if suggestion.lines), None)
-    return ToDo(*(tuple(replace(one, is_primary=one is first) for one in listed) for listed in (requests, causes)))
+    shown = [tuple(replace(one, is_primary=one is first) for one in listed) for listed in (requests, causes)]
+    return ToDo(shown[0], shown[1], found.changed_gpu_hours)
 
 
 def job_label(run: Job) -> str:
@@ -120,7 +133,8 @@ def _causes(causes: Sequence[CostlyCause]) -> list[Suggestion]:
 def _cause(cause: CostlyCause, judged: JobEfficiency, lesson: LessonContent | None) -> Suggestion:
     """The new lines where a request fixes the cause, as one without GPUs or with more time does; else the lesson."""
     advised, run = list(judged.recommendations.all()), judged.job
-    fixing = [row for row in advised if row.kind != "walltime" or row.basis in LONGER_TIME]
+    proven = [row for row in advised if not is_hint(row.evidence)]
+    fixing = [row for row in proven if row.kind != "walltime" or row.basis in LONGER_TIME]
     return Suggestion(
         name=job_label(run),
         title=ADVICE_TITLES[fixing[0].basis] if fixing else TITLES[cause.code],

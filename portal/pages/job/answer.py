@@ -1,15 +1,16 @@
 """The first screen of a job in four numbers, and what its suggested request saves.
 
-What was used is what was billed without what was not used, of the unrounded hours. Every number is rounded by itself,
-as on all other pages: the last digits of rounded ones may not add up.
+What was used is what was billed without what was not used, or not measured, of the unrounded hours. Every number is
+rounded by itself, as on all other pages: the last digits of rounded ones may not add up.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from reports.job_report import JobReport, Observation
-from reports.numbers import NOT_MEASURED, gigabytes, hours, share, used_hours
+from reports.job_report import EfficiencyView, JobReport, Observation
+from reports.numbers import NOT_MEASURED, gigabytes, hours, share
 
 
 @dataclass(frozen=True)
@@ -26,22 +27,24 @@ def answer(report: JobReport) -> Answer:
     memory = (
         gigabytes(seen.peak_gpu_mem_gb) if seen.peak_gpu_mem_fraction is None else share(seen.peak_gpu_mem_fraction)
     )
-    numbers = [*_hours(seen.gpu_hours, seen.wasted_gpu_hours)]
+    numbers = [*_hours(seen)]
     if memory != NOT_MEASURED:
         numbers.append(Observation("Peak GPU memory", memory))
     return Answer(tuple(numbers), _saves(report))
 
 
-def _hours(billed: float | None, unused: float | None) -> tuple[Observation, ...]:
-    if billed is None:
-        return (Observation("GPU-hours billed", hours(None)),)
-    if unused is None:
-        return Observation("Unused GPU-hours", NOT_MEASURED), Observation("GPU-hours billed", hours(billed))
-    return (
-        Observation("Unused GPU-hours", hours(unused)),
-        Observation("Used", hours(used_hours(billed, unused))),
-        Observation("Billed", hours(billed)),
-    )
+def _hours(seen: EfficiencyView) -> Iterator[Observation]:
+    billed, unused, used = seen.gpu_hours, seen.wasted_gpu_hours, seen.used_gpu_hours
+    if billed is None or unused is None or used is None:
+        if billed is not None:
+            yield Observation("Unused GPU-hours", NOT_MEASURED)
+        yield Observation("GPU-hours billed", hours(billed))
+        return
+    yield Observation("Unused GPU-hours", hours(unused))
+    yield Observation("Used", hours(used))
+    if seen.partial:
+        yield Observation("Not measured", hours(seen.unmeasured_gpu_hours))
+    yield Observation("Billed", hours(billed))
 
 
 def _saves(report: JobReport) -> str:

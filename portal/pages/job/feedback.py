@@ -48,4 +48,9 @@ def _refused(request: HttpRequest, run: Job, form: FeedbackForm) -> HttpResponse
     else:
         messages.error(request, "Your answer was not kept: the report may have changed since you opened it.")
     code = Feedback.VERDICT if "code" in form.errors else form.cleaned_data["code"]
-    return job_page(request, run, {"refused_answer": {"code": code, "comment": form.data.get("comment", "")}})
+    comment = form.data.get("comment", "")
+    refused = {"code": code, "comment": comment}
+    if "comment" in form.errors:
+        # As its writer saw it: browsers send two characters for the end of a line.
+        refused["length"] = len(comment.replace("\r\n", "\n"))
+    return job_page(request, run, {"refused_answer": refused, "comment_length_max": COMMENT_LENGTH_MAX})

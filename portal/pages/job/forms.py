@@ -16,12 +16,19 @@ SHARE_DAYS_DEFAULT = 14
 COMMENT_LENGTH_MAX = 1000
 
 
+class Lines(forms.CharField):
+    """Text of several lines, as long as its writer saw it: browsers send two characters for the end of a line."""
+
+    def to_python(self, value: Any) -> Any:
+        return super().to_python(value.replace("\r\n", "\n") if isinstance(value, str) else value)
+
+
 class FeedbackForm(forms.Form):
     """One answer to "was this right?" about one of the codes that the report holds."""
 
     code = forms.ChoiceField()
     answer = forms.ChoiceField(choices=[(name, name) for name in (RIGHT, WRONG, WITHDRAW)])
-    comment = forms.CharField(required=False, max_length=COMMENT_LENGTH_MAX)
+    comment = Lines(required=False, max_length=COMMENT_LENGTH_MAX)
 
     def __init__(self, codes: Iterable[str], data: Any) -> None:
         super().__init__(data)
@@ -34,19 +41,12 @@ class ShareForm(forms.Form):
     days = forms.TypedChoiceField(
         coerce=int, label="For", choices=[(days, f"{days} days") for days in SHARE_DAYS], initial=SHARE_DAYS_DEFAULT
     )
-    note = forms.CharField(
+    note = Lines(
         required=False,
         max_length=500,
         label="What would you like help with?",
         widget=forms.Textarea(attrs={"rows": 2, "maxlength": 500}),
     )
-
-
-class Lines(forms.CharField):
-    """Text of several lines, as long as its writer saw it: browsers send two characters for the end of a line."""
-
-    def to_python(self, value: Any) -> Any:
-        return super().to_python(value.replace("\r\n", "\n") if isinstance(value, str) else value)
 
 
 class NoteForm(forms.Form):
@@ -64,6 +64,7 @@ class NoteForm(forms.Form):
         label="Tags",
         help_text=f"Up to {TAGS_MAX}, with commas between them.",
     )
+    version = forms.CharField(required=False, max_length=40, widget=forms.HiddenInput)
 
     def clean_text(self) -> str:
         return without_stray_marks(self.cleaned_data["text"], "").strip()

@@ -31,7 +31,10 @@ class NodeRows:
 
 @dataclass(frozen=True)
 class NodePage:
-    """The nodes of one page, of those whose name holds `word`; `is_asked` where somebody searched or turned pages."""
+    """The nodes of one page, of those whose name holds `word`; `is_asked` where somebody searched or turned pages.
+
+    `measured_nodes` of all are those with a GPU that was measured.
+    """
 
     nodes: tuple[NodeRows, ...]
     word: str
@@ -39,6 +42,7 @@ class NodePage:
     pages: int
     found: int
     all_nodes: int
+    measured_nodes: int
     all_gpus: int
     is_asked: bool
 
@@ -64,8 +68,17 @@ def node_page(measured: RunMetrics, run_nodes: Sequence[str], query: Mapping[str
     shown = found[(number - 1) * NODES_A_PAGE : number * NODES_A_PAGE]
     places = {name: place for place, name in enumerate(measured.nodes)}
     rows = tuple(_rows(measured, name, places.get(name), means) for name in shown)
-    is_asked = bool(word or asked)
-    return NodePage(rows, word, number, pages, len(found), len(order), measured.gpus.count, is_asked)
+    return NodePage(
+        rows,
+        word,
+        number,
+        pages,
+        found=len(found),
+        all_nodes=len(order),
+        measured_nodes=len(np.unique(measured.gpus.node_index)),
+        all_gpus=measured.gpus.count,
+        is_asked=bool(word or asked),
+    )
 
 
 def _means(measured: RunMetrics) -> np.ndarray:

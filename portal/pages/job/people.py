@@ -6,7 +6,7 @@ from datetime import datetime
 
 from analysis.selectors import feedback_of
 from jobs.models import Job, User
-from jobs.notes.selectors import own_note
+from jobs.notes.selectors import own_note, version_of
 from jobs.selectors import led_projects, openings_of, shares_of
 from portal.pages.job.forms import NoteForm, ShareForm
 
@@ -35,5 +35,5 @@ def note_part(run: Job, user: User) -> dict[str, object]:
         return {}
     note = own_note(run, user)
     tags = sorted((tag.name for tag in note.tags.all()), key=str.casefold) if note else []
-    form = NoteForm(initial={"text": note.text if note else "", "tags": ", ".join(tags)})
+    form = NoteForm(initial={"text": note.text if note else "", "tags": ", ".join(tags), "version": version_of(note)})
     return {"note": note, "tags": tags, "note_form": form}

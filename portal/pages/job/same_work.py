@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from django.db.models import Q, QuerySet
 
 from jobs.models import Job
+from portal.charts.run_classes import SHOWN_NAMES, class_for_programs, shown_class
 from reports.numbers import duration, gigabytes
 from reports.services.links import job_url
 
@@ -41,6 +42,16 @@ class SameWork:
     url: str
     is_this: bool
     changes: tuple[str, ...]
+
+    @property
+    def class_name(self) -> str:
+        """The class as people read it; empty while the run is not analysed."""
+        return SHOWN_NAMES.get(shown_class(self.run), "")
+
+    @property
+    def css_class(self) -> str:
+        """The style of the class, neutral where the use is not judged."""
+        return class_for_programs(self.run).lower()
 
 
 def neighbours(run: Job, visible: QuerySet[Job]) -> Neighbours:

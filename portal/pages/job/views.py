@@ -5,24 +5,31 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
+from analysis.outcomes.selectors import outcomes_of_run
 from analysis.selectors import measurements_of
 from education.selectors import current_lessons
 from jobs.models import Job
-from jobs.selectors import visible_jobs
+from jobs.records import ENDED_STATES
+from jobs.selectors import reach_of, visible_jobs
 from portal.access import open_run, openable_jobs, owner_for, person
+from portal.charts.advice_outcomes import outcome_rows
 from portal.failed_work import unmade_report
 from portal.pages.job.answer import answer
 from portal.pages.job.figures import shown_figures
+from portal.pages.job.forms import NoteForm, ShareForm
 from portal.pages.job.hardware import node_page
 from portal.pages.job.people import note_part, people
 from portal.pages.job.raw_link import raw_link
 from portal.pages.job.same_work import neighbours, other_runs, same_work
+from portal.unsaved import take_unsaved
 from reports.job_report import with_lessons
 from reports.models import Report
 from reports.reader import page_for
@@ -35,7 +42,21 @@ from reports.services.links import report_url
 @login_required
 def job(request: HttpRequest, cluster: str, job_id: int) -> HttpResponse:
     """The report of one run with the lessons of today, or what is known of the run while it has no report yet."""
-    return job_page(request, open_run(request, cluster, job_id))
+    run = open_run(request, cluster, job_id)
+    unsaved = take_unsaved(request, reverse("job", args=[cluster, job_id]), ("note", "share", "feedback"))
+    more = _typed(*unsaved) if unsaved and (run.user_id == person(request).pk or unsaved[0] == "feedback") else None
+    if more:
+        messages.info(request, "Not saved yet: you were signed out when you sent this. It is in its form below.")
+    return job_page(request, run, more)
+
+
+def _typed(form: str, fields: dict[str, str]) -> dict[str, object]:
+    """The forms with what was sent after the session had ended."""
+    if form == "note":
+        return {"note_form": NoteForm(fields), "is_note_open": True}
+    if form == "share":
+        return {"share_form": ShareForm(fields), "is_share_open": True}
+    return {"refused_answer": {"code": fields.get("code", ""), "comment": fields.get("comment", "")}}
 
 
 def job_page(request: HttpRequest, run: Job, more: Mapping[str, object] | None = None) -> HttpResponse:
@@ -48,9 +69,10 @@ def job_page(request: HttpRequest, run: Job, more: Mapping[str, object] | None =
     context |= {"neighbours": neighbours(run, visible)}
     if row:
         others = other_runs(run, visible)
-        context |= _report_part(request, run, row) | {"same_work": same_work(run, others)}
+        outcomes = outcome_rows(outcomes_of_run(run.pk, reach_of(person(request))))
+        context |= _report_part(request, run, row) | {"same_work": same_work(run, others), "outcomes": outcomes}
     else:
-        context |= {"unmade": unmade_report(run)}
+        context |= {"unmade": unmade_report(run), "is_end_known": run.state in ENDED_STATES}
     return render(request, "portal/job/job.html", context | dict(more or {}))
 
 

@@ -10,9 +10,9 @@ from urllib.parse import urlencode
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
 from django.urls import reverse
 
-from analysis.efficiency import EfficiencyClass
 from jobs.models import Job
-from reports.layout import CLASS_NAMES
+from portal.charts.run_classes import SHOWN_NAMES
+from portal.pages.jobs.classes import SHOWN_CLASS
 
 SAME_ARRAY = ("cluster", "array_job_id", "user_id", "project_id")
 
@@ -52,7 +52,8 @@ def tasks_of(runs: Sequence[Job], asked_for: QuerySet[Job]) -> dict[int, Tasks]:
     summed = (
         asked_for.filter(array_job_id__in=arrays)
         .order_by()
-        .values_list(*SAME_ARRAY, "efficiency__efficiency_class")
+        .annotate(shown_class=SHOWN_CLASS)
+        .values_list(*SAME_ARRAY, "shown_class")
         .annotate(
             Count("pk"),
             hours=Sum("efficiency__gpu_hours"),
@@ -68,18 +69,23 @@ def tasks_of(runs: Sequence[Job], asked_for: QuerySet[Job]) -> dict[int, Tasks]:
     return {pk: tasks for pk, tasks in found.items() if tasks.count > 1}
 
 
+def array_url(run: Job) -> str:
+    """The Jobs page with the tasks of this run's array."""
+    return f"{reverse('my-jobs')}?{urlencode({'array': f'{run.cluster}/{run.array_job_id}'})}"
+
+
 def _tasks(run: Job, rows: Sequence[tuple]) -> Tasks:
     """The rows hold, for each class: its name, tasks, GPU-hours, those times the use, unused ones, measured ones."""
     counts = {name: count for name, count, *_ in rows}
     hours, weighted, unused, weight = (_sum(row[column] for row in rows) for column in range(2, 6))
     return Tasks(
         count=sum(counts.values()),
-        classes=tuple((CLASS_NAMES[name.value], counts[name.value]) for name in EfficiencyClass if name in counts),
+        classes=tuple((name, counts[key]) for key, name in SHOWN_NAMES.items() if key in counts),
         unjudged=counts.get(None, 0),
         gpu_hours=hours,
         unused_gpu_hours=unused,
         mean_util=(weighted or 0.0) / weight if weight else None,
-        url=f"{reverse('my-jobs')}?{urlencode({'array': f'{run.cluster}/{run.array_job_id}'})}",
+        url=array_url(run),
     )
 
 

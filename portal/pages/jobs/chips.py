@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from django.conf import settings
+from django.utils import timezone
+
 from jobs.models import SavedFilter
+from portal.charts.finding_list import SITE
 from portal.pages.jobs.choices import Choices
 from portal.pages.jobs.forms import HIDDEN_LABELS, JobFilterForm
+
+DAY_NAMES = frozenset({"days", "since", "until"})
+SITE_TIME = ", site time"
 
 
 @dataclass(frozen=True)
@@ -30,9 +37,14 @@ class SavedChip:
 
 
 def chips(form: JobFilterForm, choices: Choices) -> list[Chip]:
-    """Every filter that is on, in the order of the form."""
+    """Every filter that is on, in the order of the form; days of a calendar that is not the reader's name it."""
+    is_other = choices.zone == SITE and timezone.get_current_timezone_name() != settings.TIME_ZONE
     return [
-        Chip(HIDDEN_LABELS.get(name) or str(form.fields[name].label), _shown(form, name, value), choices.without(name))
+        Chip(
+            HIDDEN_LABELS.get(name) or str(form.fields[name].label),
+            _shown(form, name, value) + (SITE_TIME if is_other and name in DAY_NAMES else ""),
+            choices.without(name),
+        )
         for name, value in choices.narrowing.items()
     ]
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import date
+from typing import Any
 from urllib.parse import urlencode
 
-from portal.pages.jobs.sorts import FIRST_SORT
+from portal.pages.jobs.orders import FIRST_SORT
 
 
 @dataclass(frozen=True)
 class Choices:
     """One field for each parameter of the address, empty or None where nothing was chosen.
+
+    `zone` is "site" where the days are those of the site's calendar instead of the reader's.
 
     >>> Choices(q="mps", days=7).address, Choices(q="mps", days=7).without("q")
     ('q=mps&days=7', 'days=7')
@@ -27,13 +30,21 @@ class Choices:
     days: int | None = None
     since: date | None = None
     until: date | None = None
+    zone: str = ""
     array: str = ""
+    work: str = ""
+    group: str = ""
     sort: str = ""
 
     @property
     def narrowing(self) -> dict[str, object]:
-        """What was chosen, by name, but for the order."""
-        return {name: value for name, value in self._chosen().items() if name != "sort"}
+        """What was chosen, by name, but for how the list is shown."""
+        return {name: value for name, value in self.filters.items() if name != "zone"}
+
+    @property
+    def filters(self) -> dict[str, object]:
+        """The same, with what days these are."""
+        return {name: value for name, value in self._chosen().items() if name not in ("sort", "group")}
 
     @property
     def is_judged(self) -> bool:
@@ -52,11 +63,18 @@ class Choices:
 
     def without(self, *names: str) -> str:
         """The same but for some choices."""
-        return urlencode({name: value for name, value in self._chosen().items() if name not in names})
+        left_out: dict[str, Any] = {field.name: field.default for field in fields(self) if field.name in names}
+        return replace(self, **left_out).address
 
     def sorted_by(self, name: str) -> str:
         """The same in another order."""
         return urlencode(self._chosen() | {"sort": name})
 
     def _chosen(self) -> dict[str, object]:
-        return {field.name: value for field in fields(self) if (value := getattr(self, field.name))}
+        """What is set; the calendar of days only where days are chosen."""
+        has_days = bool(self.days or self.since or self.until)
+        return {
+            field.name: value
+            for field in fields(self)
+            if (value := getattr(self, field.name)) and (has_days or field.name != "zone")
+        }

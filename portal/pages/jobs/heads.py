@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from portal.pages.jobs.choices import Choices
-from portal.pages.jobs.sorts import SORTS
+from portal.pages.jobs.orders import SORTS
 
 
 @dataclass(frozen=True)
@@ -31,24 +31,35 @@ COLUMNS = (
     ("", (("Job", ""),)),
     ("", (("Owner", ""),)),
     ("", (("Ended", "ended"), ("after a run time of", "runtime"))),
-    ("number", (("GPUs", ""),)),
+    ("number", (("GPUs", "gpus"),)),
     ("", (("Mean GPU use", "use"),)),
-    ("", (("Finding", ""),)),
+    ("", (("Finding", "finding"),)),
     ("number", (("Unused GPU-hours", "wasted"), ("of GPU-hours", "hours"))),
-    ("", (("Class", ""),)),
+    ("", (("Class", "class"),)),
 )
-"""Style, and label and order of each line. Findings, GPUs and classes are in no index's order: sorting by them would
-read every job."""
+"""Style, and label and order of each line."""
+
+
+WORK_COLUMNS = (
+    ("", (("Work", ""),)),
+    ("", (("Owner", ""),)),
+    ("number", (("Jobs", "jobs"),)),
+    ("", (("Last ended", "ended"),)),
+    ("", (("Most frequent finding", ""),)),
+    ("number", (("Unused GPU-hours", "wasted"), ("and used ones", "hours"))),
+    ("", (("Classes", ""),)),
+)
+"""The same of the list by work."""
 
 
 def heads(choices: Choices, *, has_owner: bool) -> Iterator[Head]:
     """The heads from left to right."""
-    for css_class, lines in COLUMNS:
+    for css_class, lines in WORK_COLUMNS if choices.group else COLUMNS:
         if has_owner or lines[0][0] != "Owner":
             shown = tuple(
                 HeadLine(label, choices.sorted_by(order) if order else "", bool(order) and order == choices.order)
                 for label, order in lines
             )
             is_sorted = any(line.is_chosen for line in shown)
-            direction = "descending" if SORTS[choices.order].is_descending else "ascending"
-            yield Head(css_class, shown, direction if is_sorted else "")
+            is_descending = choices.group or SORTS[choices.order].is_descending
+            yield Head(css_class, shown, ("descending" if is_descending else "ascending") if is_sorted else "")

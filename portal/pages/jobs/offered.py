@@ -8,16 +8,21 @@ from dataclasses import dataclass
 from jobs.hardware import clusters
 from jobs.models import User
 from jobs.selectors import Reach, jobs_within, latest_partitions, led_owners, reach_of, reached_projects
+from jobs.work_key import KEY_LENGTH
 
 
 @dataclass(frozen=True)
 class Offered:
-    """Projects and owners by name with their keys, and partitions; owners only for whoever leads a project."""
+    """Projects and owners by name with their keys, and partitions; owners only for whoever leads a project.
+
+    `works` are (key, name) of the one in the address, where a visible job is of it.
+    """
 
     reach: Reach
     projects: dict[str, int]
     owners: dict[str, int]
     partitions: tuple[str, ...]
+    works: tuple[tuple[str, str], ...]
 
 
 def offered_to(user: User, address: Mapping[str, str]) -> Offered:
@@ -28,6 +33,7 @@ def offered_to(user: User, address: Mapping[str, str]) -> Offered:
         projects=dict(reached_projects(reach).values_list("name", "pk")),
         owners=_owners(reach, _name(address, "owner")),
         partitions=_partitions(reach, _name(address, "partition")),
+        works=_works(reach, _name(address, "work")),
     )
 
 
@@ -57,3 +63,11 @@ def _partitions(reach: Reach, asked: str) -> tuple[str, ...]:
     if asked and asked not in names and jobs_within(reach).filter(partition=asked).exists():
         names.add(asked)
     return tuple(sorted(names))
+
+
+def _works(reach: Reach, asked: str) -> tuple[tuple[str, str], ...]:
+    """The work of this key, named after the latest visible job of it."""
+    if not asked or len(asked) > KEY_LENGTH:
+        return ()
+    latest = jobs_within(reach).filter(work_key=asked).order_by("-ended_at", "-pk").first()
+    return ((asked, latest.job_name or f"Job {latest.job_id}"),) if latest else ()

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 
 from analysis.findings import FindingCode
 from jobs.models import Job
 from jobs.notes.selectors import tags_by_run
+from jobs.records import ENDED_STATES
 from jobs.selectors import jobs_within, keys_of_any
-from portal.pages.jobs.arrays import Tasks, stands_for_its_array, tasks_of
+from portal.charts.run_classes import OPEN, SHOWN_NAMES, shown_class
+from portal.pages.jobs.arrays import Tasks, array_url, stands_for_its_array, tasks_of
 from portal.pages.jobs.query import JobQuery
-from portal.pages.jobs.sorts import JUDGED, Place
+from portal.pages.jobs.sorts import JUDGED, Place, Stretch
 from reports.services.links import finding_url, job_url, run_key
 from reports.wording import TITLES
 
@@ -47,6 +49,31 @@ class ListedRun:
     own_tags: Sequence[str]
     tasks: Tasks | None
     first_finding: FirstFinding | None
+    shown_class: str
+
+    @property
+    def class_name(self) -> str:
+        """The class as people read it; empty while the run is not analysed."""
+        return SHOWN_NAMES.get(self.shown_class, "")
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it was measured, but is not judged."""
+        return self.shown_class == OPEN
+
+    @property
+    def array_url(self) -> str:
+        """The tasks of the array that this task is of."""
+        return array_url(self.run)
+
+    @property
+    def has_ended(self) -> bool:
+        return self.run.ended_at is not None or self.is_end_known
+
+    @property
+    def is_end_known(self) -> bool:
+        """Whether Slurm reports a state in which a job has ended: no other run is analysed."""
+        return self.run.state in ENDED_STATES
 
 
 @dataclass(frozen=True)
@@ -103,47 +130,27 @@ def _turned(query: JobQuery, **place: Place) -> str:
 def _places(query: JobQuery, place: Place | None, *, is_backward: bool) -> list[Place]:
     """The places of one run more than a page holds, behind this one or before it; the first ones without a place."""
     found: list[Place] = []
-    for has_value, begins in _stretches(query, place, is_backward=is_backward):
+    for stretch in query.sort.stretches(place, is_backward=is_backward, is_judged=query.choices.is_judged):
         wanted = PAGE_SIZE + 1 - len(found)
         if wanted > 0:
-            found += _stretch(query, begins, wanted, has_value=has_value, is_backward=is_backward)
+            found += _first_places(query, stretch, wanted)
     return found
 
 
-def _stretches(query: JobQuery, place: Place | None, *, is_backward: bool) -> Iterator[tuple[bool, Q]]:
-    """(Whether with a value, where it begins) in order: runs with a value come before those without."""
-    starts_without = place is not None and place.value is None
-    if not is_backward:
-        if not starts_without:
-            yield True, query.sort.beyond(place, is_backward=False) if place else Q()
-        yield False, query.sort.keys_beyond(place, is_backward=False) if place and starts_without else Q()
-        return
-    if place and starts_without:
-        yield False, query.sort.keys_beyond(place, is_backward=True)
-        yield True, Q()
-    elif place:
-        yield True, query.sort.beyond(place, is_backward=True)
-
-
-def _stretch(query: JobQuery, begins: Q, wanted: int, *, has_value: bool, is_backward: bool) -> list[Place]:
+def _first_places(query: JobQuery, stretch: Stretch, wanted: int) -> list[Place]:
     """The first places of a stretch: the first of each part in its order, and of these the first."""
-    sort = query.sort
-    # Runs without a value may have no row in the table that is sorted by.
-    table = sort.table if has_value or query.choices.is_judged else ""
-    asked_for = _folded(query, table).filter(begins, **{f"{sort.column}__isnull": not has_value})
-    is_descending = sort.is_descending != is_backward
-    order: tuple[str, ...] = sort.order(is_backward=is_backward)
-    if not has_value:
-        order = (f"{'-' if is_descending else ''}{sort.key if table else 'pk'}",)
-    firsts = (asked_for.filter(part).order_by(*order)[:wanted] for part in query.sorted_parts(table))
-    found = Job.objects.filter(pk__in=keys_of_any(firsts)).order_by(*order)
-    return [Place(*row) for row in found.values_list(sort.column, "pk")[:wanted]]
+    asked_for = _folded(query, stretch.table).filter(stretch.runs)
+    firsts = (asked_for.filter(part).order_by(*stretch.order)[:wanted] for part in query.sorted_parts(stretch.table))
+    found = Job.objects.filter(pk__in=keys_of_any(firsts)).order_by(*stretch.order)[:wanted]
+    if not stretch.column:
+        return [Place(stretch.value, pk) for pk in found.values_list("pk", flat=True)]
+    return [Place(*row) for row in found.values_list(stretch.column, "pk")]
 
 
 def _folded(query: JobQuery, table: str) -> QuerySet[Job]:
-    """The runs asked for, of each array one; all tasks of an array that was asked for by itself."""
+    """The runs asked for, of each array one where arrays are rows."""
     asked_for = Job.objects.filter(query.conditions(table))
-    return asked_for if query.choices.array else asked_for.filter(stands_for_its_array(_all_asked(query)))
+    return asked_for.filter(stands_for_its_array(_all_asked(query))) if query.folds_arrays else asked_for
 
 
 def _all_asked(query: JobQuery) -> QuerySet[Job]:
@@ -154,10 +161,18 @@ def _runs(query: JobQuery, pks: list[int]) -> list[ListedRun]:
     """The runs of these keys in this order, through the door to everybody's jobs."""
     rows = jobs_within(query.reach).select_related("efficiency").defer(*NOT_SHOWN).in_bulk(pks)
     runs = [rows[pk] for pk in pks if pk in rows]
-    tasks = {} if query.choices.array else tasks_of(runs, _all_asked(query))
+    tasks = tasks_of(runs, _all_asked(query)) if query.folds_arrays else {}
     tags = tags_by_run(runs, query.user)
     return [
-        ListedRun(run, job_url(run), run_key(run), tags.get(run.pk, []), tasks.get(run.pk), _first_finding(run))
+        ListedRun(
+            run,
+            job_url(run),
+            run_key(run),
+            tags.get(run.pk, []),
+            tasks.get(run.pk),
+            _first_finding(run),
+            shown_class(run),
+        )
         for run in runs
     ]
 

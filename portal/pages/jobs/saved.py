@@ -2,60 +2,103 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
-from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_http_methods
 
 from jobs.saved_filters.models import FILTER_NAME_LENGTH_MAX
 from jobs.saved_filters.selectors import own_filters
-from jobs.saved_filters.services import SAVED_FILTERS_MAX, TooManyFilters, remove_filter, save_filter
+from jobs.saved_filters.services import SAVED_FILTERS_MAX, NameTaken, TooManyFilters, remove_filter, save_filter
 from portal.access import person
+from portal.form_addresses import NOTHING_SAVED, form_of_page
 from portal.pages.jobs.choices import Choices
 from portal.pages.jobs.forms import JobFilterForm, SavedFilterForm
 from portal.pages.jobs.offered import offered_to
 from portal.rate_limits import CHANGES, limited
+from portal.unsaved import keeps_unsaved, take_unsaved
+
+TAKEN, TYPED = "filter-name-taken", "filter-name-typed"
 
 
-@require_POST
+def taken_name(request: HttpRequest, choices: Choices) -> str:
+    """The name under which this very filter was to be saved, where another one has it; asked once, then forgotten."""
+    return _asked_once(request, TAKEN, choices)
+
+
+def typed_name(request: HttpRequest, choices: Choices) -> str:
+    """The name typed for this very filter and sent after the session had ended; shown once in its form."""
+    return _asked_once(request, TYPED, choices)
+
+
+def _asked_once(request: HttpRequest, key: str, choices: Choices) -> str:
+    kept = request.session.pop(key, None)
+    return kept["name"] if kept and kept["address"] == choices.address else ""
+
+
+@keeps_unsaved
+@require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 @limited(CHANGES)
 def save_present_filter(request: HttpRequest) -> HttpResponse:
-    """Keep what is chosen under a name; what makes no sense is left out of it."""
-    choices = _chosen(request)
+    """Keep what is chosen under a name; what makes no sense is left out of it. A GET leads to the list."""
+    if request.method != "POST":
+        return _not_saved_yet(request)
+    choices = _chosen(request, request.POST)
     form = SavedFilterForm(request.POST)
-    if not form.is_valid():
+    if not form.is_valid() and "name" in form.errors:
         messages.error(request, f"Not saved: a filter needs a name of at most {FILTER_NAME_LENGTH_MAX} characters.")
+    elif not form.is_valid():
+        messages.error(request, "Not saved: the filter is too long.")
     elif not choices.narrowing:
         messages.error(request, "Not saved: no filter is on.")
     else:
-        _save(request, form.cleaned_data["name"], choices.address)
+        _save(request, form.cleaned_data["name"], choices.address, replaces=form.cleaned_data["replaces"])
     return _to_list(choices.address)
 
 
-def _chosen(request: HttpRequest) -> Choices:
+def _not_saved_yet(request: HttpRequest) -> HttpResponse:
+    """The list with the filter that was sent after the session had ended, and its name in the form again."""
+    unsaved = take_unsaved(request, request.path)
+    if unsaved is None:
+        messages.info(request, NOTHING_SAVED)
+        return _to_list("")
+    choices = _chosen(request, unsaved[1])
+    request.session[TYPED] = {"name": unsaved[1].get("name", ""), "address": choices.address}
+    messages.info(request, "Not saved yet: you were signed out when you sent this. The name is in its form again.")
+    return _to_list(choices.address)
+
+
+def _chosen(request: HttpRequest, sent: Mapping[str, str]) -> Choices:
     """The choices of the address that the form holds."""
-    address = QueryDict(request.POST.get("address", ""))
+    address = QueryDict(sent.get("address", ""))
     return JobFilterForm(address, offered_to(person(request), address)).choices()
 
 
-def _save(request: HttpRequest, name: str, address: str) -> None:
+def _save(request: HttpRequest, name: str, address: str, *, replaces: bool) -> None:
     try:
-        save_filter(person(request), name=name, address=address, now=timezone.now())
+        save_filter(person(request), name=name, address=address, now=timezone.now(), replaces=replaces)
         messages.success(request, f"Saved as “{name}”.")
+    except NameTaken:
+        messages.error(request, f"Not saved yet: you have another filter with the name “{name}”.")
+        request.session[TAKEN] = {"name": name, "address": address}
     except TooManyFilters:
         messages.error(request, f"Not saved: you have {SAVED_FILTERS_MAX} saved filters. Remove one first.")
 
 
-@require_POST
+@form_of_page("my-jobs", "Nothing was removed. To remove a saved filter, choose it under “Remove saved”.")
 @login_required
 @limited(CHANGES)
 def remove_saved_filter(request: HttpRequest, pk: int) -> HttpResponse:
-    """Remove a saved filter of one's own."""
-    kept = get_object_or_404(own_filters(person(request)), pk=pk)
+    """Remove a saved filter of one's own; one that is not there, or is somebody else's, counts as removed."""
+    kept = own_filters(person(request)).filter(pk=pk).first()
+    if kept is None:
+        messages.info(request, "This saved filter was already removed.")
+        return _to_list("")
     remove_filter(kept)
     messages.success(request, f"Removed the saved filter “{kept.name}”.")
     return _to_list("")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
-from analysis.history.columns import RunColumns
+from analysis.history.run_sums import Days
 from jobs.models import ProjectAllocation
 from portal.charts.columns import HEIGHT, WIDTH, nice_top, scale
 from portal.pages.projects.forecast import Forecast, burn_down
@@ -44,7 +44,7 @@ class BurnDown:
 
 
 def burn_down_of(
-    row: ProjectAllocation, forecast: Forecast | None, runs: RunColumns, since: datetime, today: date
+    row: ProjectAllocation, forecast: Forecast | None, runs: Days, since: datetime, today: date
 ) -> BurnDown | None:
     """The drawing; None where nobody counts the use, or no time has passed since it is known."""
     points = burn_down(row, runs, since)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
-import numpy as np
-
-from analysis.history.columns import RunColumns
-from analysis.history.periods import Period
+from analysis.history.periods import Period, last_days
+from analysis.history.run_sums import Days
+from analysis.history.sums import billed_in, runs_in
 from jobs.models import ProjectAllocation
 
 RATE_DAYS, RATE_DAYS_MIN = 30, 7
@@ -41,7 +40,7 @@ def left_of(row: ProjectAllocation) -> float | None:
     return None if row.used_gpu_hours is None else max(row.gpu_hours - row.used_gpu_hours, 0.0)
 
 
-def forecast_of(row: ProjectAllocation, runs: RunColumns, now: datetime) -> Forecast | None:
+def forecast_of(row: ProjectAllocation, runs: Days, now: datetime) -> Forecast | None:
     """Where the recent rate of use leads: of all runs that Kaiku saw, also those that count in no statistic.
 
     None where the use is not counted, nothing is left, the time is over, or has begun less than a week ago.
@@ -51,16 +50,16 @@ def forecast_of(row: ProjectAllocation, runs: RunColumns, now: datetime) -> Fore
     if not left or begun_days < RATE_DAYS_MIN or (row.ends_on and row.ends_on < today):
         return None
     days = min(RATE_DAYS, begun_days)
-    recent = runs.between(now - timedelta(days=days), now)
-    rate = float(np.nansum(recent.gpu_hours)) / days
+    recent = last_days(now, days)
+    rate = billed_in(runs, recent) / days
     read_on = row.read_at.astimezone(now.tzinfo).date()
     lasts_days = left / rate if rate else None
     runs_out_on = read_on + timedelta(days=lasts_days) if lasts_days and lasts_days < FAR_DAYS else None
     left_at_end = max(left - rate * (row.ends_on - read_on).days, 0.0) if row.ends_on else None
-    return Forecast(rate, days, len(recent), runs_out_on, left_at_end)
+    return Forecast(rate, days, runs_in(runs, recent), runs_out_on, left_at_end)
 
 
-def burn_down(row: ProjectAllocation, runs: RunColumns, since: datetime) -> list[tuple[datetime, float]]:
+def burn_down(row: ProjectAllocation, runs: Days, since: datetime) -> list[tuple[datetime, float]]:
     """(Instant, GPU-hours left) week by week until the directory was read, counted back from what was left then.
 
     `runs` reach back to `since`. Earlier than the allocation began nothing is known; empty where nobody counts the use.
@@ -75,5 +74,5 @@ def burn_down(row: ProjectAllocation, runs: RunColumns, since: datetime) -> list
     return [(at, min(max(left + _used(runs, at, read_at), 0.0), row.gpu_hours)) for at in (*starts, read_at)]
 
 
-def _used(runs: RunColumns, start: datetime, end: datetime) -> float:
-    return float(np.nansum(runs.between(start, end).gpu_hours))
+def _used(runs: Days, start: datetime, end: datetime) -> float:
+    return billed_in(runs, Period(start, end))

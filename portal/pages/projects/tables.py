@@ -32,7 +32,7 @@ class MemberRow:
 
 @dataclass(frozen=True)
 class WorkRow:
-    """One work by the name of its latest run, whose it is, its page, and its jobs in the period.
+    """One work by the name of its latest run, whose it is, its page, and its jobs in the period by its exact key.
 
     Without links where nothing names it.
     """
@@ -70,7 +70,6 @@ def work_rows(works: Sequence[WorkSums], chosen: Mapping[str, str]) -> list[Work
 def _work_row(work: WorkSums, run: Job, chosen: Mapping[str, str]) -> WorkRow:
     if not work.key:
         return WorkRow(UNNAMED, "", "", "", work)
-    owner = run.user.username
     name = run.job_name or f"Job {run.job_id}"
-    jobs_url = jobs_address({**chosen, "owner": owner, "q": run.job_name})
-    return WorkRow(name, owner, reverse("work", args=[work.key]), jobs_url, work)
+    jobs_url = jobs_address({**chosen, "work": work.key})
+    return WorkRow(name, run.user.username, reverse("work", args=[work.key]), jobs_url, work)

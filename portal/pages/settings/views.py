@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -10,27 +12,41 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods
 
 from jobs.accounts.services import revoke_api_token, save_appearance
 from jobs.models import ApiToken
 from jobs.selectors import own_api_tokens, own_projects
 from portal.access import person
+from portal.form_addresses import form_of_page
 from portal.pages.settings.forms import AppearanceForm, MailForm, TokenForm
 from portal.rate_limits import CHANGES, seconds_to_wait, too_often
 from portal.sign_in.personal_tokens import SENDING_PREFIX, issue_token
+from portal.unsaved import keeps_unsaved, take_unsaved
 from reports.mail.services.preferences import save_choices
 from reports.selectors import delivery_choices
 
 
+def _sent(request: HttpRequest) -> Mapping[str, str] | None:
+    """What fills in the form of this page: what was sent now, or after the session had ended; None for neither."""
+    if request.method == "POST":
+        return request.POST
+    unsaved = take_unsaved(request, request.path)
+    if unsaved is None:
+        return None
+    messages.info(request, "Not saved yet: you were signed out when you sent this. It is in the form below.")
+    return unsaved[1]
+
+
+@keeps_unsaved
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def mail_settings(request: HttpRequest) -> HttpResponse:
     """The choices of the signed-in person; they apply as soon as they are saved."""
     user = person(request)
     chosen = delivery_choices([user.pk])[user.pk]
-    form = MailForm(own_projects(user), chosen, request.POST if request.method == "POST" else None)
-    if form.is_valid():
+    form = MailForm(own_projects(user), chosen, _sent(request))
+    if request.method == "POST" and form.is_valid():
         save_choices(user, form.chosen())
         messages.success(request, "Saved. Your choices apply from now on.")
         return redirect("settings")
@@ -38,14 +54,15 @@ def mail_settings(request: HttpRequest) -> HttpResponse:
 
 
 @never_cache
+@keeps_unsaved
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def api_tokens(request: HttpRequest) -> HttpResponse:
     """The valid tokens; a new one is shown only in the answer that created it, and is not stored."""
     if request.method == "POST" and (wait_s := seconds_to_wait(CHANGES, request)):
         return too_often(request, wait_s)
-    form, now, secret = TokenForm(person(request), request.POST or None), timezone.now(), ""
-    if form.is_valid():
+    form, now, secret = TokenForm(person(request), _sent(request)), timezone.now(), ""
+    if request.method == "POST" and form.is_valid():
         try:
             secret = issue_token(person(request), now=now, **form.cleaned_data)
             form = TokenForm(person(request))
@@ -60,7 +77,7 @@ def api_tokens(request: HttpRequest) -> HttpResponse:
     return render(request, "portal/settings/api_tokens.html", context)
 
 
-@require_POST
+@form_of_page("api-tokens", "Nothing was revoked.")
 @login_required
 def revoke(request: HttpRequest, pk: int) -> HttpResponse:
     """It gives no access from now on."""
@@ -71,13 +88,14 @@ def revoke(request: HttpRequest, pk: int) -> HttpResponse:
     return redirect("api-tokens")
 
 
+@keeps_unsaved
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def appearance(request: HttpRequest) -> HttpResponse:
     """The choices of the signed-in person, on every device; without any, each device decides for itself."""
     chosen = {"theme": person(request).theme, "time_zone": person(request).time_zone}
-    form = AppearanceForm(request.POST if request.method == "POST" else None, initial=chosen)
-    if form.is_valid():
+    form = AppearanceForm(_sent(request), initial=chosen)
+    if request.method == "POST" and form.is_valid():
         save_appearance(person(request), **form.cleaned_data)
         messages.success(request, "Saved.")
         return redirect("appearance")

@@ -9,6 +9,7 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
+from analysis.cases.selectors import queue_summary
 from analysis.feedback import GROUP_USERS_MIN
 from analysis.models import Feedback
 from analysis.selectors import feedback_sums
@@ -40,6 +41,7 @@ def support(request: HttpRequest) -> HttpResponse:
         "pending": outbox(Delivery.State.PENDING).count(),
         "broken_links": broken_link_count(),
         "last_import": directory_imports().first(),
+        "cases": queue_summary(timezone.now()),
     }
     return render(request, "portal/support/support.html", context)
 

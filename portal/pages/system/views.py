@@ -10,7 +10,7 @@ from django.views.decorators.http import require_GET
 from portal.access import administrators_only
 from portal.system.concerns import concerns
 from portal.system.state import system_state
-from portal.system.tables import missing_rows, process_rows
+from portal.system.tables import due_rows, failed_rows, missing_rows, process_rows
 
 
 @require_GET
@@ -21,6 +21,8 @@ def system(request: HttpRequest) -> HttpResponse:
     context = {
         "state": state,
         "concerns": concerns(state),
+        "due": due_rows(state),
+        "failed": failed_rows(state),
         "missing": missing_rows(state),
         "processes": process_rows(state),
     }

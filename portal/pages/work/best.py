@@ -27,7 +27,8 @@ class BestKnown:
     """`lines` are the whole request; `changes` what the report of `run` suggests and the lines already have.
 
     `is_own` says whether these are the person's own options; `was_tried` that what the report suggests was tried
-    before and is not the cheapest.
+    before and is not the cheapest; `is_new` that no run had this request: more than its time limit is new.
+    `without_gpu_use` completed runs used no GPU and were left out.
     """
 
     run: PastRun
@@ -38,6 +39,11 @@ class BestKnown:
     requests: int
     is_own: bool
     was_tried: bool
+    without_gpu_use: int
+
+    @property
+    def is_new(self) -> bool:
+        return any(not change.split(" -> ")[-1].startswith("--time") for change in self.changes)
 
 
 def best_known(runs: Sequence[PastRun], advice_of: Callable[[int], Advice]) -> BestKnown | None:
@@ -56,4 +62,5 @@ def best_known(runs: Sequence[PastRun], advice_of: Callable[[int], Advice]) -> B
         requests=best.requests,
         is_own=is_spelling_known(best.run),
         was_tried=tried,
+        without_gpu_use=best.without_gpu_use,
     )

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from analysis.findings import FindingCode
+from analysis.works.failure_sizes import FailureSize
 from analysis.works.failures import Failures, SharedTrait
+from portal.pages.work.typical import size_sentence
 from reports.numbers import counted, duration, gigabytes, share
 from reports.wording import TITLES
 
@@ -18,14 +21,16 @@ class FailureList:
     common: tuple[str, ...]
 
 
-def failure_list(failed: Failures) -> FailureList:
-    """The states with their sentences."""
+def failure_list(failed: Failures, sizes: Iterable[FailureSize] = ()) -> FailureList:
+    """The states with their sentences, those about sizes first."""
     findings = tuple(
         f"{TITLES[FindingCode(code)]}: found in {runs:,} of {counted(failed.judged, 'failed run')} with a report."
         for code, runs in failed.findings
         if code in TITLES
     )
-    return FailureList(failed, (*(_sentence(trait) for trait in failed.traits), *findings))
+    return FailureList(
+        failed, (*(size_sentence(found) for found in sizes), *(_sentence(trait) for trait in failed.traits), *findings)
+    )
 
 
 def _sentence(trait: SharedTrait) -> str:

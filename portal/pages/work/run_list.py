@@ -11,6 +11,7 @@ from analysis.models import JobEfficiency
 from analysis.works.differences import OptionRow, changes_between
 from analysis.works.runs import PastRun
 from analysis.works.selectors import judgements_of
+from portal.charts.run_classes import OPEN, SHOWN_NAMES, UNKNOWN, class_of
 
 PAGE_SIZE = 25
 
@@ -26,6 +27,14 @@ class RunRow:
     before: PastRun | None
     changes: tuple[OptionRow, ...] | None
     judged: JobEfficiency | None
+
+    @property
+    def badge(self) -> tuple[str, str]:
+        """The class as a style and as people read it; of a run that is not judged that of Unknown."""
+        if self.judged is None:
+            return "", ""
+        shown = class_of(self.judged, self.run.state, self.run.elapsed_s)
+        return (UNKNOWN if shown == OPEN else shown).lower(), SHOWN_NAMES[shown]
 
 
 @dataclass(frozen=True)

@@ -6,31 +6,35 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
-from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils import timezone
 from django.views.decorators.http import require_GET
 
-from analysis.history.periods import DAYS_OFFERED, FOLLOWED_DAYS, last_days
-from analysis.history.selectors import runs_and_trend
+from analysis.comparable import SAME_WORK_MAX
+from analysis.history.periods import DAYS_OFFERED, last_days
+from analysis.history.selectors import days_and_trend
 from analysis.history.sums import overview_of, steps_of, trend_of
-from analysis.scaling import SAME_WORK_MAX, scaling
+from analysis.outcomes.selectors import OUTCOMES_SHOWN, outcomes_of_work, saved_by_work
+from analysis.rollups.selectors import Part, site_now
+from analysis.scaling import scaling
 from analysis.thresholds import LIMITS
+from analysis.works.failure_sizes import failure_sizes
 from analysis.works.failures import failures
+from analysis.works.patterns import patterns
 from analysis.works.runs import PastRun
 from analysis.works.selectors import RUNS_MAX, advice_of, past_runs
 from jobs.models import Job
 from jobs.selectors import visible_jobs
 from portal.access import person
+from portal.charts.advice_outcomes import outcome_rows
 from portal.charts.history import charts
 from portal.pages.work.best import best_known
 from portal.pages.work.failure_list import failure_list
-from portal.pages.work.followed import followed_advice
 from portal.pages.work.run_list import run_page
 from portal.pages.work.scale_charts import left_out, scale_charts
+from portal.pages.work.typical import typical
 
-WINDOW_DAYS = FOLLOWED_DAYS
+WINDOW_DAYS = 365
 CHARTS_SHOWN = ("classes", "median")
 
 
@@ -42,7 +46,7 @@ def work(request: HttpRequest, key: str) -> HttpResponse:
     latest = visible.order_by("-ended_at", "-pk").first()
     if latest is None:
         raise Http404("There is no such work here.")
-    now = timezone.localtime()
+    now = site_now()
     period = last_days(now, WINDOW_DAYS)
     of_owner = visible.filter(user=latest.user_id)
     runs = past_runs(of_owner.filter(ended_at__gte=period.start))
@@ -58,10 +62,22 @@ def work(request: HttpRequest, key: str) -> HttpResponse:
         **_measured(runs),
         **_over_time(latest, runs, now),
         "page": run_page(runs, request.GET.get("page", "")),
-        "followed": followed_advice(runs, period.start),
-        "failures": failure_list(failures(runs)),
+        **_advice(latest, period.start),
+        "failures": failure_list(failures(runs), failure_sizes(runs)),
+        "typical": typical(patterns(runs)),
     }
     return render(request, "portal/work/work.html", context)
+
+
+def _advice(latest: Job, since: datetime) -> dict[str, Any]:
+    """What became of the advice on this work, the latest first, and what following it saved."""
+    rows = outcomes_of_work(latest.user_id, latest.work_key, since)[: OUTCOMES_SHOWN + 1]
+    shown = outcome_rows(rows)
+    return {
+        "outcomes": shown[:OUTCOMES_SHOWN],
+        "has_more_outcomes": len(shown) > OUTCOMES_SHOWN,
+        "saved": saved_by_work(latest.user_id, latest.work_key),
+    }
 
 
 def _measured(runs: list[PastRun]) -> dict[str, Any]:
@@ -82,7 +98,7 @@ def _over_time(latest: Job, runs: list[PastRun], now: datetime) -> dict[str, Any
     oldest = runs[-1].ended_at if runs else now
     days = next(days for days in DAYS_OFFERED if days == WINDOW_DAYS or oldest >= last_days(now, days).start)
     period = last_days(now, days)
-    columns = runs_and_trend([Q(job__work_key=latest.work_key, user=latest.user_id)], period.start, now)
+    columns = days_and_trend([Part(user=latest.user_id, work_key=latest.work_key)], period)
     drawn = charts(steps_of(columns, period), period.step)
     return {
         "charted_days": days,

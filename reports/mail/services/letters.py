@@ -13,11 +13,11 @@ from django.template.loader import render_to_string
 from analysis.efficiency import EfficiencyClass
 from analysis.selectors import measurements_of
 from jobs.models import User
-from reports.layout import ADVISORY, layout
 from reports.mail.emails import Letter, headers
 from reports.mail.view import Told, calm, digest, improvement, subject, title
-from reports.models import Report
+from reports.models import Notice, Report
 from reports.numbers import unbroken
+from reports.sections import ADVISORY, layout
 from reports.selectors import made_report, report_value
 from reports.services.formats import figure_pngs, rendered
 from reports.services.links import address, job_address, opt_out_address
@@ -26,6 +26,12 @@ from reports.text import report_text
 
 PDFS_MAX = 5
 """A report is usually below 200 kB; not every server accepts a message with all PDFs of a busy week."""
+
+WHY = {
+    Notice.Kind.OFFER: "You receive this message because support staff offer you help with your GPU jobs.",
+    Notice.Kind.SUMMARY: "You receive this message because you are support staff of Kaiku.",
+}
+"""Why somebody gets a message that is about no report, in its foot."""
 
 log = logging.getLogger(__name__)
 
@@ -56,6 +62,27 @@ def letter(user: User, key: str, rows: Sequence[Report], *, with_pdf: bool) -> L
     if with_pdf:
         _attach_pdfs(made, rows, told)
     return made
+
+
+def notice_letter(user: User, key: str, notice: Notice) -> Letter:
+    """The letter of a text that is about no report."""
+    context = {
+        "subject": calm(notice.subject, 200),
+        "text": notice.text,
+        "why": WHY[Notice.Kind(notice.kind)],
+        "user": user,
+        "settings_url": address("settings"),
+        "opt_out_url": opt_out_address(user),
+    }
+    return Letter(
+        subject=calm(notice.subject, 200),
+        body=render_to_string("emails/notice/body.txt", context),
+        html=unbroken(render_to_string("emails/notice/body.html", context)),
+        pictures={},
+        to=[user.email],
+        reply_to=[settings.MAIL_REPLY_TO] if settings.MAIL_REPLY_TO else None,
+        headers=headers(key, opt_out_address(user)),
+    )
 
 
 def is_telling(rows: Sequence[Report]) -> bool:

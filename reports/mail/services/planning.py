@@ -82,7 +82,7 @@ def plan_person(user_pk: int, now: datetime) -> int:
 def release_addressed(now: datetime) -> int:
     """Make reports wait again whose owner had no address and has one now; how many messages that were."""
     rows = Delivery.objects.filter(
-        state=Delivery.State.SUPPRESSED, reason=NO_ADDRESS, created_at__gte=now - ADDRESS_WAIT
+        state=Delivery.State.SUPPRESSED, reason=NO_ADDRESS, created_at__gte=now - ADDRESS_WAIT, notice__isnull=True
     ).exclude(user__email="")
     return rows.delete()[1].get("reports.Delivery", 0)
 

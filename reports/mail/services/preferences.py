@@ -28,7 +28,8 @@ def save_choices(user: User, choices: Choices, now: datetime | None = None) -> N
         )
         _replace_projects(user, choices.projects)
         _held_back(user).update(state=Delivery.State.PENDING, claimed_at=None)
-        Delivery.objects.filter(user=user, state=Delivery.State.PENDING, attempts=0).delete()
+        planned_again = Delivery.objects.filter(user=user, state=Delivery.State.PENDING, attempts=0)
+        planned_again.filter(notice__isnull=True).delete()
 
 
 def opt_out(user: User, now: datetime | None = None) -> None:

@@ -22,9 +22,10 @@ from jobs.tallies.kinds import END_TO_MAIL, MESSAGES
 from jobs.tallies.services import add, since_end
 from reports.mail.digest import Choices, Frequency, Silence
 from reports.mail.emails import Letter, MailError, post, post_office
-from reports.mail.services.letters import is_telling, letter
+from reports.mail.services.letters import is_telling, letter, notice_letter
 from reports.mail.services.planning import NO_ADDRESS, PEOPLE_MAX, plan_due
-from reports.models import Delivery
+from reports.mail.services.summaries import plan_summaries
+from reports.models import Delivery, Notice
 from reports.retries import BACK_OFF, INTERRUPTIONS_MAX, next_attempt_at
 from reports.selectors import delivery_choices, due_deliveries, told_reports
 
@@ -45,6 +46,7 @@ class NotWanted(Exception):
 def deliver_due(limit: int, now: datetime | None = None) -> int:
     """Fill the outbox and send what is due of it; how many messages were sent."""
     plan_due(PEOPLE_MAX, now)
+    plan_summaries(now or timezone.now())
     return send_due(limit, now)
 
 
@@ -111,6 +113,9 @@ def _letter(delivery: Delivery) -> Letter:
     try:
         choices = delivery_choices([delivery.user_id])[delivery.user_id]
         _check_recipient(delivery, choices)
+        notice = Notice.objects.filter(delivery=delivery).first()
+        if notice is not None:
+            return _notice_letter(delivery, notice, choices)
         rows = [
             row
             for row in told_reports(delivery.reports.all())
@@ -127,6 +132,12 @@ def _letter(delivery: Delivery) -> Letter:
         # An error of ours in one letter: it is tried again later, and the others are sent.
         log.exception("delivery %s could not be written", delivery.pk)
         raise MailError(f"could not be written: {type(error).__name__}") from error
+
+
+def _notice_letter(delivery: Delivery, notice: Notice, choices: Choices) -> Letter:
+    if choices.frequency is Frequency.OFF:
+        raise NotWanted(Silence.OFF.value)
+    return notice_letter(delivery.user, str(delivery.key), notice)
 
 
 def _check_recipient(delivery: Delivery, choices: Choices) -> None:

@@ -85,12 +85,11 @@ SCALING = (
         is_noisy=True,
     ),
     ScalingCase(
-        "two medians, two knees: the advice takes the longer of two runs",
+        "of two runs the mean decides, on the page and in the advice",
         (run(2, 4000), run(4, 2400), run(4, 3200)),
-        # (2400 + 3200) / 2 = 2800: 8000 / 11200 = 0.714; the advice counts 3200: 8000 / 12800 = 0.625
+        # (2400 + 3200) / 2 = 2800: 8000 / 11200 = 0.714; the longer alone, 3200, would be 8000 / 12800 = 0.625
         ((2, 1, 4000, 100.0), (4, 2, 2800, 71.4)),
         4,
-        advised=2,
     ),
     ScalingCase(
         "one outlier of three moves no median",
@@ -149,7 +148,6 @@ SCALING = (
         (run(1, 9000), run(2, 5000), run(4, 1490)),
         ((1, 1, 9000, 100.0), (2, 1, 5000, 90.0), (4, 1, 1490, 151.0)),  # 9000 / 10000, 9000 / 5960
         None,
-        advised=4,
         too_fast=4,
     ),
     ScalingCase(
@@ -278,5 +276,28 @@ BEST = (
     ),
     BestCase(
         "more memory at the same GPUs is another", (billed(1, 2, 2.0, memory_gb=120.0), billed(2, 2, 4.0)), 1, 2.0, 1, 2
+    ),
+    BestCase(
+        "a run without any GPU use shows no request while another run used its GPUs",
+        (billed(1, 8, 8.0), billed(2, 2, 1.0, finding_codes=" no_gpu_use ")),
+        *(1, 8.0, 1, 1),
+    ),
+    BestCase(
+        "also with the same request: the run that used its GPUs shows it",
+        (billed(1, 8, 8.0), billed(2, 8, 6.0, finding_codes=" no_gpu_use timeout ")),
+        *(1, 8.0, 1, 1),
+    ),
+    BestCase(
+        "where no run used a GPU it is all that is known",
+        (billed(1, 2, 1.0, finding_codes=" no_gpu_use "),),
+        1,
+        1.0,
+        1,
+        1,
+    ),
+    BestCase(
+        "a failed run shows none either",
+        (billed(1, 8, 8.0, finding_codes=" no_gpu_use "), billed(2, 2, 1.0, "FAILED")),
+        *(1, 8.0, 1, 1),
     ),
 )

@@ -6,7 +6,7 @@ import pytest
 
 from analysis.works.best_request import advised, best_request, lines_of, options_of
 from jobs.sbatch import OptionChange
-from tests.analysis.works.cases import BEST, BestCase, run
+from tests.analysis.works.cases import BEST, BestCase, billed, run
 
 
 @pytest.mark.parametrize("case", BEST, ids=lambda case: case.name)
@@ -43,3 +43,13 @@ def test_advice_is_made_in_its_order_on_a_request_that_is_known_and_replaces_one
     assert advised(request, [(changes, ()), (later, ())]) == {"--gpus": "2", "--time": "01:00:00"}
     assert advised(request, []) == request
     assert advised(request, [((), ("--nodes=1", "--gpus-per-node=2"))]) == {"--nodes": "1", "--gpus-per-node": "2"}
+
+
+def test_what_was_left_out_for_using_no_gpu_is_counted() -> None:
+    idle = [billed(number, 8, 6.0, finding_codes=" no_gpu_use ") for number in (2, 3)]
+    found = best_request([billed(1, 8, 8.0), *idle])
+    assert found is not None
+    assert (found.run.job_id, found.completed, found.without_gpu_use) == (1, 1, 2)
+    alone = best_request(idle)
+    assert alone is not None
+    assert (alone.completed, alone.without_gpu_use) == (2, 0), "nothing is left out where nothing else is known"

@@ -18,7 +18,7 @@ from bench.samples.people import sample_people
 from bench.samples.schedule import HOSTILE_NAMES
 from jobs.records import ENDED_STATES, RESOURCE_OPTIONS, JobRecord
 from jobs.records import problems as record_problems
-from jobs.works import work_key
+from jobs.work_key import work_key
 from metrics.payloads import NodePayload
 from metrics.payloads import problems as summary_problems
 

@@ -8,7 +8,7 @@ import pytest
 
 from jobs.models import SavedFilter, User
 from jobs.saved_filters.selectors import own_filters
-from jobs.saved_filters.services import TooManyFilters, remove_filter, save_filter
+from jobs.saved_filters.services import NameTaken, TooManyFilters, remove_filter, save_filter
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
@@ -24,10 +24,14 @@ def kept(user: User) -> list[tuple[str, str]]:
     return list(own_filters(user).values_list("name", "address"))
 
 
-def test_a_filter_is_kept_in_place_of_the_one_of_the_same_name(alice: User) -> None:
+def test_a_filter_takes_the_place_of_the_one_of_its_name_only_where_that_is_asked_for(alice: User) -> None:
     save_filter(alice, name="to fix", address="efficiency_class=WASTED", now=NOW)
     save_filter(alice, name="mine", address="q=train", now=NOW)
-    save_filter(alice, name="to fix", address="finding=timeout", now=NOW)
+    with pytest.raises(NameTaken):
+        save_filter(alice, name="to fix", address="finding=timeout", now=NOW)
+    save_filter(alice, name="to fix", address="efficiency_class=WASTED", now=NOW)
+    assert kept(alice) == [("mine", "q=train"), ("to fix", "efficiency_class=WASTED")]
+    save_filter(alice, name="to fix", address="finding=timeout", now=NOW, replaces=True)
     assert kept(alice) == [("mine", "q=train"), ("to fix", "finding=timeout")]
 
 
@@ -36,7 +40,7 @@ def test_twenty_are_kept_and_a_kept_one_can_still_be_changed(alice: User) -> Non
         save_filter(alice, name=f"{number:02}", address="q=a", now=NOW)
     with pytest.raises(TooManyFilters):
         save_filter(alice, name="one too many", address="q=a", now=NOW)
-    save_filter(alice, name="19", address="q=b", now=NOW)
+    save_filter(alice, name="19", address="q=b", now=NOW, replaces=True)
     assert (len(kept(alice)), kept(alice)[-1]) == (20, ("19", "q=b"))
     remove_filter(own_filters(alice)[0])
     save_filter(alice, name="again", address="q=a", now=NOW)

@@ -165,3 +165,24 @@ def test_a_call_that_there_is_none_of_is_a_problem_and_a_page_that_there_is_none
 
 def test_a_forgotten_slash_is_forgiven(client) -> None:
     assert client.get("/api/v1/jobs")["Location"] == "/api/v1/jobs/"
+
+
+@pytest.mark.parametrize(
+    ("state", "minutes", "classes"),
+    [("FAILED", 8, "UNKNOWN"), ("COMPLETED", 3, "UNKNOWN"), ("COMPLETED", 8, "INEFFICIENT")],
+)
+def test_a_run_that_is_not_judged_has_no_class(db, state: str, minutes: int, classes: str) -> None:
+    """At 22 % on average; failed before ten minutes, or shorter than five, it is not judged anywhere."""
+    times = {"started_at": "2026-11-20T10:00:00Z", "ended_at": f"2026-11-20T10:0{minutes}:00Z"}
+    record_job(job_record(state=state, walltime_used_s=60.0 * minutes, **times))
+    gpus = [gpu(index, 88.0 if index < 2 else 0.0) for index in range(8)]
+    record_node_summary(node_payload(gpus=gpus, **times))
+    call_command("analyse_job", "--due", verbosity=0)
+    alice = as_user("alice")
+    assert alice.get(JOB).json()["efficiency"]["efficiency_class"] == classes
+    (listed,) = alice.get("/api/v1/jobs/").json()["results"]
+    assert listed["efficiency"]["efficiency_class"] == classes
+    assert alice.get(f"{JOB}report.json").json()["efficiency"]["efficiency_class"] == classes
+    shown = "Not judged" if classes == "UNKNOWN" else "Inefficient"
+    assert f'class="class-name">{shown}' in alice.get("/jobs/lumi/123456/").content.decode()
+    assert f",{'NOT_JUDGED' if classes == 'UNKNOWN' else classes}," in b"".join(alice.get("/jobs.csv")).decode()

@@ -15,10 +15,12 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
+from jobs.audit.services import by_command
 from jobs.models import Membership, Project, User
 from jobs.services import record_job
 from metrics.services import create_collector_token, record_node_summary, record_raw_window
 from portal.sign_in.personal_tokens import issue_token
+from portal.sign_in.policy_tokens import issue_policy_token
 from tests.payloads import job_record, node_payload, raw_payload
 from tests.portal.served import database_environment, serving
 from tests.roles import set_role
@@ -35,6 +37,10 @@ SETTINGS = """
 base-url = "http://127.0.0.1:{port}"
 headers = {{ Authorization = "Bearer {personal}" }}
 request-timeout = 30
+
+[[operations]]
+include-path-regex = "^/api/v1/(policy/efficiency[.][a-z]+|flags)$"
+headers = {{ Authorization = "Bearer {policy}" }}
 
 [[operations]]
 include-path-regex = "^/api/v1/ingest/"
@@ -61,6 +67,7 @@ def tokens(transactional_db: None) -> dict[str, str]:
     return {
         "personal": issue_token(alice, name="fuzzing", days=30, now=timezone.now()),
         "collector": create_collector_token("nodes", "lumi"),
+        "policy": issue_policy_token("slurm", days=30, now=timezone.now(), by=by_command("test")),
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections import Counter
 from datetime import timedelta
@@ -34,7 +35,9 @@ def two(reported) -> None:
     ("name", "status"), [("alice", 200), ("carol", 200), ("bob", 404), ("dave", 404), ("erin", 404), ("grace", 404)]
 )
 def test_only_who_sees_every_one_of_the_runs_compares_them(cast, two, name: str, status: int) -> None:
-    assert cast(name).get(TWO).status_code == status
+    answer = cast(name).get(TWO)
+    assert answer.status_code == status
+    assert ("train" in answer.content.decode()) == (status == 200)
 
 
 def test_who_is_not_signed_in_signs_in_first(two) -> None:
@@ -43,11 +46,41 @@ def test_who_is_not_signed_in_signs_in_first(two) -> None:
     assert answer["Location"].startswith("/sign-in/")
 
 
-def test_one_run_of_somebody_else_among_own_ones_is_not_found(cast, two) -> None:
+def told_missing(page: str) -> list[str]:
+    """The names that a page states as not found."""
+    return [html.unescape(name) for name in re.findall(r'<code class="missing">([^<]*)</code>', page)]
+
+
+def test_one_run_of_somebody_else_among_own_ones_is_not_found_and_the_others_are_compared(cast, two) -> None:
+    record_job(job_record(job_id=3, user_id="bob", job_name="secret_of_bob"))
+    answer = cast("alice").get(f"{TWO}&job=lumi/3")
+    page = answer.content.decode()
+    assert answer.status_code == 200
+    assert [side.run.job_id for side in answer.context["sides"]] == [1, 2]
+    assert told_missing(page) == ["lumi/3"]
+    assert "secret_of_bob" not in page
+    assert 'href="?job=lumi/1.0&amp;job=lumi/2.0"' in page, "the address without it"
+    of_pi = cast("carol").get(f"{TWO}&job=lumi/3")
+    assert told_missing(of_pi.content.decode()) == []
+    assert len(of_pi.context["sides"]) == 3
+
+
+def test_a_run_of_somebody_else_and_one_that_never_was_get_the_same_answer(cast, two) -> None:
     record_job(job_record(job_id=3, user_id="bob"))
-    assert cast("alice").get("/compare/?job=lumi/1&job=lumi/3").status_code == 404
-    assert cast("bob").get("/compare/?job=lumi/1&job=lumi/3").status_code == 404
-    assert cast("carol").get("/compare/?job=lumi/1&job=lumi/3").status_code == 200
+    pages = []
+    for number in (3, 4):
+        answer = cast("alice").get(f"{TWO}&job=lumi/{number}")
+        page = re.sub(r'name="csrfmiddlewaretoken" value="\w+"', "", answer.content.decode())
+        pages.append(page.replace(f"lumi/{number}", "lumi/N"))
+    assert pages[0] == pages[1]
+
+
+def test_an_expired_run_does_not_take_the_others_with_it(cast, two, reported) -> None:
+    reported(3)
+    Job.objects.get(job_id=3).delete()
+    answer = cast("alice").get(f"{TWO}&job=lumi/3.0")
+    assert answer.status_code == 200
+    assert told_missing(answer.content.decode()) == ["lumi/3.0"]
 
 
 @pytest.mark.parametrize(
@@ -63,10 +96,70 @@ def test_one_run_of_somebody_else_among_own_ones_is_not_found(cast, two) -> None
         "lumi/1/2",
         "../1",
         "lumi/" + "9" * 40,
+        "<b>lumi</b>/1",
     ],
 )
-def test_what_names_no_run_is_not_found(cast, two, name: str) -> None:
-    assert cast("alice").get(f"/compare/?job=lumi/2&job={name}").status_code == 404
+def test_what_names_no_run_is_stated_and_the_rest_can_be_compared_or_joined_by_others(cast, two, name: str) -> None:
+    alice = cast("alice")
+    answer = alice.get("/compare/", {"job": ["lumi/1", "lumi/2", name]})
+    assert answer.status_code == 200
+    assert told_missing(answer.content.decode()) == [name]
+    assert len(answer.context["sides"]) == 2
+    one_left = alice.get("/compare/", {"job": ["lumi/2", name]})
+    page = one_left.content.decode()
+    assert one_left.status_code == 200
+    assert told_missing(page) == [name]
+    assert 'value="lumi/2.0" checked' in page
+    assert 'value="lumi/1.0">' in page
+    assert "One job alone cannot be compared" in page
+
+
+def test_a_long_or_misleading_name_that_was_not_found_is_cut_and_cleaned(cast, two) -> None:
+    page = cast("alice").get("/compare/", {"job": ["lumi/1", "lumi/2", "exe\u202egpj" + "x" * 500]}).content.decode()
+    (shown,) = told_missing(page)
+    assert shown.startswith("exe\ufffdgpj")
+    assert len(shown) <= 80
+
+
+def test_where_no_job_of_the_address_is_found_others_are_offered(cast, two) -> None:
+    """With the status of a stranger's page: it holds nothing that was asked for."""
+    answer = cast("alice").get("/compare/?job=lumi/98&job=lumi/99")
+    page = answer.content.decode()
+    assert answer.status_code == 404
+    assert told_missing(page) == ["lumi/98", "lumi/99"]
+    assert 'value="lumi/2.0"' in page
+    assert cast("dave").get("/compare/?job=lumi/1").status_code == 404
+
+
+def test_chosen_jobs_are_shown_by_name_and_number(cast, two, reported) -> None:
+    """Also those that are not among the latest eight."""
+    reported(*range(3, 11), job_name="later", started_at="2026-11-21T10:00:00Z", ended_at="2026-11-21T12:00:00Z")
+    page = cast("alice").get("/compare/?job=lumi/1").content.decode()
+    box = re.search(r'<label><input [^>]*value="lumi/1\.0" checked>(.*?)</label>', page, re.DOTALL)
+    assert box is not None
+    assert re.sub(r"<[^>]+>", "", box[1]).split()[:2] == ["train", "1"]
+    assert page.count('value="lumi/1.0"') == 1
+    assert "lumi/1.0" not in re.sub(r"<[^>]*>", "", page), "no raw key to read"
+
+
+def test_of_more_jobs_than_fit_each_is_offered_by_name(cast, two, reported) -> None:
+    reported(3, 4, 5)
+    page = cast("alice").get("/compare/?" + "&".join(f"job=lumi/{number}" for number in range(1, 7))).content.decode()
+    assert page.count('" checked>') == 5
+    assert told_missing(page) == ["lumi/6"]
+    assert "5 jobs do not fit side by side: choose at most four." in page
+
+
+def test_a_hundred_names_cost_no_more_queries_than_two(cast, two) -> None:
+    client = cast("alice")
+    client.get("/compare/?job=lumi/1")
+    with CaptureQueriesContext(connection) as few:
+        client.get("/compare/?job=lumi/1")
+    with CaptureQueriesContext(connection) as many:
+        answer = client.get("/compare/", {"job": ["lumi/1", *(f"lumi/{number}" for number in range(100, 600))]})
+    assert answer.status_code == 200
+    assert len(many) == len(few)
+    assert len(told_missing(answer.content.decode())) <= 20
 
 
 @pytest.mark.parametrize(
@@ -75,7 +168,7 @@ def test_what_names_no_run_is_not_found(cast, two, name: str) -> None:
         ("", "Choose two to four jobs."),
         ("?job=", "Choose two to four jobs."),
         ("?job=lumi/1", "One job alone cannot be compared"),
-        ("?" + "&".join(f"job=lumi/{number}" for number in range(5)), "5 jobs do not fit side by side"),
+        ("?" + "&".join(f"job=lumi/{number}" for number in range(1, 22)), "21 jobs do not fit side by side"),
         ("?job=lumi/1&job=lumi/1", "The same job stands there twice"),
         ("?job=lumi/1&job=lumi/1.0", "The same job stands there twice"),
     ],
@@ -90,8 +183,8 @@ def test_where_there_is_nothing_to_compare_a_page_offers_the_latest_jobs(cast, t
 
 def test_the_page_to_choose_from_keeps_what_was_chosen_and_shows_nothing_of_others(cast, two) -> None:
     page = cast("dave").get("/compare/?job=lumi/1").content.decode()
-    assert 'value="lumi/1" checked' in page
     assert "train" not in page
+    assert '" checked>' not in page
     assert 'value="lumi/1.0" checked' in cast("alice").get("/compare/?job=lumi/1").content.decode()
 
 

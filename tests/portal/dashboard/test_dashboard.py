@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
+from html import unescape
 
-import numpy as np
 import pytest
+from django.core.management import call_command
+from django.template.loader import render_to_string
 from django.utils import timezone
 
-from analysis.history.columns import RunColumns, run_columns
-from analysis.history.overview import Followed
 from analysis.history.periods import month, month_before
+from analysis.history.run_sums import Days, JudgedRun, sums_by_day
 from analysis.models import FindingRow, JobEfficiency, RecommendationRow
+from analysis.outcomes.selectors import SavedSum
 from jobs.models import Job, User
 from jobs.services import record_job
 from portal.pages.dashboard.month_line import month_line
+from tests.analysis.outcomes.histories import SMALL, as_it_was_judged
 from tests.payloads import job_record
 from tests.portal.conftest import an_hour_ago_today, text
 
@@ -70,6 +74,7 @@ def test_work_that_was_changed_already_is_not_suggested_again(cast, work) -> Non
     work("cp2k", 4)
     JobEfficiency.objects.filter(job__job_id=2).update(saved_gpu_hours=None, savings=None)
     FindingRow.objects.filter(efficiency__job__job_id=2).delete()
+    RecommendationRow.objects.filter(efficiency__job__job_id=2).delete()
     assert shown(cast("alice")) == [("cp2k", 1, 6.0)]
 
 
@@ -125,6 +130,8 @@ def test_a_request_that_fixes_the_cause_is_shown_with_it(cast, work) -> None:
     page = text(cast("alice"), "/")
     assert "Move work without GPUs to a CPU partition" in page
     assert 'data-copy="#SBATCH --partition=small\n#SBATCH --nodes=1"' in page
+    assert "Replace your #SBATCH lines with:" in page
+    assert "+ #SBATCH" not in page
 
 
 def test_less_than_a_gpu_hour_is_no_suggestion(cast, work) -> None:
@@ -177,30 +184,61 @@ def test_someone_without_jobs_gets_the_first_steps(cast) -> None:
     assert "0 jobs" not in page
 
 
-def test_the_example_of_the_first_steps_is_what_such_a_job_gets(cast, reported) -> None:
-    reported(1)
-    judged = JobEfficiency.objects.get()
-    page = text(cast("dave"), "/")
-    assert (judged.avg_gpu_util, judged.gpu_hours) == (pytest.approx(22.0), pytest.approx(8.0))
-    assert (judged.wasted_gpu_hours, judged.saved_gpu_hours) == (pytest.approx(6.24), pytest.approx(6.0))
-    assert judged.efficiency_class == "INEFFICIENT"
-    for words in ("22.0 %", "8.00", "6.24", "saves 6.00 GPU-hours", "+ #SBATCH --gpus-per-node=2", "a fictional job"):
-        assert words in page
-
-
 def test_a_pi_without_own_jobs_finds_the_way_to_the_project(cast, recent) -> None:
     page = text(cast("carol"), "/")
     assert 'href="/projects/project_465000001/"' in page
     assert "First steps" in page
 
 
-def test_the_dashboard_draws_the_weeks_of_the_trend(cast, recent) -> None:
+def test_the_dashboard_draws_the_weeks_of_the_trend_as_one_chart_with_its_table(cast, recent) -> None:
     answer = cast("alice").get("/")
-    classes, median = answer.context["charts"]
-    # Twelve weeks and the one that has begun.
-    assert len(classes.rows) == len(median.rows) == 13
-    assert classes.columns[-1].text.endswith(": 2 jobs, 16.0 GPU-hours (Inefficient 16.0)")
-    assert answer.content.decode().count("data-plot") == 2
+    chart, page = answer.context["chart"], answer.content.decode()
+    assert page.count("data-plot") == 1
+    # Twelve weeks and the one that has begun: 2 runs of 8 GPUs for two hours at (2 x 88 + 6 x 0) / 8 = 22 %.
+    assert len(chart.columns) == len(chart.rows) == 13
+    assert chart.columns[-1].text.endswith(": 2 jobs, 16.0 GPU-hours (Inefficient 16.0), median GPU use 22\u00a0%")
+    assert chart.columns[0].text.endswith(": no jobs")
+    assert chart.head == ("", "Jobs", "Inefficient, GPU-hours", "Median GPU use")
+    assert chart.rows[-1][1:] == ("2", "16.0", "22\u00a0%")
+    assert chart.rows[0][1:] == ("0", "0.00", "no measured job")
+    assert [part.css_class for column in chart.columns for part in column.parts] == ["inefficient"]
+    # The top of the left scale is 20 GPU-hours, of the right one 100 %.
+    assert (chart.scale[0], chart.scale_right[0]) == ("20", "100 %")
+    assert len(chart.dots) == 1
+    assert chart.dots[0].y == pytest.approx(200 * 0.78)
+    assert chart.legend == (("inefficient", "Inefficient"), ("line", "Median GPU use (right scale)"))
+
+
+def test_each_class_of_the_weekly_chart_has_a_texture_of_its_own_for_print_without_colours(cast, recent) -> None:
+    """The legend refers to the same one as the columns."""
+    JobEfficiency.objects.filter(job__job_id=1).update(efficiency_class="WASTED")
+    page = text(cast("alice"), "/")
+    assert set(re.findall(r'<pattern id="texture-(\w+)"', page)) == {"inefficient", "wasted"}
+    drawings = dict(re.findall(r'<pattern id="texture-(\w+)".*?<path d="([^"]+)"', page, re.DOTALL))
+    assert drawings["inefficient"] != drawings["wasted"]
+    figure = page[page.index('<figure class="chart textured"') :]
+    legend = figure[figure.index('class="legend"') : figure.index("</ul>")]
+    assert re.findall(r'class="c-(\w+)"', legend) == ["inefficient", "wasted"]
+
+
+@pytest.mark.parametrize(
+    ("october", "november", "said"),
+    [
+        (30.0, 35.0, "10 points more"),
+        (35.0, 30.0, "10 points less"),
+        (30.0, 30.0, "no change"),
+        (30.0, 30.5, "1 point more"),
+    ],
+)
+def test_the_change_is_stated_once_in_words(october: float, november: float, said: str) -> None:
+    """Of 50 GPU-hours each month: 35 unused are 70 %, 30 are 60 %, and 30.5 are 61 %."""
+    runs = days_with((NOW - timedelta(days=30), 50.0, october), (NOW - timedelta(days=1), 50.0, november))
+    line = month_line(runs, month(NOW), month_before(NOW), SavedSum())
+    shown_line = render_to_string("portal/dashboard/_month.html", {"month": line})
+    (change,) = re.findall(r"<div><dt>unused compared with October</dt><dd>(.*?)</dd>", shown_line)
+    assert unescape(change) == said.replace(" point", "\u00a0point")
+    assert "↓" not in shown_line
+    assert "↑" not in shown_line
 
 
 def test_this_month_adds_up_and_a_month_without_jobs_has_none_yet(cast, recent) -> None:
@@ -214,47 +252,86 @@ def test_this_month_adds_up_and_a_month_without_jobs_has_none_yet(cast, recent) 
     assert "0.00" not in page[: page.index("Recent jobs")]
 
 
-def columns(*runs: tuple[datetime, float, float]) -> RunColumns:
-    """Runs of (end, GPU-hours, unused of them)."""
-    ended, hours, wasted = (np.array(values) for values in zip(*runs, strict=True))
-    ended_s = np.array([at.timestamp() for at in ended])
-    nothing = np.full(len(runs), np.nan)
-    return run_columns(
-        ["INEFFICIENT//"] * len(runs),
-        user=np.zeros(len(runs)),
-        ended_s=ended_s,
-        started_s=ended_s - 60,
-        util=nothing,
-        gpu_hours=hours.astype(float),
-        wasted_gpu_hours=wasted.astype(float),
-        saved_gpu_hours=nothing,
-    )
+def days_with(*runs: tuple[datetime, float, float]) -> Days:
+    """The sums of runs of (end, GPU-hours, unused of them)."""
+    judged = (JudgedRun(at, None, "INEFFICIENT", "", None, hours, wasted, None, "") for at, hours, wasted in runs)
+    return Days(sums_by_day(judged, UTC))
 
 
 def test_the_change_is_that_of_the_unused_share_in_points() -> None:
     october, november = NOW - timedelta(days=30), NOW - timedelta(days=1)
     # 30 of 40 and 10 of 60 are 40 of 100 in October; 30 of 50 are 60 % in November.
-    runs = columns((october, 40.0, 30.0), (october, 60.0, 10.0), (november, 50.0, 30.0))
-    line = month_line(runs, month(NOW), month_before(NOW), Followed())
+    runs = days_with((october, 40.0, 30.0), (october, 60.0, 10.0), (november, 50.0, 30.0))
+    line = month_line(runs, month(NOW), month_before(NOW), SavedSum())
     assert (line.name, line.name_before, line.points, line.is_less) == ("November", "October", 20, False)
     assert line.change_points == pytest.approx(20.0)
-    alone = month_line(columns((november, 50.0, 30.0)), month(NOW), month_before(NOW), Followed())
+    alone = month_line(days_with((november, 50.0, 30.0)), month(NOW), month_before(NOW), SavedSum())
     assert (alone.sum.gpu_hours, alone.change_points) == (50.0, None)
 
 
-def test_followed_advice_is_that_of_the_work_page_over_the_same_period(cast, reported) -> None:
-    """8 GPUs, advised 2, and then 2 GPUs: 6 GPU-hours saved, long before this month; older advice counts nowhere."""
-    small = {"gpus_allocated": 2, "gpus_requested": 2, "gpus_per_node": 2, "ntasks": 2, "cpus_allocated": 14}
-    for job_id, days_ago, more in ((1, 90, {}), (2, 80, small), (3, 400, {}), (4, 340, small)):
+def test_what_followed_advice_saved_is_that_of_the_work_page(cast, reported) -> None:
+    """8 GPUs, advised 2, and then 2 GPUs: 6 GPU-hours saved, long before this month."""
+    for job_id, days_ago, more in ((1, 90, {}), (2, 80, SMALL)):
         ended = timezone.now() - timedelta(days=days_ago)
         times = {"ended_at": ended.isoformat(), "started_at": (ended - 2 * HOUR).isoformat()}
-        name = "older" if job_id > 2 else "lately"
-        memory = {"memory_requested_gb": 120.0} if more else {}
-        reported(job_id, job_name=name, **times, **more, **memory)
+        reported(job_id, **times, **more)
+    as_it_was_judged()
     alice = cast("alice")
-    works = [alice.get(f"/work/{Job.objects.get(job_id=job_id).work_key}/") for job_id in (2, 4)]
-    lately, older = (work.context["followed"] for work in works)
-    assert (lately.runs, lately.saved_gpu_hours, older.runs) == (1, pytest.approx(6.0), 0)
-    followed = alice.get("/").context["month"].followed
-    assert (followed.runs, followed.saved_gpu_hours) == (1, pytest.approx(6.0))
-    assert "GPU-hours saved by followed advice in the last 365 days, 1 job" in text(alice, "/")
+    work = alice.get(f"/work/{Job.objects.get(job_id=2).work_key}/")
+    saved = alice.get("/").context["month"].saved
+    assert saved == work.context["saved"]
+    assert (saved.runs, saved.saved_gpu_hours) == (1, pytest.approx(6.0))
+    assert "GPU-hours saved by followed advice since" in text(alice, "/")
+
+
+def test_a_later_run_that_did_worse_does_not_hide_what_an_earlier_one_states(cast, work) -> None:
+    work("gromacs", 1, 2)
+    # The later run used no GPU at all: its page advises a CPU partition, which states no saving in GPU-hours.
+    JobEfficiency.objects.filter(job__job_id=2).update(
+        saved_gpu_hours=None, savings=None, avg_gpu_util=0.0, finding_codes=" no_gpu_use "
+    )
+    assert shown(cast("alice")) == [("gromacs", 1, 6.0)]
+    page = " ".join(text(cast("alice"), "/").split()).replace("\u00a0", " ")
+    assert "You can save about 6.00 GPU-hours a month" in page
+    assert "are left out" not in page
+    assert 'href="/jobs/lumi/1/?attempt=0"' in page, "the run that states it"
+
+
+def test_what_later_runs_changed_is_left_out_and_said_in_one_line(cast, reported) -> None:
+    small = {"gpus_allocated": 2, "gpus_requested": 2, "gpus_per_node": 2, "ntasks": 2, "cpus_allocated": 14}
+    for job_id, days_ago, more in ((1, 3, {}), (2, 2, small | {"memory_requested_gb": 120.0})):
+        ended = timezone.now() - timedelta(days=days_ago)
+        times = {"ended_at": ended.isoformat(), "started_at": (ended - 2 * HOUR).isoformat()}
+        reported(job_id, job_name="gromacs", **times, **more)
+    JobEfficiency.objects.filter(job__job_id=2).update(saved_gpu_hours=None, savings=None)
+    page = " ".join(text(cast("alice"), "/").split()).replace("\u00a0", " ")
+    assert "No savings to suggest" in page
+    # The request of eight GPUs for two hours states 6.00 of 8.00.
+    assert "6.00 GPU-hours of earlier suggestions are left out: your later runs already changed this." in page
+    assert "No suggested request that is still open, from your jobs of the last 30 days, states a saving" in page
+    assert "For your jobs of the last 30 days no suggested request" not in page
+
+
+def test_a_pi_reads_what_her_members_left_unused_with_the_way_to_the_project(cast, reported) -> None:
+    """Alice's run and her own: 8.0 GPU-hours each at 22 % use, 6.24 unused of each; a member reads no such line."""
+    ended = an_hour_ago_today()
+    times = {"ended_at": ended.isoformat(), "started_at": (ended - 2 * HOUR).isoformat()}
+    reported(1, **times)
+    reported(2, user_id="carol", **times)
+    for roll in (False, True):
+        if roll:
+            call_command("roll_up", verbosity=0)
+        page = " ".join(text(cast("carol"), "/").split()).replace("\u00a0", " ")
+        link = '<a href="/projects/project_465000001/">project_465000001</a>'
+        assert f"In {link} the members, you included, left <b>12.5 GPU-hours</b> unused in" in page, (
+            f"rolled up: {roll}"
+        )
+        assert "the members, you included" not in text(cast("alice"), "/")
+
+
+def test_less_than_a_gpu_hour_of_members_is_no_line(cast, reported) -> None:
+    ended = an_hour_ago_today()
+    times = {"ended_at": ended.isoformat(), "started_at": (ended - timedelta(minutes=14)).isoformat()}
+    reported(2, user_id="carol", walltime_used_s=840.0, **times)
+    # 4 x 14 / 60 = 0.93 GPU-hours, 0.73 of them unused.
+    assert "the members, you included" not in text(cast("carol"), "/")

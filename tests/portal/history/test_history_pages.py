@@ -39,15 +39,16 @@ def test_a_finding_of_the_history_leads_to_the_jobs_it_was_counted_in(cast, rece
     reported(3, ended_at=long_ago.isoformat(), started_at=(long_ago - timedelta(hours=2)).isoformat())
     since = f"{timezone.localtime() - timedelta(days=29):%Y-%m-%d}"
     row = cast("alice").get("/history/?days=30").context["findings"][0]
-    assert (row.jobs, row.url) == (2, f"/jobs/?since={since}&finding={row.code}")
+    assert (row.jobs, row.url) == (2, f"/jobs/?since={since}&zone=site&finding={row.code}")
     listed = b"".join(cast("alice").get(row.url.replace("/jobs/", "/jobs.csv"))).decode().splitlines()
     assert len(listed) == 1 + 2, "a head and both jobs, without that of sixty days ago"
     # A PI's list holds those of others too.
     Job.objects.filter(job_id=1).update(user=User.objects.get(username="carol"))
     JobEfficiency.objects.filter(job__job_id=1).update(user=User.objects.get(username="carol"))
     carol = cast("carol")
+    ninety = carol.get("/history/").context["findings"]
     assert {row.url for row in carol.get("/history/?days=30").context["findings"]} == {
-        f"/jobs/?owner=carol&since={since}&finding={row.code}" for row in carol.get("/history/").context["findings"]
+        f"/jobs/?owner=carol&since={since}&zone=site&finding={row.code}" for row in ninety
     }
     assert "owner" not in carol.get("/history/?days=30&of=all").context["findings"][0].url
 

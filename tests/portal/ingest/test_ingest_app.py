@@ -83,17 +83,23 @@ async def until_stored(store: Store) -> None:
     await asyncio.to_thread(store.was_called.wait, 30)
 
 
+async def waiting_calls(store: Store) -> list[asyncio.Task[Any]]:
+    """Four calls with 1, 1, 2 and 3 records: the first is being stored, the others wait together."""
+    ingest = Ingest()
+    store.is_open.clear()
+    first = asyncio.create_task(call(ingest, "summaries", summary()))
+    await until_stored(store)
+    others = [asyncio.create_task(call(ingest, "summaries", *[summary()] * times)) for times in (1, 2, 3)]
+    while ingest.writer._records < 6:
+        await asyncio.sleep(0)
+    return [first, *others]
+
+
 def test_what_comes_during_one_commit_is_stored_in_the_next_and_each_is_told_its_own(store: Store) -> None:
     async def run() -> list[tuple[int, int]]:
-        ingest = Ingest()
-        store.is_open.clear()
-        first = asyncio.create_task(call(ingest, "summaries", summary()))
-        await until_stored(store)
-        others = [asyncio.create_task(call(ingest, "summaries", *[summary()] * times)) for times in (1, 2, 3)]
-        while ingest.writer._records < 6:
-            await asyncio.sleep(0)
+        calls = await waiting_calls(store)
         store.is_open.set()
-        return [(status, said["accepted"]) for status, said, _ in await asyncio.gather(first, *others)]
+        return [(status, said["accepted"]) for status, said, _ in await asyncio.gather(*calls)]
 
     assert asyncio.run(run()) == [(201, 1), (201, 1), (201, 2), (201, 3)]
     assert store.groups == [1, 6]
@@ -222,16 +228,10 @@ def test_a_fault_of_ours_is_a_500_that_says_nothing(store: Store) -> None:
 
 def test_a_fault_in_one_call_costs_those_that_were_stored_with_it_nothing(store: Store) -> None:
     async def run() -> list[int]:
-        ingest = Ingest()
-        store.is_open.clear()
-        first = asyncio.create_task(call(ingest, "summaries", summary()))
-        await until_stored(store)
-        others = [asyncio.create_task(call(ingest, "summaries", *[summary()] * times)) for times in (1, 2, 3)]
-        while ingest.writer._records < 6:
-            await asyncio.sleep(0)
+        calls = await waiting_calls(store)
         store.faulty = {6, 2}
         store.is_open.set()
-        return [status for status, _, _ in await asyncio.gather(first, *others)]
+        return [status for status, _, _ in await asyncio.gather(*calls)]
 
     assert asyncio.run(run()) == [201, 201, 500, 201]
     assert store.groups == [1, 6, 1, 2, 3]

@@ -52,6 +52,10 @@ def test_the_first_screen_holds_the_answer_and_what_to_change(opened, reported) 
     order = [".job-line", ".class-name", ".request-diff", "#figure-gpu_use", "#why", "#every-node"]
     tops = [phone.locator(part).bounding_box()["y"] for part in order]
     assert tops == sorted(tops)
+    # The job, its answer, three changed lines and the button that copies them: 844 px are the first screen.
+    three = "[...document.querySelectorAll('.request-diff .line')].slice(6).forEach((line) => line.remove())"
+    phone.evaluate(three)
+    assert phone.locator("button.copy").evaluate(BOTTOM) <= 844
 
 
 def test_from_the_sign_in_two_clicks_copy_the_new_request(browser, live_server, reported) -> None:
@@ -139,9 +143,16 @@ def test_on_paper_stands_the_report_without_the_menu(opened, reported) -> None:
     reported()
     page = opened(name="alice")
     page.emulate_media(media="print")
-    for gone in (".top", ".crumbs", "button.copy", ".said", "#note", "#support", ".zoom-bar"):
+    for gone in (".top", "button.copy", ".said", "#note", "#support", ".zoom-bar"):
         assert not page.locator(gone).first.is_visible(), gone
-    for there in (".class-name", ".request-diff", "#figure-gpu_use img", "#figure-gpu_heatmap img", "#facts dl"):
+    for there in (
+        ".crumbs",
+        ".class-name",
+        ".request-diff",
+        "#figure-gpu_use img",
+        "#figure-gpu_heatmap img",
+        "#facts dl",
+    ):
         assert page.locator(there).first.is_visible(), there
 
 

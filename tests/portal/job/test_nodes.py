@@ -11,6 +11,7 @@ from jobs.services import record_job
 from metrics.services import record_node_summary
 from portal.pages.job.hardware import NODES_A_PAGE, node_page
 from tests.analysis.runs import metrics_of
+from tests.parts_measured import payloads, record_of_nodes
 from tests.payloads import gpu, job_record, node_payload
 
 NODES = [f"nid{number:06d}" for number in range(40)]
@@ -89,3 +90,22 @@ def test_the_page_finds_a_node_and_escapes_what_was_asked_for(cast) -> None:
     hostile = client.get("/jobs/lumi/123456/", {"node": '"><script>alert(1)</script>'}).content.decode()
     assert "<script>alert" not in hostile
     assert "No node of this job has that in its name." in hostile
+
+
+@pytest.mark.parametrize(
+    ("measured", "nodes", "said"),
+    [
+        (0, 1, "no GPU was measured"),
+        (0, 4, "no GPU was measured"),
+        (1, 4, "8 GPUs measured on 1 of 4 nodes, least used first"),
+        (4, 4, "32 GPUs measured on 4 nodes, least used first"),
+        (1, 1, "8 GPUs measured on 1 node, least used first"),
+    ],
+)
+def test_the_heading_counts_the_nodes_that_were_measured(cast, measured: int, nodes: int, said: str) -> None:
+    record_job(job_record(**record_of_nodes(nodes)))
+    for payload in payloads(measured, 50.0):
+        record_node_summary(payload)
+    call_command("analyse_job", "--due", verbosity=0)
+    page = cast("alice").get("/jobs/lumi/123456/").content.decode()
+    assert f"<summary>Every GPU and node <small>{said}</small></summary>" in page

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from jobs.models import Membership, Project, SavedFilter, User
 from jobs.notes.services import write_note
+from tests.portal.conftest import PASSWORD
 from tests.portal.jobs.test_job_pages import NOW, run
 
 CHIP = re.compile(r'<a class="chip on" href="([^"]*)".*?<span class="what">(.*?)</span>', re.DOTALL)
@@ -108,13 +109,35 @@ def test_the_search_finds_own_notes_and_tags_and_nobody_elses(cast) -> None:
     write_note(second, alice, text="", tags=("Paper 2",), now=NOW)
     client = cast("alice")
     assert (shown(client, "q=learning"), shown(client, "q=BASELINE"), shown(client, "q=paper+2")) == ([1], [1], [2])
-    assert shown(client, "q=base") == [], "a tag is a whole word"
+    assert (shown(client, "q=base"), shown(client, "q=paper")) == ([1], [2])
     assert sorted(shown(client, "q=train")) == [1, 2]
     assert "baseline</bdi>" in client.get("/jobs/").content.decode()
     carol = cast("carol")
     assert sorted(shown(carol, "q=train")) == [1, 2]
     assert shown(carol, "q=learning") == shown(carol, "q=baseline") == []
     assert "baseline</bdi>" not in carol.get("/jobs/").content.decode()
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("lumi/17300298", [17300298]),
+        ("LUMI/17300298", [17300298]),
+        (" 17300298 ", [17300298]),
+        ("lumi/17300290", [8, 9]),
+        ("17300290_8", [8]),
+        ("lumi/17300290_8", [8]),
+        ("other/17300298", []),
+        ("lumi/1730029", []),
+        ("lumi/" + "9" * 17, []),
+    ],
+)
+def test_the_search_finds_a_job_by_its_id_with_its_cluster_or_without(cast, text: str, found: list[int]) -> None:
+    run(17300298, job_name="train", ended_at=NOW)
+    run(7, job_name="other")
+    for task in (8, 9):
+        run(task, job_name="sweep", array_job_id=17300290, array_task_id=task)
+    assert sorted(shown(cast("alice"), urlencode({"q": text, "sort": "runtime"}))) == found
 
 
 HOSTILE = [
@@ -168,14 +191,47 @@ def test_a_filter_is_saved_under_a_name_shown_and_removed(cast) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "address"),
-    [("", "q=a"), ("n" * 61, "q=a"), ("name", ""), ("name", "sort=use"), ("name", "state=SPLENDID")],
+    ("name", "address", "why"),
+    [
+        ("", "q=a", "a filter needs a name of at most 60 characters."),
+        ("n" * 61, "q=a", "a filter needs a name of at most 60 characters."),
+        ("name", "", "no filter is on."),
+        ("name", "sort=use", "no filter is on."),
+        ("name", "state=SPLENDID", "no filter is on."),
+        ("name", "q=" + "x" * 8000, "the filter is too long."),
+    ],
 )
-def test_what_is_no_filter_or_has_no_name_is_not_saved(cast, name: str, address: str) -> None:
+def test_what_is_no_filter_or_has_no_name_is_not_saved(cast, name: str, address: str, why: str) -> None:
     alice = cast("alice")
     assert save(alice, name, address).startswith("/jobs/")
-    assert "Not saved: " in alice.get("/jobs/").content.decode()
+    assert f"Not saved: {why}" in alice.get("/jobs/").content.decode()
     assert not SavedFilter.objects.exists()
+
+
+def test_a_name_that_another_filter_has_is_said_and_replaced_only_when_asked_for(cast) -> None:
+    run(1)
+    alice = cast("alice")
+    save(alice, "mine", "q=a")
+    where = save(alice, "mine", "q=b")
+    content = alice.get(where).content.decode()
+    assert "Not saved yet: you have another filter with the name “mine”." in content
+    assert "Replace “<bdi>mine</bdi>” with this filter" in content
+    assert SavedFilter.objects.get().address == "q=a"
+    assert "Replace “" not in alice.get(where).content.decode(), "it is offered once"
+    answer = alice.post("/saved-filters/", {"name": "mine", "address": "q=b", "replaces": "1"}, follow=True)
+    assert "Saved as “mine”." in answer.content.decode()
+    assert SavedFilter.objects.get().address == "q=b"
+    save(alice, "mine", "q=b")
+    assert "Saved as “mine”." in alice.get("/jobs/").content.decode(), "the same again changes nothing"
+
+
+def test_a_name_with_a_mark_that_turns_text_comes_back_without_it(cast) -> None:
+    alice = cast("alice")
+    for address in ("q=a", "q=b"):
+        where = save(alice, "a\u202eb", address)
+        content = alice.get(where).content.decode()
+        assert "“a\ufffdb”" in content
+        assert "\u202e" not in content
 
 
 def test_the_longest_filter_is_saved_and_one_past_all_limits_is_not(cast) -> None:
@@ -200,7 +256,9 @@ def test_nobody_removes_or_sees_the_filter_of_another_person(cast) -> None:
     save(cast("alice"), "mine alone", "q=a")
     kept = SavedFilter.objects.get()
     bob = cast("bob")
-    assert bob.post(f"/saved-filters/{kept.pk}/remove/").status_code == 404
+    answer = bob.post(f"/saved-filters/{kept.pk}/remove/", follow=True)
+    assert answer.redirect_chain == [("/jobs/", 302)]
+    assert "already removed" in answer.content.decode(), "no more than of a filter that never was"
     assert "mine alone" not in bob.get("/jobs/").content.decode()
     assert SavedFilter.objects.exists()
 
@@ -249,3 +307,65 @@ def test_an_owner_out_of_reach_and_one_who_does_not_exist_read_the_same(cast) ->
     Project.objects.create(name="project_465000002")
     run(3, owner="dave", project="project_465000002")
     assert ignored(carol, "owner=dave").replace("dave", "nobody") == ignored(carol, "owner=nobody") != ""
+
+
+def test_a_filter_sent_after_the_session_ended_is_on_and_its_name_in_the_form(cast) -> None:
+    run(1)
+    cast("alice")
+    sent = {"name": "my <nights>", "address": "q=a&sort=use&nonsense=1"}
+    late = Client()
+    answer = late.post("/saved-filters/", sent | {"writer": str(User.objects.get(username="alice").pk)})
+    assert answer["Location"] == "/sign-in/?next=/saved-filters/"
+    page = late.post(answer["Location"], {"username": "alice", "password": PASSWORD}, follow=True)
+    assert page.redirect_chain[-1] == ("/jobs/?q=a&sort=use", 302)
+    content = page.content.decode()
+    assert "Not saved yet: you were signed out" in content
+    assert 'name="name" value="my &lt;nights&gt;"' in content
+    assert '<details id="save-filter" open>' in content
+    assert not SavedFilter.objects.exists()
+    assert "nights" not in late.get("/jobs/?q=a&sort=use").content.decode()
+
+
+def test_nobody_else_finds_the_name_that_was_typed(cast) -> None:
+    cast("alice")
+    late = Client()
+    sent = {"name": "secret", "address": "q=secret", "writer": str(User.objects.get(username="alice").pk)}
+    answer = late.post("/saved-filters/", sent)
+    page = late.post(answer["Location"], {"username": "carol", "password": PASSWORD}, follow=True)
+    assert page.redirect_chain[-1] == ("/jobs/", 302)
+    assert "secret" not in page.content.decode()
+
+
+@pytest.mark.parametrize("path", ["/saved-filters/", "/saved-filters/1/remove/"])
+def test_a_link_to_what_only_takes_forms_leads_to_the_list(cast, path: str) -> None:
+    answer = cast("alice").get(path, follow=True)
+    assert answer.redirect_chain == [("/jobs/", 302)]
+    assert "Nothing was" in answer.content.decode()
+
+
+def test_a_filter_that_another_tab_removed_is_reported_as_removed(cast) -> None:
+    alice = cast("alice")
+    save(alice, "mine", "q=a")
+    kept = SavedFilter.objects.get()
+    for message in ("Removed the saved filter “mine”.", "This saved filter was already removed."):
+        answer = alice.post(f"/saved-filters/{kept.pk}/remove/", follow=True)
+        assert answer.redirect_chain == [("/jobs/", 302)]
+        assert message in answer.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("group", "sort"), [("", "jobs"), *(("work", name) for name in ("use", "runtime", "gpus", "finding", "class"))]
+)
+def test_an_order_that_only_the_other_rows_have_is_the_first_one_without_a_message(cast, group: str, sort: str) -> None:
+    run(1)
+    page = cast("alice").get(f"/jobs/?group={group}&sort={sort}")
+    assert page.context["ignored"] == []
+    assert page.context["choices"].order == "ended"
+
+
+def test_an_order_that_both_kinds_of_rows_have_is_kept_and_an_unknown_one_is_ignored(cast) -> None:
+    run(1)
+    alice = cast("alice")
+    for group in ("", "work"):
+        assert alice.get(f"/jobs/?group={group}&sort=wasted").context["choices"].order == "wasted"
+        assert "order “<bdi>odd</bdi>”" in alice.get(f"/jobs/?group={group}&sort=odd").content.decode()

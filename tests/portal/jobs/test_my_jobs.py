@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 
 import pytest
+from django.core.management import call_command
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from jobs.models import User
 from jobs.services import record_job
-from tests.payloads import job_record
+from metrics.services import record_node_summary
+from tests.payloads import gpu, job_record, node_payload
 
 
 @pytest.mark.parametrize(
@@ -105,12 +107,60 @@ def test_the_csv_holds_only_what_this_person_may_see(several, cast, name: str, r
     assert len(b"".join(client.get("/jobs.csv").streaming_content).splitlines()) == 1 + rows
 
 
-def test_what_is_not_judged_yet_says_so(cast) -> None:
-    record_job(job_record(job_id=1, state="RUNNING", ended_at=None))
-    record_job(job_record(job_id=2, state="CANCELLED", started_at=None))
+@pytest.mark.parametrize(
+    ("record", "reads"),
+    [
+        ({"state": "RUNNING", "ended_at": None}, "running"),
+        ({"state": "COMPLETED"}, "being analysed"),
+        ({"state": "CANCELLED", "started_at": None}, "never started"),
+        ({"state": "PENDING", "started_at": None, "ended_at": None}, "not started yet"),
+    ],
+)
+def test_what_is_not_judged_yet_says_so(cast, record: dict, reads: str) -> None:
+    record_job(job_record(job_id=1, **record))
     content = cast("alice").get("/jobs/").content.decode()
-    assert "being analysed" in content
-    assert "never started" in content
+    assert f'<td class="used none">{reads}</td>' in content
+
+
+def test_where_nothing_was_measured_no_price_is_missing(cast) -> None:
+    record_job(job_record(job_id=1))
+    record_node_summary(node_payload(gpus=[], job_id=1))
+    call_command("analyse_job", "--due", verbosity=0)
+    content = cast("alice").get("/jobs/").content.decode()
+    assert "not measured" in content
+    assert "price not known" not in content
+
+
+SHOWN_CLASS = re.compile(r'<td class="class">(.*?)</td>', re.DOTALL)
+
+
+@pytest.mark.parametrize(
+    ("record", "reads"),
+    [
+        ({}, "Wasted"),
+        ({"ended_at": "2026-11-20T10:02:00Z"}, "Not judged<small>short, not counted</small>"),
+        ({"ended_at": "2026-11-20T10:08:00Z", "state": "FAILED"}, "Not judged<small>ended early</small>"),
+        ({"state": "NODE_FAIL"}, "Not judged<small>system failure, not counted</small>"),
+    ],
+)
+def test_a_run_that_is_not_judged_is_nowhere_called_wasted(cast, record: dict, reads: str) -> None:
+    given = {"job_id": 1, "started_at": "2026-11-20T10:00:00Z", "ended_at": "2026-11-20T12:00:00Z", "array_job_id": 1}
+    record_job(job_record(**given | {"walltime_used_s": None} | record))
+    record_node_summary(node_payload(gpus=[gpu(index, 3.0) for index in range(8)], job_id=1))
+    call_command("analyse_job", "--due", verbosity=0)
+    name = "WASTED" if reads == "Wasted" else "NOT_JUDGED"
+    client = cast("alice")
+    assert SHOWN_CLASS.findall(client.get("/jobs/").content.decode()) == [reads]
+    assert [shown(client, efficiency_class=each) for each in ("WASTED", "NOT_JUDGED")] == (
+        [[1], []] if name == "WASTED" else [[], [1]]
+    )
+    head, line = b"".join(client.get("/jobs.csv").streaming_content).decode().splitlines()
+    assert dict(zip(head.split(","), line.split(","), strict=True))["class"] == name
+    # Beside another task of its array.
+    record_job(job_record(**given | {"job_id": 2}))
+    assert [row.tasks.classes for row in client.get("/jobs/").context["page"].runs] == [((reads.split("<")[0], 1),)]
+    (work,) = client.get("/jobs/?group=work").context["works"].rows
+    assert (work.classes, work.not_analysed) == (((reads.split("<")[0], 1),), 1)
 
 
 def test_a_hostile_name_is_text(cast, reported) -> None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
 
-import numpy as np
 import pytest
 
-from analysis.history.columns import RunColumns, run_columns
+from analysis.history.run_sums import Days, JudgedRun, sums_by_day
 from jobs.models import ProjectAllocation
 from portal.pages.projects.burn_down import burn_down_of
 from portal.pages.projects.forecast import burn_down, forecast_of
@@ -15,20 +14,13 @@ from portal.pages.projects.forecast import burn_down, forecast_of
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
-def runs(*ended: tuple[float, float]) -> RunColumns:
+def runs(*ended: tuple[float, float]) -> Days:
     """Runs of (days ago, GPU-hours); the first of them counts in no statistic, but is billed."""
-    ended_s = np.array([(NOW - timedelta(days=days)).timestamp() for days, _ in ended])
-    nothing = np.full(len(ended), np.nan)
-    return run_columns(
-        ["WASTED/short/", *["EFFICIENT//"] * (len(ended) - 1)][: len(ended)],
-        user=np.zeros(len(ended)),
-        ended_s=ended_s,
-        started_s=ended_s,
-        util=nothing,
-        gpu_hours=np.array([hours for _, hours in ended], dtype=float),
-        wasted_gpu_hours=nothing,
-        saved_gpu_hours=nothing,
+    judged = (
+        JudgedRun(NOW - timedelta(days=days), None, "WASTED", "" if place else "short", None, hours, None, None, "")
+        for place, (days, hours) in enumerate(ended)
     )
+    return Days(sums_by_day(judged, UTC))
 
 
 def allocation(**changes: object) -> ProjectAllocation:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from django.utils import timezone
 
 from analysis.models import JobEfficiency
-from jobs.models import Project, ProjectAllocation
+from jobs.models import Job, Project, ProjectAllocation
 from jobs.services import record_job
 from tests.payloads import job_record
 from tests.portal.conftest import an_hour_ago_today, text
@@ -57,7 +58,7 @@ def test_a_member_sees_the_own_part_of_a_project_and_the_pi_all_with_its_members
     assert rows == [("alice", "Member", 2), ("bob", "Member", 0), ("carol", "PI", 0)]
     alice = carol.context["members"][0]
     assert (alice.sums.mean_util, alice.wasted_fraction) == (pytest.approx(22.0), pytest.approx(0.78))
-    assert alice.url == f"/jobs/?project=project_465000001&since={since}&owner=alice"
+    assert alice.url == f"/jobs/?project=project_465000001&since={since}&zone=site&owner=alice"
     page = carol.content.decode()
     assert page.count("None yet") == 2, "two members without jobs"
     assert "Table of members" not in text(cast("alice"), PATH)
@@ -98,7 +99,8 @@ def test_works_add_up_by_name_with_most_unused_hours_first(cast, reported, since
         ("Jobs without a name of their own", "", 2, pytest.approx(16.0), pytest.approx(12.48), pytest.approx(12.0)),
     ]
     named, unnamed = carol.context["works"][1:]
-    assert named.jobs_url == f"/jobs/?project=project_465000001&since={since}&owner=alice&q=gromacs"
+    key = Job.objects.get(job_id=3).work_key
+    assert named.jobs_url == f"/jobs/?project=project_465000001&since={since}&zone=site&work={key}"
     assert cast("carol").get(named.url).status_code == 200, "the page of that work"
     assert (unnamed.url, unnamed.jobs_url) == ("", "")
     alice = cast("alice").get(f"{PATH}?days=30")
@@ -106,7 +108,22 @@ def test_works_add_up_by_name_with_most_unused_hours_first(cast, reported, since
         ("gromacs", 3),
         ("Jobs without a name of their own", 2),
     ]
-    assert listed(cast("alice"), alice.context["works"][0].jobs_url) == 3
+
+
+def test_works_of_like_names_and_of_one_name_in_two_persons_have_addresses_of_their_own(cast, reported) -> None:
+    """A search by name would list gromacs_test too, and the jobs of bob."""
+    reported(1, job_name="gromacs", **times())
+    reported(2, job_name="gromacs_test", **times())
+    reported(3, job_name="gromacs", user_id="bob", **times())
+    works = cast("carol").get(f"{PATH}?days=7").context["works"]
+    keys = {parse_qs(urlsplit(row.jobs_url).query)["work"][0] for row in works}
+    assert keys == {run.work_key for run in Job.objects.all()}
+    assert len(keys) == 3
+    assert {urlsplit(row.url).path for row in works} == {f"/work/{key}/" for key in keys}
+    first_day = f"{timezone.localtime() - timedelta(days=6):%Y-%m-%d}"
+    for row in works:
+        chosen = parse_qs(urlsplit(row.jobs_url).query)
+        assert (chosen["project"], chosen["since"]) == (["project_465000001"], [first_day])
 
 
 def test_only_the_first_works_are_listed_and_the_page_shows_that(cast, reported) -> None:
@@ -126,7 +143,7 @@ def test_a_finding_leads_to_the_jobs_of_this_project_and_period_alone(cast, repo
     for name in ("carol", "alice"):
         row = cast(name).get(f"{PATH}?days=30").context["findings"][0]
         assert row.jobs == 2
-        assert row.url == f"/jobs/?project=project_465000001&since={since}&finding={row.code}"
+        assert row.url == f"/jobs/?project=project_465000001&since={since}&zone=site&finding={row.code}"
         assert listed(cast(name), row.url) == 2
 
 
@@ -152,14 +169,14 @@ def test_who_belongs_to_a_project_sees_its_hours_against_the_allocation(cast, re
     assert (line.used_fraction, line.pace.word, line.used_width) == (pytest.approx(0.6), "faster", 60.0)
     assert line.left_gpu_hours == pytest.approx(400.0)
     page = " ".join(text(cast(name), PATH).split())
-    assert "600.0 of 1,000 GPU-hours used (60 %); 27 % of the time has passed (the mark): ahead of schedule." in page
+    assert "600.0 of 1,000 GPU-hours used (60 %); 27 % of the time has passed (the mark): faster than planned." in page
     assert "600.0 of 1,000 GPU-hours used (60 %)" in " ".join(text(cast(name), "/projects/").split())
 
 
 def test_the_forecast_is_for_the_pi_alone_and_others_get_the_average_so_far(cast, recent, allocated) -> None:
     carol = " ".join(text(cast("carol"), PATH).split())
     # 16.0 in 30 days are 0.53 a day; 400 left last 750 days, and on the last day, in 265, 258.7 would be left.
-    assert "It lasts until its end, with about <b>258.7 GPU-hours</b> left" in carol
+    assert "It lasts until the allocation ends, with about <b>258.7 GPU-hours</b> left" in carol
     assert "0.53 GPU-hours a day" in carol
     assert "the last 30 days: 2 jobs that Kaiku saw" in carol
     assert 'id="burn-down"' in carol

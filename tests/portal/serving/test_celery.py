@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
-import redis
 from django.db import connection
 from django.utils import timezone
 
@@ -24,13 +22,11 @@ from jobs.services import record_job
 from metrics.services import record_node_summary
 from reports.models import Delivery, Report
 from tests.analysis.poison import runs_with_poison
-from tests.parts import missing
+from tests.parts import REDIS_URL, empty_redis, missing
 from tests.payloads import job_record, node_payload
-from tests.processes import children, wait_until
+from tests.processes import children, ended_after, wait_until
 
 pytestmark = [pytest.mark.celery, pytest.mark.xdist_group("redis"), pytest.mark.django_db(transaction=True)]
-
-REDIS_URL = os.environ.get("TEST_REDIS_URL", "redis://127.0.0.1:6379/15")
 
 
 @pytest.fixture
@@ -38,10 +34,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
     """What a worker host is given: the same database and an empty Redis."""
     if connection.vendor != "postgresql":
         missing("PostgreSQL")
-    try:
-        redis.from_url(REDIS_URL).flushdb()
-    except redis.ConnectionError:
-        missing("Redis")
+    empty_redis()
     database = connection.settings_dict
     address = f"{database['USER']}:{database['PASSWORD']}@{database['HOST']}:{database['PORT'] or 5432}"
     return os.environ | {
@@ -61,13 +54,8 @@ def worker(environment: dict[str, str], name: str, *more: str) -> Iterator[subpr
         process = subprocess.Popen(
             command, env=environment, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
         )
-        try:
+        with ended_after(process):
             yield process
-        finally:
-            # Its beat is a process of its own, which would go on for ever.
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
 
 
 def beat(environment: dict[str, str]) -> list[str]:
@@ -118,7 +106,7 @@ def test_a_killed_worker_and_an_emptied_redis_lose_nothing(environment: dict[str
         wait_until("a judgement", JobEfficiency.objects.exists)
         first.kill()
         first.wait()
-    redis.from_url(REDIS_URL).flushdb()
+    empty_redis()
     with worker(environment, "second", *beat(environment)), worker(environment, "third"):
         wait_until("forty reports", lambda: Report.objects.count() == 40)
     assert set(JobEfficiency.objects.values_list("revision", flat=True)) == {1}

@@ -12,16 +12,14 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-import redis
 from django.db import connection
 
 from jobs.services import record_job
 from metrics.services import record_node_summary
 from reports.models import Report
-from tests.parts import missing
+from tests.parts import REDIS_URL, empty_redis, missing
 from tests.payloads import job_record, node_payload, summary
 from tests.portal.served import SUMMARIES, database_environment, embedded_environment, manage, serving
-from tests.portal.serving.test_celery import REDIS_URL
 from tests.portal.serving.test_celery import worker as celery_worker
 from tests.processes import wait_until
 
@@ -103,10 +101,7 @@ def test_a_command_that_meets_a_fault_ends_with_an_object(tmp_path: Path) -> Non
 def test_a_celery_worker_writes_objects_with_the_task_they_belong_to(tmp_path: Path) -> None:
     if connection.vendor != "postgresql":
         missing("PostgreSQL")
-    try:
-        redis.from_url(REDIS_URL).flushdb()
-    except redis.ConnectionError:
-        missing("Redis")
+    empty_redis()
     environment = database_environment(tmp_path) | IN_JSON | {"REDIS_URL": REDIS_URL, "SWEEP_SECONDS": "1"}
     record_job(job_record())
     record_node_summary(node_payload([10.0] * 3))

@@ -8,17 +8,16 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 import redis
 
-from tests.parts import missing
-from tests.processes import PATIENCE_S, children, is_alive, wait_until
+from tests.parts import REDIS_URL, empty_redis
+from tests.processes import PATIENCE_S, children, ended_after, is_alive, wait_until
 
 CHECKOUT = Path(__file__).resolve().parents[3]
-REDIS_URL = os.environ.get("TEST_REDIS_URL", "redis://127.0.0.1:6379/15")
 
 
 @contextmanager
@@ -34,20 +33,13 @@ def running(environment: dict[str, str], *command: str) -> Iterator[subprocess.P
             stderr=log,
             start_new_session=True,
         )
-    try:
+    with ended_after(process):
         yield process
-    finally:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
 
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    try:
-        redis.from_url(REDIS_URL).flushdb()
-    except redis.ConnectionError:
-        missing("Redis")
+    empty_redis()
     return os.environ | {"REDIS_URL": REDIS_URL, "KAIKU_VAR_DIR": str(tmp_path), "SWEEP_SECONDS": "4"}
 
 

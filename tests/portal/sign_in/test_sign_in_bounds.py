@@ -11,8 +11,8 @@ from django.contrib.sessions.models import Session
 from django.test import Client
 
 from portal.sign_in.kept_answers import KeptAnswers, ProviderFault
+from portal.sign_in.oidc_sign_in import free_to_ask
 from portal.sign_in.pending import COOKIE
-from portal.sign_in.with_provider import free_to_ask
 from tests.portal.provider import FakeProvider, forget_answers, signed_in, started
 from tests.portal.sign_in.test_sign_in_provider import WELL_KNOWN, configured
 

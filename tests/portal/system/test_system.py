@@ -56,7 +56,31 @@ def test_work_is_late_after_its_limit(cast, worker: Process, now: datetime) -> N
     ended = now - timedelta(minutes=31)
     record_job(job_record(job_id=2, ended_at=ended, started_at=ended - timedelta(hours=1)), now=ended)
     (title,) = titles(cast)
-    assert title.startswith("2 judgements due, the oldest for 31 min")
+    assert title.startswith("2 ended jobs wait for their analysis, the oldest for 31 min")
+
+
+def test_the_kinds_of_work_are_named_by_what_is_counted(cast, worker: Process, now: datetime) -> None:
+    WorkFailure.objects.create(kind="judgement", key=1, tries=5, first_at=now, last_at=now, set_aside_at=now)
+    said = page(cast)
+    for name in ("Ended jobs to analyse 0", "Reports to make 0", "Messages to send 0"):
+        assert name in said
+    assert "Job analysis set aside 1" in said
+    assert titles(cast) == ["1 job without analysis, set aside after repeated failures"]
+    assert "judge" not in said.lower()
+
+
+@pytest.mark.parametrize(
+    ("kind", "title"),
+    [
+        ("judgement", "2 jobs without analysis, set aside after repeated failures"),
+        ("report", "2 reports set aside after repeated failures"),
+        ("unheard of", "2 pieces of work (unheard of) set aside after repeated failures"),
+    ],
+)
+def test_each_kind_of_failed_work_has_a_title(cast, worker: Process, now: datetime, kind: str, title: str) -> None:
+    for key in (1, 2):
+        WorkFailure.objects.create(kind=kind, key=key, tries=5, first_at=now, last_at=now, set_aside_at=now)
+    assert titles(cast) == [title]
 
 
 def test_what_failed_is_counted_by_kind_with_its_first_time(cast, worker: Process, now: datetime) -> None:
@@ -114,7 +138,7 @@ def test_messages_that_are_due_for_an_hour_are_late(cast, worker: Process, repor
     reported(1)
     user = cast("alice").get("/").wsgi_request.user
     Delivery.objects.create(user=user, created_at=now, due_at=now - timedelta(minutes=61))
-    assert titles(cast) == ["1 message due, the oldest for 1 h 01 min"]
+    assert titles(cast) == ["1 message waits to be sent, the oldest for 1 h 01 min"]
 
 
 def test_only_administrators_find_it_in_the_navigation(cast) -> None:

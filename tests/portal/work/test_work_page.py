@@ -11,8 +11,10 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from analysis.models import AdviceOutcome, RecommendationRow
 from jobs.models import Job
-from jobs.services import record_job
+from jobs.services import record_job, share_job
+from tests.analysis.outcomes.histories import SMALL, as_it_was_judged
 from tests.payloads import job_record
 
 pytestmark = pytest.mark.django_db
@@ -186,23 +188,50 @@ def test_one_number_of_gpus_claims_nothing_about_scaling(cast, alone) -> None:
     assert "knee" not in answer.content.decode()
 
 
-def test_followed_advice_is_counted_as_in_the_history(cast, reported) -> None:
-    """8 GPUs for two hours, advised 2; then 2 GPUs for two hours: 8 - 2 billed GPU-hours saved."""
+def test_what_became_of_advice_is_shown_run_by_run(cast, reported) -> None:
+    """8 GPUs for two hours, advised 2; then 2 GPUs for two hours: 8 - 2 billed GPU-hours saved, as was claimed."""
     reported(1, **times(30, 7200))
-    small = {"gpus_allocated": 2, "gpus_requested": 2, "gpus_per_node": 2, "ntasks": 2, "cpus_allocated": 14}
-    reported(2, memory_requested_gb=120.0, **small, **times(20, 7200))
-    followed = page_of(cast("alice"), 1).context["followed"]
-    assert (followed.runs, len(followed.shown)) == (1, 1)
-    assert (followed.shown[0].advised.job_id, followed.shown[0].first.job_id) == (1, 2)
-    billed = {job.job_id: job.efficiency.gpu_hours for job in Job.objects.select_related("efficiency")}
-    assert followed.saved_gpu_hours == pytest.approx(billed[1] - billed[2])
+    reported(2, **SMALL, **times(20, 7200))
+    as_it_was_judged()
+    answer = page_of(cast("alice"), 1)
+    rows = {row.stored.kind: row for row in answer.context["outcomes"] if row.job.job_id == 1}
+    assert rows["gpus"].result == "Followed by the one later run"
+    assert rows["gpus"].suggested[0] == "8\u00a0GPUs → 2\u00a0GPUs"
+    assert (rows["gpus"].claimed_gpu_hours, rows["gpus"].stored.realised_gpu_hours) == (6.0, 6.0)
+    assert (answer.context["saved"].runs, answer.context["saved"].saved_gpu_hours) == (1, pytest.approx(6.0))
+    page = answer.content.decode()
+    assert "as suggested: GPUs, cores, memory" in page
+    assert "22.0\u00a0% <small>→&nbsp;88.0\u00a0%</small>" in page
+
+
+def test_the_page_of_a_job_shows_what_became_of_its_advice_to_who_sees_the_later_runs(cast, reported) -> None:
+    reported(1, **times(30, 7200))
+    reported(2, **SMALL, **times(20, 7200))
+    as_it_was_judged()
+    for name in ("alice", "carol"):
+        page = cast(name).get("/jobs/lumi/1/").content.decode()
+        assert "GPUs: Followed by the one later run. 6.00 GPU-hours saved; 6.00 were claimed." in page, name
+    share_job(Job.objects.get(job_id=1), days=7, note="", now=timezone.now())
+    shared = cast("erin").get("/jobs/lumi/1/")
+    assert shared.status_code == 200
+    assert "later run" not in shared.content.decode(), "the other run is not shared"
+
+
+def test_advice_without_a_later_run_and_work_without_advice_say_so(cast, reported) -> None:
+    reported(1, **times(30, 7200))
+    as_it_was_judged()
+    assert "No later run yet" in page_of(cast("alice"), 1).content.decode()
+    AdviceOutcome.objects.all().delete()
+    assert "No report of these runs suggested another request." in page_of(cast("alice"), 1).content.decode()
 
 
 def test_runs_older_than_the_window_are_left_out_and_a_page_without_runs_says_so(cast, alone) -> None:
     Job.objects.update(ended_at=datetime(2020, 1, 1, tzinfo=UTC))
     answer = page_of(cast("alice"))
     assert answer.status_code == 200
-    assert "No run ended in the last 365 days" in answer.content.decode()
+    page = answer.content.decode()
+    assert "No run ended in the last 365 days" in page
+    assert f'href="/jobs/?work={Job.objects.get().work_key}"' in page, "the older runs of this work alone"
 
 
 def test_very_many_runs_come_page_by_page_at_the_same_number_of_queries(cast, alone) -> None:
@@ -239,3 +268,21 @@ def test_runs_that_only_their_owner_reported_are_named(cast, alone) -> None:
     Job.objects.update(is_told_by_owner=True)
     assert "known only from your own measurements" in page_of(cast("alice")).content.decode()
     assert "known only from alice’s own measurements" in page_of(cast("carol")).content.decode()
+
+
+def test_a_request_that_no_run_had_is_suggested_and_not_best_known(cast, alone) -> None:
+    """The one run had eight GPUs, its report suggests two."""
+    page = " ".join(page_of(cast("alice")).content.decode().split())
+    assert '<h2 id="best">Suggested request</h2>' in page
+    assert "Best known request" not in page
+    assert "suggests are included, and no run has tried them" in page
+    assert "Replace your #SBATCH lines with:" in page
+    part = page[page.index('id="best"') :]
+    assert "+ #SBATCH" not in part[: part.index("</section>")]
+
+
+def test_a_request_that_a_run_had_is_the_best_known_one(cast, alone) -> None:
+    RecommendationRow.objects.all().delete()
+    page = page_of(cast("carol")).content.decode()
+    assert '<h2 id="best">Best known request</h2>' in page
+    assert "Replace alice’s #SBATCH lines with:" in page

@@ -50,8 +50,16 @@ def part(message: EmailMessage, content_type: str) -> str:
 
 
 def flat(text: str) -> str:
-    """Text without its line ends."""
-    return re.sub(r"\s+", " ", text)
+    """Text without its line ends, and without the elements that keep an option on one line."""
+    return re.sub(r"\s+", " ", re.sub("</?span[^>]*>", "", text))
+
+
+def test_options_and_hours_are_kept_on_one_line(told) -> None:
+    # At the width of a phone `--gpus-per-node` ended a line after its hyphens, "6.00 GPU-hours" before "hours".
+    html = part(told(), "text/html")
+    for whole in ("--ntasks-per-node=8", "rocm-smi", "6.00\u00a0GPU-hours"):
+        assert re.search(f'<span class="whole">[(]?{re.escape(whole)}', html), whole
+    assert ".whole { display: inline-block;" in html
 
 
 def test_the_letter_is_text_beside_html_with_its_figures_inside(told) -> None:
@@ -75,7 +83,7 @@ def test_the_letter_is_text_beside_html_with_its_figures_inside(told) -> None:
 
 def test_both_texts_say_the_same_numbers_and_advice(told) -> None:
     message = told()
-    for text in (part(message, "text/plain"), part(message, "text/html").replace("\u00a0", " ")):
+    for text in (flat(part(message, "text/plain")), flat(part(message, "text/html"))):
         for said in ("22.0 %", *NEW_LINES, "6.24", "/jobs/lumi/123456/?attempt=0"):
             assert said in text, said
 

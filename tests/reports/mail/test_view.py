@@ -75,3 +75,10 @@ def test_an_entry_has_every_line_of_the_suggested_request() -> None:
         "    + #SBATCH --gpus-per-node=2",
     ]
     assert made.suggested == "Suggested request, saves about 6.00 GPU-hours:"
+
+
+def test_a_complete_request_is_introduced_as_one_and_has_no_signs() -> None:
+    (made,) = digest([Told(report(request={}), "https://kaiku.example/jobs/lumi/1/")]).entries
+    assert made.suggested == "Suggested request, saves about 6.00 GPU-hours. Replace your #SBATCH lines with:"
+    assert made.request_text.startswith("    #SBATCH --partition=small-g\n    #SBATCH --nodes=1\n")
+    assert "+ " not in made.request_text

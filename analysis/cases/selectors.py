@@ -1,0 +1,104 @@
+"""Reading the support queue: what staff see of it, and what the owner of a flag is asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db.models import Count, Q, QuerySet, Sum
+
+from analysis.cases.models import CaseEvent, ShareRequest, SupportCase
+from analysis.cases.states import CLOSED, State
+from analysis.escalation.selectors import staff_sees
+from jobs.models import JobShare, User
+from jobs.selectors import open_shares
+
+WEEK = timedelta(days=7)
+IS_CLOSED = Q(state__in=CLOSED)
+
+
+def cases_for_staff(now: datetime) -> QuerySet[SupportCase]:
+    """The cases of flags whose time of grace is over, with what a page shows of each; the most to win first."""
+    cases = SupportCase.objects.filter(staff_sees(now, "flag__")).select_related(
+        "flag__user", "flag__project", "holder"
+    )
+    return cases.order_by("-flag__saved_gpu_hours", "-flag__unused_gpu_hours", "pk")
+
+
+def in_state(cases: QuerySet[SupportCase], state: State | None) -> QuerySet[SupportCase]:
+    """Those of one state; without one those that are not closed."""
+    return cases.exclude(IS_CLOSED) if state is None else cases.filter(state=state)
+
+
+def counts_by_state(now: datetime) -> dict[State, int]:
+    """How many cases are in each state, in the order of the states."""
+    rows = dict(cases_for_staff(now).order_by().values_list("state").annotate(Count("pk")))
+    return {state: rows.get(state.value, 0) for state in State}
+
+
+def events_of(case: SupportCase) -> QuerySet[CaseEvent]:
+    """What happened to a case, the latest first."""
+    return CaseEvent.objects.filter(case=case).select_related("actor").order_by("-at", "-pk")
+
+
+def open_request(case: SupportCase) -> ShareRequest | None:
+    """The request to share jobs that the owner has not answered."""
+    return ShareRequest.objects.filter(case=case, answered_at__isnull=True).first()
+
+
+def last_answer(case: SupportCase) -> ShareRequest | None:
+    """The latest answer of the owner to a request to share jobs."""
+    answered = ShareRequest.objects.filter(case=case, answered_at__isnull=False)
+    return answered.exclude(answer=ShareRequest.Answer.WITHDRAWN).order_by("-answered_at").first()
+
+
+def requests_ever_to(user: User) -> QuerySet[ShareRequest]:
+    """The requests to this person, answered or not."""
+    return ShareRequest.objects.filter(case__flag__user=user)
+
+
+def requests_to(user: User) -> QuerySet[ShareRequest]:
+    """The requests that this person has not answered, the latest first."""
+    rows = requests_ever_to(user).filter(answered_at__isnull=True)
+    return rows.select_related("case__flag", "asked_by").order_by("-asked_at", "-pk")
+
+
+def shares_of_owner(case: SupportCase, now: datetime) -> QuerySet[JobShare]:
+    """The jobs that the owner of a flag shares with support now; none of a project."""
+    return open_shares(now).filter(job__user__isnull=False, job__user=case.flag.user_id)
+
+
+@dataclass(frozen=True)
+class QueueSummary:
+    """The support queue in numbers; hours are GPU-hours of the cases that are not closed, `new` and `closed` counts of
+    the last seven days.
+    """
+
+    states: dict[State, int]
+    new: int
+    closed: int
+    unused_gpu_hours: float
+    saved_gpu_hours: float
+
+    @property
+    def open(self) -> int:
+        """The cases that nobody claimed."""
+        return self.states[State.OPEN]
+
+    @property
+    def not_closed(self) -> int:
+        return sum(count for state, count in self.states.items() if state not in CLOSED)
+
+
+def queue_summary(now: datetime) -> QueueSummary:
+    """The support queue as staff see it: three queries."""
+    cases, since = cases_for_staff(now).order_by(), now - WEEK
+    of_flag = {"unused": Sum("flag__unused_gpu_hours"), "saved": Sum("flag__saved_gpu_hours")}
+    hours = cases.exclude(IS_CLOSED).aggregate(**of_flag)
+    week = cases.aggregate(
+        new=Count("pk", filter=Q(flag__visible_to_staff_at__gt=since)),
+        closed=Count("pk", filter=IS_CLOSED & Q(changed_at__gt=since)),
+    )
+    return QueueSummary(
+        counts_by_state(now), week["new"], week["closed"], hours["unused"] or 0.0, hours["saved"] or 0.0
+    )

@@ -1,0 +1,180 @@
+"""Changing cases of the support queue; two people who change one at the same time notice it, and nothing is lost."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from django.db import IntegrityError, transaction
+from django.db.models import F
+
+from analysis.cases.models import CaseEvent, ShareRequest, SupportCase
+from analysis.cases.states import CLOSED, Action, State, after
+from analysis.escalation.models import Flag
+from jobs.audit.services import Action as Audited
+from jobs.audit.services import Kind, by_person, record_change
+from jobs.models import Job, User
+from jobs.services import share_job
+
+SHARED_DAYS = 14
+SHARED_JOBS_MAX = 3
+"""How many jobs one request is about: enough to see what they have in common, few enough to be looked through."""
+
+PAUSE_AFTER_NO, PAUSE_AFTER_OFFER = timedelta(days=30), timedelta(days=7)
+"""Nobody is asked again so soon after a no, or offered help again so soon."""
+
+SHARED_NOTE = "Shared after support requested it."
+
+
+class CaseConflict(Exception):
+    """Somebody changed the case since the page was opened; nothing was stored. `case` is how it is now."""
+
+    def __init__(self, case: SupportCase) -> None:
+        super().__init__(f"{case} was changed in the meantime")
+        self.case = case
+
+
+class NotPossible(Exception):
+    """The case does not allow this; the message states why."""
+
+
+def open_case(flag: Flag, now: datetime) -> None:
+    """The case of a flag that was raised; staff see it once the flag's time of grace is over."""
+    case = SupportCase.objects.create(flag=flag, state=State.OPEN, changed_at=now)
+    _add_event(case, CaseEvent.Kind.STATE, None, now)
+
+
+def close_case(flag: Flag, now: datetime) -> None:
+    """The flag cleared: its case is resolved unless staff closed it, and what was requested is withdrawn."""
+    case = SupportCase.objects.filter(flag=flag).select_for_update().first()
+    if case is None:
+        return
+    _withdraw_request(case, now)
+    if case.state not in CLOSED:
+        case.version += 1
+        _change(case, State.RESOLVED, now)
+        _add_event(case, CaseEvent.Kind.STATE, None, now, "The flag cleared.")
+
+
+def change_state(case: SupportCase, action: Action, based_on: int, by: User, now: datetime) -> SupportCase:
+    """Do something to a case as its version `based_on` was. Raises CaseConflict and NotPossible."""
+    with transaction.atomic():
+        held = _claimed(case, based_on)
+        state = after(State(held.state), action)
+        if state is None:
+            raise NotPossible(f"A case that is {State(held.state).label.lower()} cannot be changed like this.")
+        if action is Action.REOPEN and held.flag.cleared_at is not None:
+            raise NotPossible("The flag has cleared, so the case stays closed.")
+        if action is Action.CLAIM and held.holder_id == by.pk:
+            raise NotPossible("You have claimed this case already.")
+        if action in (Action.CLAIM, Action.REOPEN):
+            held.holder = by
+        elif action is Action.RELEASE:
+            held.holder = None
+        _change(held, state, now)
+        if state in CLOSED:
+            _withdraw_request(held, now)
+        _add_event(held, CaseEvent.Kind.STATE, by, now)
+        record_change(by_person(by), Audited.CASE_CHANGED, Kind.CASE, held, f"{action.value}: {state.value}")
+    return held
+
+
+def _withdraw_request(case: SupportCase, now: datetime) -> None:
+    """What was requested of the owner of a closed case is no longer open."""
+    asked = ShareRequest.objects.filter(case=case, answered_at__isnull=True)
+    asked.update(answer=ShareRequest.Answer.WITHDRAWN, answered_at=now)
+
+
+def add_note(case: SupportCase, text: str, by: User, now: datetime) -> None:
+    """A note of staff; it changes nothing else, so nobody has to be asked."""
+    with transaction.atomic():
+        _add_event(case, CaseEvent.Kind.NOTE, by, now, text)
+        record_change(by_person(by), Audited.CASE_CHANGED, Kind.CASE, case, "note")
+
+
+def record_offer(case: SupportCase, based_on: int, by: User, now: datetime, names: str) -> SupportCase:
+    """Help was offered by mail to these accounts: the case waits for the user. Raises CaseConflict and NotPossible."""
+    with transaction.atomic():
+        held = _for_the_user(case, based_on, by, now)
+        offered = CaseEvent.objects.filter(case=held, kind=CaseEvent.Kind.OFFER, at__gt=now - PAUSE_AFTER_OFFER)
+        if latest := offered.order_by("-at").first():
+            raise NotPossible(f"Help was offered on {latest.at:%Y-%m-%d} already.")
+        _add_event(held, CaseEvent.Kind.OFFER, by, now, f"To {names}.")
+        record_change(by_person(by), Audited.HELP_OFFERED, Kind.CASE, held, names)
+    return held
+
+
+def request_sharing(case: SupportCase, based_on: int, by: User, now: datetime) -> SupportCase:
+    """Ask the owner to share some jobs: the case waits for the answer. Raises CaseConflict and NotPossible."""
+    if case.flag.user_id is None:
+        raise NotPossible("A project has no single owner who could share its jobs.")
+    declined = ShareRequest.objects.filter(case__flag__user=case.flag.user_id, answer=ShareRequest.Answer.DECLINED)
+    if declined.filter(answered_at__gt=now - PAUSE_AFTER_NO).exists():
+        raise NotPossible(f"The owner shared nothing within the last {PAUSE_AFTER_NO.days} days: no new request yet.")
+    try:
+        with transaction.atomic():
+            held = _for_the_user(case, based_on, by, now)
+            ShareRequest.objects.create(case=held, asked_by=by, asked_at=now)
+            _add_event(held, CaseEvent.Kind.REQUEST, by, now)
+            record_change(by_person(by), Audited.SHARING_REQUESTED, Kind.CASE, held)
+    except IntegrityError as error:
+        raise NotPossible("A request is open already; the owner has not answered yet.") from error
+    return held
+
+
+def share_requested(request: ShareRequest, jobs: list[Job], now: datetime) -> int:
+    """The owner shares these jobs with support; how many. Nothing where the request was answered already."""
+    with transaction.atomic():
+        if not _answer(request, ShareRequest.Answer.SHARED, now, jobs=len(jobs)):
+            return 0
+        for job in jobs:
+            share_job(job, days=SHARED_DAYS, note=SHARED_NOTE, now=now)
+    return len(jobs)
+
+
+def decline_sharing(request: ShareRequest, now: datetime) -> bool:
+    """The owner shares nothing; False where the request was answered already."""
+    with transaction.atomic():
+        return _answer(request, ShareRequest.Answer.DECLINED, now)
+
+
+def _answer(request: ShareRequest, answer: ShareRequest.Answer, now: datetime, jobs: int = 0) -> bool:
+    mine = ShareRequest.objects.filter(pk=request.pk, answered_at__isnull=True)
+    if not mine.update(answer=answer, answered_at=now, jobs=jobs):
+        return False
+    case = SupportCase.objects.select_for_update().get(pk=request.case_id)
+    if case.state == State.WAITING:
+        case.version += 1
+        _change(case, State.CLAIMED if case.holder_id else State.OPEN, now)
+    count = f"{jobs} {'job' if jobs == 1 else 'jobs'}"
+    said = f"{count} shared for {SHARED_DAYS} days." if answer is ShareRequest.Answer.SHARED else "Nothing was shared."
+    _add_event(case, CaseEvent.Kind.ANSWER, case.flag.user, now, said)
+    return True
+
+
+def _for_the_user(case: SupportCase, based_on: int, by: User, now: datetime) -> SupportCase:
+    """The case, locked, claimed by who acts where nobody did, and waiting for the user from now on."""
+    held = _claimed(case, based_on)
+    if held.state in CLOSED:
+        raise NotPossible("The case is closed. Reopen it first.")
+    held.holder = held.holder or by
+    _change(held, State.WAITING, now)
+    return held
+
+
+def _claimed(case: SupportCase, based_on: int) -> SupportCase:
+    """The row for this change alone: the first of two who opened the same version gets it. Raises CaseConflict."""
+    is_mine = SupportCase.objects.filter(pk=case.pk, version=based_on).update(version=F("version") + 1)
+    now_there = SupportCase.objects.select_related("flag", "holder").get(pk=case.pk)
+    if not is_mine:
+        raise CaseConflict(now_there)
+    return now_there
+
+
+def _change(case: SupportCase, state: State, now: datetime) -> None:
+    """Store a new state of a row that this transaction holds."""
+    case.state, case.changed_at = state, now
+    case.save(update_fields=["state", "holder", "changed_at", "version"])
+
+
+def _add_event(case: SupportCase, kind: CaseEvent.Kind, by: User | None, now: datetime, text: str = "") -> None:
+    CaseEvent.objects.create(case=case, kind=kind, state=case.state, actor=by, text=text, at=now)

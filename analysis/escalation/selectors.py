@@ -1,0 +1,193 @@
+"""Reading flags: who sees which, which subjects a sweep checks, and the sums that it checks."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Sum
+
+from analysis.escalation.models import Flag
+from analysis.escalation.rules import DEFAULTS, LOW, Evidence, FlagLimits
+from analysis.history.periods import Period, last_days
+from analysis.history.run_sums import JudgedRun, RunSums, add_run, add_sums, first_and_last
+from analysis.models import JobEfficiency
+from analysis.rollups.models import PersonDay, ProjectDay, RollUpDue, WorkDay
+from analysis.rollups.selectors import READ, Part, days_of, due_days, judged_runs, site_zone, unpacked
+from jobs.models import Job, JobShare, User
+from jobs.selectors import BY_SITE, Reach
+
+CHUNK_ROWS = 500
+IS_OPEN = Q(cleared_at__isnull=True)
+
+
+def flag_limits() -> FlagLimits:
+    """The thresholds of this site."""
+    return FlagLimits(
+        window_days=settings.FLAG_WINDOW_DAYS,
+        jobs_min=settings.FLAG_JOBS_MIN,
+        unused_gpu_hours_min=float(settings.FLAG_UNUSED_GPU_HOURS_MIN),
+        raise_fraction=settings.FLAG_RAISE_FRACTION,
+        clear_fraction=settings.FLAG_CLEAR_FRACTION,
+    )
+
+
+def window(now: datetime, limits: FlagLimits = DEFAULTS) -> Period:
+    """The days of the site that count now."""
+    return last_days(now.astimezone(site_zone()), limits.window_days)
+
+
+def own_flags(user: User) -> QuerySet[Flag]:
+    """Every flag of a person and of that person's works, also cleared ones, the latest first."""
+    return _latest_first(Flag.objects.filter(user=user))
+
+
+def flags_of_led(reach: Reach) -> QuerySet[Flag]:
+    """The open flags of the projects that a person leads."""
+    return _latest_first(Flag.objects.filter(IS_OPEN, kind=Flag.Kind.PROJECT, project__in=reach.led))
+
+
+def flags_in_project(reach: Reach, project: int) -> QuerySet[Flag]:
+    """The flags of a project and of the works in it, for its PI; nothing for anybody else.
+
+    Flags of members are not among them: they rest on the jobs in all their projects, which a PI does not see.
+    """
+    if project not in reach.led:
+        return Flag.objects.none()
+    return _latest_first(Flag.objects.filter(project=project))
+
+
+def staff_sees(now: datetime, table: str = "") -> Q:
+    """The flags whose time of grace is over, and was before they cleared; `table` is the path to them, "flag__"."""
+    visible = Q(**{f"{table}visible_to_staff_at__lte": now})
+    was_open = Q(**{f"{table}cleared_at__gte": F(f"{table}visible_to_staff_at")})
+    return visible & (was_open | Q(**{f"{table}cleared_at__isnull": True}))
+
+
+def seen_by_staff(now: datetime) -> QuerySet[Flag]:
+    """The flags that staff see."""
+    return Flag.objects.filter(staff_sees(now))
+
+
+def _latest_first(flags: QuerySet[Flag]) -> QuerySet[Flag]:
+    return flags.select_related("user", "project").order_by("-raised_at", "-pk")
+
+
+def work_names(flags: list[Flag]) -> dict[str, str]:
+    """The name of the latest run of each of these works, by key, for who sees its runs; one query."""
+    keys = [flag.work_key for flag in flags if flag.work_key]
+    newer = Job.objects.filter(work_key=OuterRef("work_key"), pk__gt=OuterRef("pk"))
+    rows = Job.objects.filter(~Exists(newer), work_key__in=keys)
+    return dict(rows.values_list("work_key", "job_name"))
+
+
+def users_to_check(now: datetime, limits: FlagLimits) -> list[int]:
+    """The people whose flag may be raised or cleared: enough is unused, or they have one, or sums are changing."""
+    first, last = first_and_last(window(now, limits))
+    stored = PersonDay.objects.filter(BY_SITE, day__range=(first, last)).values_list("user_id")
+    raised = Flag.objects.filter(IS_OPEN, kind=Flag.Kind.USER).values_list("user_id", flat=True)
+    changing = RollUpDue.objects.filter(day__range=(first, last)).values_list("user_id", flat=True)
+    return sorted({user for (user, *_) in _heavy(stored, limits)} | set(raised) | set(changing))
+
+
+def projects_to_check(now: datetime, limits: FlagLimits) -> list[int]:
+    """The same of projects and their works; a work reaches no threshold that its project does not reach."""
+    first, last = first_and_last(window(now, limits))
+    stored = ProjectDay.objects.filter(day__range=(first, last)).values_list("project_id")
+    raised = Flag.objects.filter(IS_OPEN).exclude(kind=Flag.Kind.USER).values_list("project_id", flat=True)
+    changing = RollUpDue.objects.filter(day__range=(first, last)).values_list("project_id", flat=True)
+    return sorted({project for (project, *_) in _heavy(stored, limits)} | set(raised) | set(changing))
+
+
+def _heavy(days: QuerySet[Any, Any], limits: FlagLimits) -> QuerySet[Any, Any]:
+    """Of rows grouped by subject those that may reach the thresholds; rounding decides nothing here."""
+    summed = days.annotate(counted=Sum("jobs"), unused=Sum("wasted_gpu_hours")).order_by()
+    found: QuerySet[Any, Any] = summed.filter(
+        counted__gte=limits.jobs_min, unused__gt=limits.unused_gpu_hours_min - 0.01
+    )
+    return found
+
+
+def sums_of_user(user: int, period: Period) -> RunSums:
+    """The runs of one person in all projects that Slurm recorded."""
+    return days_of([Part(user=user, by_site=True)], period).total(period)
+
+
+def sums_of_project(project: int, period: Period) -> RunSums:
+    """The runs of one project that Slurm recorded."""
+    return days_of([Part(project=project, by_site=True)], period).total(period)
+
+
+def sums_of_works(project: int, period: Period) -> dict[tuple[int, str], RunSums]:
+    """The same for each named work of a project, by (user, work key): at most three queries."""
+    part, (first, last) = Part(project=project, by_site=True), first_and_last(period)
+    due = due_days(part, first, last)
+    found: dict[tuple[int, str], RunSums] = defaultdict(RunSums)
+    stored = WorkDay.objects.filter(part.rows, day__range=(first, last)).exclude(day__in=due).exclude(work_key="")
+    for user, key, packed in stored.order_by().values_list("user_id", "work_key", "sums"):
+        add_sums(found[user, key], unpacked(packed))
+    if due:
+        runs = judged_runs(part.judged, due).exclude(job__work_key="")
+        for user, key, *columns in runs.values_list("user_id", "job__work_key", *READ):
+            add_run(found[user, key], JudgedRun._make(columns), site_zone())
+    return found
+
+
+def runs_to_share(flag: Flag, now: datetime, limit: int) -> list[JobEfficiency]:
+    """Runs that show best why a flag of a person or work was raised: its low ones with the most unused GPU-hours.
+
+    From the window of the flag until now; runs that support sees already are left out.
+    """
+    if flag.user_id is None:
+        return []
+    began = flag.at_raising.first_day
+    since = datetime(began.year, began.month, began.day, tzinfo=site_zone())
+    runs = JobEfficiency.objects.filter(
+        BY_SITE, user=flag.user_id, ended_at__gte=since, uncounted_reason="", efficiency_class__in=LOW
+    )
+    if flag.kind == Flag.Kind.WORK:
+        runs = runs.filter(job__work_key=flag.work_key, project=flag.project_id)
+    shared = JobShare.objects.filter(job=OuterRef("job_id"), revoked_at__isnull=True, expires_at__gt=now)
+    left = runs.filter(~Exists(shared), wasted_gpu_hours__isnull=False).select_related("job__user", "job__project")
+    return list(left.order_by("-wasted_gpu_hours", "-pk")[:limit])
+
+
+@dataclass(frozen=True)
+class RaisedFlag:
+    """One open flag that staff see, as an export states it; `evidence` is of its last check.
+
+    `user` and `project` are names, empty where the flag has none; `user_pk` and `project_pk` are None then.
+    """
+
+    kind: str
+    user_pk: int | None
+    project_pk: int | None
+    user: str
+    project: str
+    work_key: str
+    raised_at: datetime
+    evidence: Evidence
+
+
+def raised_flags(now: datetime) -> Iterator[RaisedFlag]:
+    """Every open flag that is visible to staff, in the order they were raised, read in chunks."""
+    rows = seen_by_staff(now).filter(IS_OPEN).select_related("user", "project").order_by("raised_at", "pk")
+    for flag in rows.iterator(chunk_size=CHUNK_ROWS):
+        user = flag.user.username if flag.user else ""
+        project = flag.project.name if flag.project else ""
+        keys = flag.user_id, flag.project_id
+        yield RaisedFlag(flag.kind, *keys, user, project, flag.work_key, flag.raised_at, flag.at_last)
+
+
+def flagged_at(kind: Flag.Kind, moment: datetime) -> set[int]:
+    """The keys of the users, or of the projects, whose own flag was open and visible to staff at a moment.
+
+    Flags of works count for neither. Flags that were deleted since (`remove_cleared`) are not known any more.
+    """
+    open_then = Q(cleared_at__isnull=True) | Q(cleared_at__gt=moment)
+    flags = Flag.objects.filter(open_then, kind=kind, visible_to_staff_at__lte=moment)
+    return set(flags.values_list("project_id" if kind == Flag.Kind.PROJECT else "user_id", flat=True))

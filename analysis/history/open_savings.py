@@ -1,0 +1,94 @@
+"""Which stated savings are still open, work by work: those that no later run of the work has changed since.
+
+A run that went worse changes nothing: without GPU use, failed, or unmeasured, it shows no better request at work.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True)
+class StatedRun:
+    """One counted run of a work and what its page states; `saved_gpu_hours` is None where it states no saving.
+
+    `advised_gpus` is None without advice on GPUs. `is_success`: it completed and its GPUs were measured.
+    """
+
+    work: str
+    pk: int
+    ended_at: datetime
+    gpus: int
+    saved_gpu_hours: float | None
+    advised_gpus: int | None
+    is_success: bool
+    has_gpu_use: bool
+
+
+@dataclass(frozen=True)
+class WorkSaving:
+    """The open savings of one work added up: of how many runs, and the latest of these runs by its key."""
+
+    work: str
+    jobs: int
+    gpu_hours: float
+    latest_pk: int
+
+
+@dataclass(frozen=True)
+class OpenSavings:
+    """The works with open savings, most first; `changed_gpu_hours` is what later runs have changed already."""
+
+    works: tuple[WorkSaving, ...]
+    changed_gpu_hours: float
+
+
+def open_savings(runs: Iterable[StatedRun]) -> OpenSavings:
+    """Every stated saving once: open, or changed by a later run of the same work.
+
+    >>> from datetime import UTC, timedelta
+    >>> day = [datetime(2026, 11, 1, tzinfo=UTC) + timedelta(days=days) for days in range(3)]
+    >>> wide = StatedRun("cp2k", 7, day[0], 8, 6.0, 2, is_success=True, has_gpu_use=True)
+    >>> worse = StatedRun("cp2k", 8, day[1], 8, None, 0, is_success=True, has_gpu_use=False)
+    >>> open_savings([wide, worse])
+    OpenSavings(works=(WorkSaving(work='cp2k', jobs=1, gpu_hours=6.0, latest_pk=7),), changed_gpu_hours=0)
+    >>> open_savings([wide, worse, StatedRun("cp2k", 9, day[2], 2, None, None, is_success=True, has_gpu_use=True)])
+    OpenSavings(works=(), changed_gpu_hours=6.0)
+    """
+    by_work: dict[str, list[StatedRun]] = defaultdict(list)
+    for run in sorted(runs, key=lambda run: (run.ended_at, run.pk)):
+        by_work[run.work].append(run)
+    found: list[WorkSaving] = []
+    changed_gpu_hours: float = 0
+    for work, ordered in by_work.items():
+        still_open = _still_open(ordered)
+        hours = [run.saved_gpu_hours or 0.0 for run in still_open]
+        changed_gpu_hours += sum(run.saved_gpu_hours or 0.0 for run in ordered) - sum(hours)
+        if still_open:
+            found.append(WorkSaving(work, len(still_open), sum(hours), still_open[-1].pk))
+    found.sort(key=lambda saving: (-saving.gpu_hours, saving.work))
+    return OpenSavings(tuple(found), changed_gpu_hours)
+
+
+def _still_open(ordered: Sequence[StatedRun]) -> list[StatedRun]:
+    """The runs of one work, the earliest first, whose saving stands after all later ones."""
+    still_open: list[StatedRun] = []
+    for run in ordered:
+        if still_open and _has_changed(still_open, run):
+            still_open = []
+        if run.saved_gpu_hours is not None and run.saved_gpu_hours > 0:
+            still_open.append(run)
+    return still_open
+
+
+def _has_changed(still_open: Sequence[StatedRun], run: StatedRun) -> bool:
+    """Whether a later run followed the last advice on GPUs, or did well with a request that leaves nothing to save."""
+    if not run.is_success:
+        return False
+    last = next((earlier for earlier in reversed(still_open) if earlier.advised_gpus is not None), None)
+    if last is not None and run.gpus <= (last.advised_gpus or 0) and (run.has_gpu_use or not last.has_gpu_use):
+        return True
+    return run.has_gpu_use and run.saved_gpu_hours is None and run.advised_gpus is None

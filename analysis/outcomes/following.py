@@ -1,0 +1,256 @@
+"""What became of the advice on the runs of one work: which later runs followed it, and what they saved.
+
+A later run answers the last advice of its kind that existed when it was submitted. One that was cancelled, that the
+system ended or that was too short to count answers nothing, unless it ran out of what the advice had reduced.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from statistics import median
+
+from analysis.comparable import SAME_WORK_MAX
+from jobs.sbatch import Shape
+
+REACHED_FRACTION = 0.9
+"""This much of the way from the old request to the suggested one counts as all of it: people write round numbers."""
+
+PARTLY_FRACTION = 0.5
+"""From half of the way on advice was followed in part."""
+
+MEASURED_WORK_PERCENT_MIN = 5.0
+"""Below this use busy GPU-hours do not say how much a run did: its run time does."""
+
+DIMENSIONS = ("gpus", "partition", "nodes", "cores", "memory", "time")
+OF_KIND = {
+    "gpus": ("gpus", "partition", "nodes", "cores", "memory"),
+    "host_memory": ("memory", "cores"),
+    "cores": ("cores",),
+    "walltime": ("time",),
+}
+"""What each kind of advice changes; the first one that a piece of it changes is what it is about."""
+
+OUT_OF_MEMORY, TIMEOUT = "OUT_OF_MEMORY", "TIMEOUT"
+MEMORY_CODES = frozenset({"host_out_of_memory", "gpu_out_of_memory"})
+HARMS = {"gpus": "memory time", "host_memory": "memory", "cores": "memory time", "walltime": "time"}
+"""Which failures of a run that followed can come from each kind of advice."""
+
+
+class Status(StrEnum):
+    """`OPEN`: no later run yet; `REPEATED`: the same kind of advice was given again before a later run could follow."""
+
+    OPEN = "open"
+    REPEATED = "repeated"
+    NOT_FOLLOWED = "not_followed"
+    PARTLY = "partly"
+    FOLLOWED = "followed"
+
+
+@dataclass(frozen=True)
+class Advice:
+    """One recommendation; nobody could follow it before `given_at`. `claimed_gpu_hours` None: nothing was claimed."""
+
+    kind: str
+    wanted: Shape
+    given_at: datetime
+    claimed_gpu_hours: float | None = None
+
+
+@dataclass(frozen=True)
+class AdvisedRun:
+    """A run of some work with the advice of its report; `shape` is what it was allocated, None is not known.
+
+    `uncounted` is why no statistics count it, `codes` as in `finding_codes`.
+    """
+
+    pk: int
+    submitted_at: datetime
+    ended_at: datetime
+    state: str
+    shape: Shape
+    run_s: float | None
+    gpu_hours: float | None
+    util_percent: float | None
+    uncounted: str = ""
+    codes: str = ""
+    advice: tuple[Advice, ...] = ()
+
+    @property
+    def failed_for(self) -> frozenset[str]:
+        """Which of "memory" and "time" ended it."""
+        found = set(self.codes.split())
+        memory = self.state == OUT_OF_MEMORY or found & MEMORY_CODES
+        return frozenset(name for name, holds in (("memory", memory), ("time", self.state == TIMEOUT)) if holds)
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether it shows what somebody made of advice."""
+        return bool(self.failed_for) or (self.state in ("COMPLETED", "FAILED") and not self.uncounted)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one piece of advice on the run `pk`.
+
+    `dimensions` are those that the followers moved as suggested. Of `later_runs` `following_runs` followed, in full or,
+    with `PARTLY`, in part; `failed_runs` of these and `other_failed_runs` of the rest failed for memory or time.
+    `realised_gpu_hours` is what the `compared_runs` of the followers were billed less than the advised run for as much
+    work, below zero where they were billed more; None where none can be compared. The last three are medians of the
+    followers, of all later runs where none followed.
+    """
+
+    pk: int
+    advice: Advice
+    status: Status
+    dimensions: tuple[str, ...] = ()
+    later_runs: int = 0
+    following_runs: int = 0
+    failed_runs: int = 0
+    other_failed_runs: int = 0
+    compared_runs: int = 0
+    realised_gpu_hours: float | None = None
+    first_pk: int | None = None
+    first_at: datetime | None = None
+    util_percent_after: float | None = None
+    gpu_hours_after: float | None = None
+    run_s_after: float | None = None
+
+
+def outcomes(runs: Sequence[AdvisedRun]) -> list[Outcome]:
+    """What became of every piece of advice on these runs of one work, by kind and then as it was given."""
+    answers = sorted((run for run in runs if run.is_answer), key=lambda run: (run.submitted_at, run.pk))
+    found = []
+    for kind in OF_KIND:
+        given = sorted(
+            ((run, advice) for run in runs for advice in run.advice if advice.kind == kind),
+            key=lambda each: (each[1].given_at, each[0].pk),
+        )
+        later = _answers_to([advice.given_at for _, advice in given], answers)
+        last = len(given) - 1
+        found += [
+            _outcome(run, advice, later[place], is_repeated=place < last) for place, (run, advice) in enumerate(given)
+        ]
+    return found
+
+
+def _answers_to(given_at: Sequence[datetime], answers: Sequence[AdvisedRun]) -> list[list[AdvisedRun]]:
+    """For each piece of advice, in order, the later runs that it is the last one for."""
+    found: list[list[AdvisedRun]] = [[] for _ in given_at]
+    for run in answers:
+        place = bisect_right(given_at, run.submitted_at)
+        if place:
+            found[place - 1].append(run)
+    return found
+
+
+def _outcome(run: AdvisedRun, advice: Advice, later: Sequence[AdvisedRun], *, is_repeated: bool) -> Outcome:
+    if not later:
+        return Outcome(run.pk, advice, Status.REPEATED if is_repeated else Status.OPEN)
+    levels = [_level(run.shape, advice, other.shape) for other in later]
+    status = max(levels, key=list(Status).index)
+    followers = [
+        other for other, level in zip(later, levels, strict=True) if level is status is not Status.NOT_FOLLOWED
+    ]
+    harms = frozenset(HARMS[advice.kind].split())
+    failed = [other for other in later if other.failed_for & harms]
+    saved = [hours for other in followers if (hours := _saved_gpu_hours(run, advice, other)) is not None]
+    shown = followers or later
+    return Outcome(
+        pk=run.pk,
+        advice=advice,
+        status=status,
+        dimensions=_moved_by_all(run.shape, advice, followers),
+        later_runs=len(later),
+        following_runs=len(followers),
+        failed_runs=sum(other in followers for other in failed),
+        other_failed_runs=sum(other not in followers for other in failed),
+        compared_runs=len(saved),
+        realised_gpu_hours=sum(saved) if saved else None,
+        first_pk=followers[0].pk if followers else None,
+        first_at=followers[0].ended_at if followers else None,
+        util_percent_after=_median([other.util_percent for other in shown]),
+        gpu_hours_after=_median([other.gpu_hours for other in shown]),
+        run_s_after=_median([other.run_s for other in shown]),
+    )
+
+
+def _median(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return median(known) if known else None
+
+
+def _value(shape: Shape, dimension: str) -> object:
+    name = {"memory": "memory_gb", "time": "walltime_s"}.get(dimension, dimension)
+    return getattr(shape, name)
+
+
+def advised_dimensions(now: Shape, advice: Advice) -> tuple[str, ...]:
+    """What the advice changes, what it is about first.
+
+    >>> from datetime import UTC
+    >>> at = datetime(2026, 11, 20, tzinfo=UTC)
+    >>> advised_dimensions(Shape(1, 8, memory_gb=480.0), Advice("gpus", Shape(1, 2, memory_gb=120.0), at))
+    ('gpus', 'memory')
+    """
+    return tuple(
+        name
+        for name in OF_KIND[advice.kind]
+        if _value(advice.wanted, name) is not None and _value(advice.wanted, name) != _value(now, name)
+    )
+
+
+def _moved_fraction(now: Shape, wanted: Shape, later: Shape, dimension: str) -> float:
+    """How much of the way from the old value to the suggested one a later run went; a name is all or nothing."""
+    before, aim, after = (_value(shape, dimension) for shape in (now, wanted, later))
+    if isinstance(aim, str):
+        return float(aim == after)
+    if not (isinstance(before, int | float) and isinstance(aim, int | float) and isinstance(after, int | float)):
+        return 0.0
+    return (before - after) / (before - aim)
+
+
+def _level(now: Shape, advice: Advice, later: Shape) -> Status:
+    moved = {name: _moved_fraction(now, advice.wanted, later, name) for name in advised_dimensions(now, advice)}
+    if not moved:
+        return Status.NOT_FOLLOWED
+    about = next(iter(moved.values()))
+    if about >= REACHED_FRACTION:
+        return Status.FOLLOWED
+    is_partly = about >= PARTLY_FRACTION or (about >= 0 and max(moved.values()) >= REACHED_FRACTION)
+    return Status.PARTLY if is_partly else Status.NOT_FOLLOWED
+
+
+def _moved_by_all(now: Shape, advice: Advice, followers: Sequence[AdvisedRun]) -> tuple[str, ...]:
+    """What every follower moved as suggested."""
+    return tuple(
+        name
+        for name in advised_dimensions(now, advice)
+        if followers
+        and all(_moved_fraction(now, advice.wanted, run.shape, name) >= REACHED_FRACTION for run in followers)
+    )
+
+
+def _saved_gpu_hours(run: AdvisedRun, advice: Advice, later: AdvisedRun) -> float | None:
+    """What a later run was billed less; None where it did other work, did not complete, or the advice is on time."""
+    is_compared = run.state == later.state == "COMPLETED" and advice.kind != "walltime"
+    if not is_compared or run.gpu_hours is None or later.gpu_hours is None or not _is_same_amount(run, later):
+        return None
+    return run.gpu_hours - later.gpu_hours
+
+
+def _is_same_amount(run: AdvisedRun, later: AdvisedRun) -> bool:
+    """Whether both did about as much: busy GPU-hours, or run times where the first did nothing on its GPUs."""
+    if run.util_percent is None or run.run_s is None or later.run_s is None:
+        return False
+    if run.util_percent < MEASURED_WORK_PERCENT_MIN:
+        before, after = run.run_s, later.run_s
+    elif later.util_percent is None:
+        return False
+    else:
+        before = run.shape.gpus * run.util_percent * run.run_s
+        after = later.shape.gpus * later.util_percent * later.run_s
+    return before > 0 and after > 0 and 1 / SAME_WORK_MAX <= after / before <= SAME_WORK_MAX

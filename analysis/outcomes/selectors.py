@@ -1,0 +1,289 @@
+"""Reading what became of advice; whose it is the caller has decided."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Any
+
+import msgspec
+from django.db.models import Count, Exists, F, Min, OuterRef, Q, QuerySet, Sum
+from django.db.models.functions import TruncDate
+
+from analysis.history.periods import Period
+from analysis.history.run_sums import first_and_last
+from analysis.models import RecommendationRow
+from analysis.outcomes.following import Advice, AdvisedRun, Status
+from analysis.outcomes.models import TO_CPUS, AdviceDay, AdviceMonth, AdviceOutcome
+from analysis.outcomes.quality import Given, RuleFigures
+from analysis.rollups.selectors import site_zone
+from analysis.site.selectors import MONTHS, next_month
+from analysis.thresholds import LIMITS
+from jobs.models import Job
+from jobs.records import ENDED_STATES
+from jobs.sbatch import Shape
+from jobs.selectors import BY_SITE, Reach
+
+RUNS_MAX = 2000
+"""The latest runs of a work that advice is compared with: what became of older advice stays as it was determined."""
+
+SETTLED_AFTER = timedelta(days=31)
+"""The advice of a month is added up this long after its end: until then later runs may follow it."""
+
+SHAPE_COLUMNS = (
+    *("node_count", "gpus_allocated", "cpus_allocated"),
+    *("memory_requested_gb", "walltime_requested_s", "partition"),
+)
+RUN_COLUMNS = (
+    *("pk", "submitted_at", "started_at", "ended_at", "state", "walltime_used_s", "project_id", *SHAPE_COLUMNS),
+    *("efficiency__gpu_hours", "efficiency__avg_gpu_util", "efficiency__uncounted_reason"),
+    *("efficiency__finding_codes", "efficiency__analysed_at", "efficiency__saved_gpu_hours"),
+)
+GIVEN_COLUMNS = (
+    *("user_id", "kind", "basis", "status", "later_runs", "following_runs", "failed_runs", "other_failed_runs"),
+    *("compared_runs", "claimed_gpu_hours", "realised_gpu_hours"),
+)
+"""The columns of `Given`, in its order."""
+
+OUTCOMES_SHOWN = 10
+
+
+@dataclass(frozen=True)
+class WorkRuns:
+    """The runs of one work; `bases` is the basis and `projects` the project of each run's advice, by run and kind."""
+
+    runs: list[AdvisedRun]
+    bases: Mapping[tuple[int, str], str]
+    projects: Mapping[int, int]
+
+
+def runs_of_work(user_pk: int, work_key: str, given_at: Mapping[tuple[int, str], datetime]) -> WorkRuns:
+    """The latest runs of one work with a record from Slurm: two queries.
+
+    `given_at` is when advice was given first, by run and kind; what is not in it was given when the run was judged.
+    """
+    rows = list(
+        Job.objects.filter(
+            BY_SITE,
+            Q(efficiency__isnull=False) | Q(gpus_allocated=0),
+            user=user_pk,
+            work_key=work_key,
+            state__in=ENDED_STATES,
+            started_at__isnull=False,
+            ended_at__isnull=False,
+            gpus_allocated__isnull=False,
+        )
+        .order_by("-ended_at", "-pk")
+        .values(*RUN_COLUMNS)[:RUNS_MAX]
+    )
+    by_run = {row["pk"]: row for row in rows}
+    advice: dict[int, list[Advice]] = {}
+    bases = {}
+    given = RecommendationRow.objects.filter(efficiency__job__in=by_run).order_by()
+    for pk, kind, basis, wanted in given.values_list("efficiency__job", "kind", "basis", "wanted"):
+        row = by_run[pk]
+        claimed = None if kind == "walltime" else row["efficiency__saved_gpu_hours"]
+        at = given_at.get((pk, kind), row["efficiency__analysed_at"])
+        advice.setdefault(pk, []).append(Advice(kind, msgspec.convert(wanted, Shape), at, claimed))
+        bases[pk, kind] = basis
+    runs = [_advised_run(row, tuple(advice.get(pk, ()))) for pk, row in by_run.items()]
+    return WorkRuns(runs, bases, {pk: row["project_id"] for pk, row in by_run.items()})
+
+
+def _shape(
+    nodes: int | None,
+    gpus: int | None,
+    cores: int | None,
+    memory_gb: float | None,
+    walltime_s: float | None,
+    partition: str,
+) -> Shape:
+    return Shape(
+        nodes=nodes or 1, gpus=gpus or 0, cores=cores, memory_gb=memory_gb, walltime_s=walltime_s, partition=partition
+    )
+
+
+def shape_of_run(job: Job) -> Shape:
+    """What a run was allocated, as advice is compared with it."""
+    return _shape(*(getattr(job, name) for name in SHAPE_COLUMNS))
+
+
+def _advised_run(row: Mapping[str, Any], advice: tuple[Advice, ...]) -> AdvisedRun:
+    is_judged = row["efficiency__analysed_at"] is not None
+    is_short = (row["walltime_used_s"] or 0.0) < LIMITS.short_job_s
+    return AdvisedRun(
+        pk=row["pk"],
+        submitted_at=row["submitted_at"] or row["started_at"],
+        ended_at=row["ended_at"],
+        state=row["state"],
+        shape=_shape(*(row[name] for name in SHAPE_COLUMNS)),
+        run_s=row["walltime_used_s"],
+        # Without a GPU nothing is billed in GPU-hours, and nothing is judged.
+        gpu_hours=row["efficiency__gpu_hours"] if is_judged else 0.0,
+        util_percent=row["efficiency__avg_gpu_util"],
+        uncounted=row["efficiency__uncounted_reason"] if is_judged else "short" if is_short else "",
+        codes=row["efficiency__finding_codes"] or "",
+        advice=advice,
+    )
+
+
+def works_moved_to_cpus() -> list[tuple[int, str]]:
+    """(Person, work key) of the works whose advice to leave the GPUs is open and that have a run without GPUs since."""
+    on_cpus = Job.objects.filter(
+        BY_SITE,
+        work_key=OuterRef("work_key"),
+        user=OuterRef("user"),
+        gpus_allocated=0,
+        state="COMPLETED",
+        walltime_used_s__gte=LIMITS.short_job_s,
+        started_at__isnull=False,
+        submitted_at__gte=OuterRef("given_at"),
+    )
+    is_open = AdviceOutcome.objects.filter(status=Status.OPEN, basis=TO_CPUS)
+    return list(is_open.filter(Exists(on_cpus)).values_list("user_id", "work_key").order_by().distinct())
+
+
+@dataclass(frozen=True)
+class SavedSum:
+    """What following advice saved one person or project: below zero where it cost more. `since` is None without any."""
+
+    runs: int = 0
+    saved_gpu_hours: float = 0.0
+    since: datetime | None = None
+
+
+def saved_by(*parts: Q) -> SavedSum:
+    """What the runs that followed advice were billed less, over everything that is stored: one query for each part.
+
+    Parts are those of `jobs.selectors.Reach`: they do not overlap, and one index finds each.
+    """
+    return _saved(AdviceDay.objects.filter(part, runs__gt=0) for part in parts)
+
+
+def saved_by_work(user_pk: int, work_key: str) -> SavedSum:
+    """The same of one work, as far as its runs are stored: one query."""
+    followed = AdviceOutcome.objects.filter(user=user_pk, work_key=work_key, following_runs__gt=0)
+    return _saved([followed.annotate(runs=F("following_runs"))])
+
+
+def _saved(parts: Iterable[QuerySet[Any]]) -> SavedSum:
+    runs, saved_gpu_hours, since = 0, 0.0, []
+    for followed in parts:
+        row = followed.aggregate(count=Sum("runs"), saved=Sum("realised_gpu_hours"), since=Min("first_at"))
+        runs, saved_gpu_hours = runs + (row["count"] or 0), saved_gpu_hours + (row["saved"] or 0.0)
+        since += [row["since"]] if row["since"] else []
+    return SavedSum(runs, saved_gpu_hours, min(since, default=None))
+
+
+@dataclass(frozen=True)
+class KindSums:
+    """The advice of one kind: how much of it was given, had a later run, and was followed in full or in part.
+
+    The hours are of `compared_runs` alone.
+    """
+
+    kind: str
+    given: int
+    answered: int
+    followed: int
+    partly: int
+    runs: int
+    failed_runs: int
+    compared_runs: int
+    claimed_gpu_hours: float | None
+    realised_gpu_hours: float | None
+
+
+OF_OUTCOMES: dict[str, Any] = {
+    "given": Count("pk"),
+    "answered": Count("pk", filter=Q(later_runs__gt=0)),
+    "followed": Count("pk", filter=Q(status=Status.FOLLOWED)),
+    "partly": Count("pk", filter=Q(status=Status.PARTLY)),
+    "runs": Sum("following_runs"),
+    "failed": Sum("failed_runs"),
+    "compared": Sum("compared_runs"),
+    "claimed": Sum(F("claimed_gpu_hours") * F("compared_runs"), filter=Q(compared_runs__gt=0)),
+    "realised": Sum("realised_gpu_hours"),
+}
+OF_DAYS = (
+    *("given", "answered", "followed", "partly", "runs", "failed_runs", "compared_runs"),
+    *("claimed_gpu_hours", "realised_gpu_hours"),
+)
+"""The columns of `AdviceDay` that `OF_OUTCOMES` adds up, and of `KindSums` after the kind, in the same order."""
+
+
+def sums_by_kind(parts: Iterable[Q], period: Period) -> list[KindSums]:
+    """What became of the advice that was given in a period, kind by kind, the most often given first.
+
+    One query for each part, which do not overlap.
+    """
+    found: dict[str, list[Any]] = {}
+    for part in parts:
+        rows = AdviceDay.objects.filter(part, day__range=first_and_last(period)).values_list("kind").order_by()
+        for kind, *sums in rows.annotate(*(Sum(name) for name in OF_DAYS)):
+            before = found.get(kind)
+            found[kind] = sums if before is None else [_added(*pair) for pair in zip(before, sums, strict=True)]
+    return sorted((KindSums(kind, *sums) for kind, sums in found.items()), key=lambda row: (-row.given, row.kind))
+
+
+def days_of_advice(user_pk: int, days: Sequence[date]) -> list[AdviceDay]:
+    """What the outcomes of one person's advice of these days add up to, not stored: one query."""
+    zone = site_zone()
+    rows = AdviceOutcome.objects.filter(user=user_pk, given_at__gte=_start(min(days)), given_at__lt=_end(max(days)))
+    by_day = rows.annotate(day=TruncDate("given_at", tzinfo=zone)).filter(day__in=days)
+    sums = by_day.values_list("project_id", "day", "kind").annotate(**OF_OUTCOMES, first=Min("first_at")).order_by()
+    return [
+        AdviceDay(
+            **{"user_id": user_pk, "project_id": project, "day": day, "kind": kind, "first_at": first},
+            **dict(zip(OF_DAYS, values, strict=True)),
+        )
+        for project, day, kind, *values, first in sums
+    ]
+
+
+def _start(day: date) -> datetime:
+    return datetime(day.year, day.month, day.day, tzinfo=site_zone())
+
+
+def _end(day: date) -> datetime:
+    return _start(day + timedelta(days=1))
+
+
+def _added(one: float | None, other: float | None) -> float | None:
+    """The sum of what is known."""
+    return one if other is None else other if one is None else one + other
+
+
+def outcomes_of_work(user_pk: int, work_key: str, since: datetime) -> QuerySet[AdviceOutcome]:
+    """What became of the advice on one work, the latest first, without what was only repeated."""
+    rows = AdviceOutcome.objects.filter(user=user_pk, work_key=work_key, given_at__gte=since)
+    shown = rows.exclude(status=Status.REPEATED).select_related("job__efficiency")
+    return shown.prefetch_related("job__efficiency__recommendations").order_by("-given_at", "-job", "kind")
+
+
+def outcomes_of_run(job_pk: int, reach: Reach) -> QuerySet[AdviceOutcome]:
+    """What became of the advice on one run, for who sees its later runs too: not for whom a single run is shared."""
+    rows = AdviceOutcome.objects.filter(reach.all, job=job_pk).exclude(status__in=(Status.OPEN, Status.REPEATED))
+    return rows.select_related("job__efficiency").prefetch_related("job__efficiency__recommendations").order_by("kind")
+
+
+def given_between(first: date, until: date) -> Iterator[Given]:
+    """All advice that was given from one day of the site until before another."""
+    rows = AdviceOutcome.objects.filter(given_at__gte=_start(first), given_at__lt=_start(until)).order_by()
+    for row in rows.values_list(*GIVEN_COLUMNS).iterator():
+        yield Given(*row)
+
+
+def months_to_close(now: datetime, settled_after: timedelta = SETTLED_AFTER) -> list[date]:
+    """The first days of months that ended long enough ago, have advice, and are not closed."""
+    last = (now.astimezone(site_zone()) - settled_after).date().replace(day=1)
+    months = [last := (last - timedelta(days=1)).replace(day=1) for _ in range(MONTHS)]
+    closed = set(AdviceMonth.objects.filter(first_day__in=months).values_list("first_day", flat=True))
+    return [month for month in months if month not in closed and next(given_between(month, next_month(month)), None)]
+
+
+def closed_months() -> Sequence[tuple[date, list[RuleFigures]]]:
+    """The latest months that are added up, the oldest first."""
+    rows = AdviceMonth.objects.order_by("-first_day").values_list("first_day", "figures")[:MONTHS]
+    return [(day, msgspec.convert(figures, list[RuleFigures])) for day, figures in reversed(rows)]

@@ -1,0 +1,116 @@
+"""The figures of the whole site for one month, as they are stored: rounded sums, or why one is withheld."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+import numpy as np
+
+from analysis.site.suppression import Parts, Runs, Table, rounded, runs_of, step_of, suppress
+
+DIMENSIONS = ("partition", "class", "size", "finding", "measurement")
+SIZES = ((1, "1"), (7, "2–7"), (8, "8"), (64, "9–64"))
+LARGEST = "more than 64"
+NO_FINDING = "none"
+JOULES_PER_KWH = 3_600_000
+
+
+class SiteRun(msgspec.Struct):
+    """What the sums read of one counted run; None is not measured."""
+
+    user: int
+    project: int
+    partition: str
+    efficiency_class: str
+    gpus: int
+    codes: str
+    gpu_hours: float
+    unused_gpu_hours: float | None
+    util_percent: float | None
+    coverage_fraction: float
+    is_partial: bool
+    energy_j: float | None
+
+
+class Cell(msgspec.Struct):
+    """One group: GPU-hours, or the `Withheld` reason."""
+
+    name: str
+    withheld: str = ""
+    allocated: float | None = None
+    used: float | None = None
+    unused: float | None = None
+
+
+class MonthFigures(msgspec.Struct):
+    """The total, and the groups of each of `DIMENSIONS`; energy in kWh, None where it is not known or withheld."""
+
+    total: Cell
+    tables: dict[str, list[Cell]] = {}
+    energy_kwh: float | None = None
+
+
+class MonthSums:
+    """Counted runs added up by person and group: as many entries as combinations occur, however many runs there are."""
+
+    def __init__(self) -> None:
+        self.atoms: dict[tuple[int, tuple[str, ...]], Parts] = {}
+        self.energy_j: dict[int, float] = {}
+
+    def add(self, run: SiteRun) -> None:
+        """Add one run."""
+        key = run.user, groups_of(run)
+        before = self.atoms.get(key, (0.0, 0.0, 0.0))
+        used, unused, unmeasured = parts_of(run)
+        self.atoms[key] = before[0] + used, before[1] + unused, before[2] + unmeasured
+        if run.energy_j is not None:
+            self.energy_j[run.user] = self.energy_j.get(run.user, 0.0) + run.energy_j
+
+    def figures(self) -> MonthFigures:
+        """What may be shown of all runs."""
+        runs = runs_of(self.atoms)
+        everything = np.ones(len(runs.people), dtype=bool)
+        why = runs.why(everything)
+        if why:
+            return MonthFigures(Cell("", why.value))
+        suppress(runs)
+        tables = {name: _cells(runs, table) for name, table in zip(DIMENSIONS, runs.tables, strict=True)}
+        return MonthFigures(_shown_cell(runs, "", everything), tables, _energy_kwh(self.energy_j))
+
+
+def groups_of(run: SiteRun) -> tuple[str, ...]:
+    """The group of a run in each of `DIMENSIONS`; a run belongs to its first finding."""
+    size = next((name for most, name in SIZES if run.gpus <= most), LARGEST)
+    measured = "none" if run.util_percent is None else "partial" if run.is_partial else "full"
+    finding = (run.codes.split() or [NO_FINDING])[0]
+    return run.partition, run.efficiency_class, size, finding, measured
+
+
+def parts_of(run: SiteRun) -> Parts:
+    """GPU-hours used, unused and not measured; a partial run is judged for its measured part alone."""
+    if run.util_percent is None:
+        return 0.0, 0.0, run.gpu_hours
+    measured = run.gpu_hours * (run.coverage_fraction if run.is_partial else 1.0)
+    unused = min(run.unused_gpu_hours or 0.0, measured)
+    return measured - unused, unused, run.gpu_hours - measured
+
+
+def _cells(runs: Runs, table: Table) -> list[Cell]:
+    """The shown groups, most unused hours first, then the withheld ones by name."""
+    shown = [_shown_cell(runs, table.names[group], table.mask([group])) for group in table.shown]
+    withheld = [Cell(table.names[group], table.withheld[group].value) for group in sorted(table.withheld)]
+    return sorted(shown, key=lambda cell: (-(cell.unused or 0.0), cell.name)) + withheld
+
+
+def _shown_cell(runs: Runs, name: str, mask: np.ndarray) -> Cell:
+    shown = runs.shown(mask)
+    return Cell(name, "", shown.allocated, shown.used, shown.unused)
+
+
+def _energy_kwh(energy_j: Mapping[int, float]) -> float | None:
+    runs = runs_of({(person, ()): (joules / JOULES_PER_KWH, 0.0, 0.0) for person, joules in energy_j.items()})
+    everything = np.ones(len(runs.people), dtype=bool)
+    if runs.why(everything):
+        return None
+    return rounded(runs.size(everything), step_of(runs.parts.sum(axis=1)))

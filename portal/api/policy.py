@@ -1,0 +1,127 @@
+"""The policy figures for schedulers: the export by month, the flags that are raised, and their JSON Schemas.
+
+With a policy token, or the session or personal token of staff and policy readers. Every read is in the audit log.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from django.http import Http404, StreamingHttpResponse
+from django.utils import timezone
+from rest_framework.authentication import BaseAuthentication, SessionAuthentication, get_authorization_header
+from rest_framework.exceptions import AuthenticationFailed, NotFound, PermissionDenied, ValidationError
+from rest_framework.permissions import SAFE_METHODS, AllowAny, BasePermission
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from analysis.policy.figures import ADVISORY, PolicyExport
+from analysis.policy.flags.selectors import flag_lines
+from analysis.policy.raised import FLAGS_SCHEMA, FlagList
+from jobs.audit.services import Actor, by_person, by_policy_token
+from jobs.models import PolicyToken, User
+from portal.access import person, reads_the_policy
+from portal.api.authentication import PersonalTokenAuthentication
+from portal.ingest.senders import ENDED, bearer
+from portal.policy_reading import NoSuchPeriod, Reading, log_reading, parts, reading, what_of
+from portal.sign_in.policy_tokens import POLICY_PREFIX, valid_policy_token
+from reports.policy_export import json_parts, json_schema
+
+CONTENT_TYPES = {"json": "application/json", "csv": "text/csv; charset=utf-8"}
+SCHEMAS: dict[str, type[PolicyExport] | type[FlagList]] = {"efficiency": PolicyExport, "flags": FlagList}
+
+
+@dataclass(frozen=True)
+class PolicyProgram:
+    """Who calls with a policy token; `pk` is what calls are counted by."""
+
+    token: PolicyToken
+    is_authenticated: ClassVar[bool] = True
+
+    @property
+    def pk(self) -> str:
+        return f"policy token {self.token.pk}"
+
+
+class PolicyTokenAuthentication(BaseAuthentication):
+    """`Authorization: Bearer kaiku_policy_…`: a program that reads the policy figures alone."""
+
+    def authenticate(self, request: Request) -> tuple[PolicyProgram, PolicyToken] | None:
+        secret = bearer(get_authorization_header(request).decode("latin-1"))
+        if secret is None or not secret.startswith(POLICY_PREFIX):
+            return None
+        token = valid_policy_token(secret, timezone.now())
+        if token is None:
+            raise AuthenticationFailed(ENDED)
+        if request.method not in SAFE_METHODS:
+            raise PermissionDenied("A policy token is read-only.")
+        return PolicyProgram(token), token
+
+    def authenticate_header(self, request: Request) -> str:
+        return "Bearer"
+
+
+class ReadsPolicy(BasePermission):
+    """Programs with a policy token, policy readers and administrators; other people get 404."""
+
+    def has_permission(self, request: Request, view: object) -> bool:
+        user = request.user
+        if isinstance(user, User) and not reads_the_policy(user):
+            raise Http404("There is no such call here.")
+        return bool(user.is_authenticated)
+
+
+class PolicyView(APIView):
+    """A call for readers of the policy figures."""
+
+    authentication_classes = (PolicyTokenAuthentication, PersonalTokenAuthentication, SessionAuthentication)
+    permission_classes = (ReadsPolicy,)
+
+
+class PolicyEfficiency(PolicyView):
+    """`GET /api/v1/policy/efficiency.{json,csv}`: closed months by `?period=`, or `?since=` and `?until=`; `?by=`."""
+
+    def get(self, request: Request, name: str) -> StreamingHttpResponse:
+        asked = _asked(request)
+        log_reading(actor_of(request), what_of(asked), name, asked.rows.count())
+        disposition = {"Content-Disposition": f'attachment; filename="{asked.file_name}.{name}"'}
+        return StreamingHttpResponse(parts(asked, name), content_type=CONTENT_TYPES[name], headers=disposition)
+
+
+class Flags(PolicyView):
+    """`GET /api/v1/flags`: whose flag is raised now and visible to staff, by the keys of the current month."""
+
+    def get(self, request: Request) -> StreamingHttpResponse:
+        rows = list(flag_lines(timezone.now()))
+        log_reading(actor_of(request), "flags", "json", len(rows))
+        head = {"schema": FLAGS_SCHEMA, "advisory": ADVISORY}
+        return StreamingHttpResponse(json_parts(head, rows), content_type=CONTENT_TYPES["json"])
+
+
+class PolicySchema(APIView):
+    """`GET /api/v1/policy/{efficiency,flags}.schema.json`: the JSON Schema of an answer, open to everyone."""
+
+    authentication_classes = ()
+    permission_classes = (AllowAny,)
+
+    def get(self, request: Request, name: str) -> Response:
+        return Response(json_schema(SCHEMAS[name]))
+
+
+def actor_of(request: Request) -> Actor:
+    """Who reads, for the audit log."""
+    if isinstance(request.auth, PolicyToken):
+        return by_policy_token(request.auth.name)
+    return by_person(person(request))
+
+
+def _asked(request: Request) -> Reading:
+    given = {name: request.query_params.get(name) for name in ("period", "since", "until", "by")}
+    try:
+        return reading(**given)
+    except ValueError as error:
+        raise ValidationError(str(error)) from error
+    except NoSuchPeriod as error:
+        raise NotFound(str(error)) from error

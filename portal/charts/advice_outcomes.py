@@ -1,0 +1,135 @@
+"""What became of advice, as rows of tables: recommendation by recommendation, and kind by kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import msgspec
+
+from analysis.models import AdviceOutcome, JobEfficiency
+from analysis.outcomes.following import Advice, Status, advised_dimensions
+from analysis.outcomes.selectors import KindSums, shape_of_run
+from jobs.models import Job
+from jobs.sbatch import Shape
+from reports.numbers import counted, duration, gigabytes
+from reports.services.links import job_url
+
+KINDS = {"gpus": "GPUs", "host_memory": "Host memory", "cores": "CPU cores", "walltime": "Time limit"}
+DIMENSIONS = {
+    "gpus": "GPUs",
+    "partition": "partition",
+    "nodes": "nodes",
+    "cores": "cores",
+    "memory": "memory",
+    "time": "time limit",
+}
+
+NAMED = {"partition": "Partition ", "memory": "Memory ", "time": "Time limit "}
+"""What the value alone does not show."""
+
+
+@dataclass(frozen=True)
+class OutcomeRow:
+    """One recommendation: what it suggested, which later runs followed, and what changed; `judged` is before it."""
+
+    job: Job
+    url: str
+    kind: str
+    suggested: tuple[str, ...]
+    result: str
+    dimensions: str
+    stored: AdviceOutcome
+    judged: JobEfficiency
+
+    @property
+    def has_later(self) -> bool:
+        return self.stored.later_runs > 0
+
+    @property
+    def claimed_gpu_hours(self) -> float | None:
+        """What the report claimed for the runs that can be compared, else for one run."""
+        claimed = self.stored.claimed_gpu_hours
+        return None if claimed is None else claimed * max(self.stored.compared_runs, 1)
+
+
+def outcome_rows(outcomes: Iterable[AdviceOutcome]) -> list[OutcomeRow]:
+    """The recommendations in their order, each with its run, its judgement and its advice read already."""
+    return [
+        OutcomeRow(
+            job=row.job,
+            url=job_url(row.job),
+            kind=KINDS.get(row.kind, row.kind),
+            suggested=_suggested(row),
+            result=_result(row),
+            dimensions=", ".join(DIMENSIONS[name] for name in row.dimensions.split()),
+            stored=row,
+            judged=row.job.efficiency,
+        )
+        for row in outcomes
+    ]
+
+
+def _suggested(row: AdviceOutcome) -> tuple[str, ...]:
+    """What the report suggests to change, as it is stored now."""
+    advice = next((each for each in row.job.efficiency.recommendations.all() if each.kind == row.kind), None)
+    if advice is None:
+        return ()
+    now, wanted = shape_of_run(row.job), msgspec.convert(advice.wanted, Shape)
+    names = advised_dimensions(now, Advice(row.kind, wanted, row.given_at))
+    return tuple(f"{NAMED.get(name, '')}{_value(name, now)} → {_value(name, wanted)}" for name in names)
+
+
+def _value(name: str, shape: Shape) -> str:
+    """One part of a request in words.
+
+    >>> _value("gpus", Shape(1, 8)), _value("time", Shape(1, 8, walltime_s=9000.0))
+    ('8\\xa0GPUs', '2\\xa0h\\xa030\\xa0min')
+    """
+    match name:
+        case "gpus":
+            text = counted(shape.gpus, "GPU")
+        case "nodes":
+            text = counted(shape.nodes, "node")
+        case "cores":
+            text = "–" if shape.cores is None else counted(shape.cores, "core")
+        case "memory":
+            text = gigabytes(shape.memory_gb)
+        case "time":
+            text = duration(shape.walltime_s)
+        case _:
+            return shape.partition
+    return text.replace(" ", "\u00a0")
+
+
+def _result(row: AdviceOutcome) -> str:
+    later = counted(row.later_runs, "later run")
+    match row.status:
+        case Status.NOT_FOLLOWED:
+            return f"Not followed by {later}"
+        case Status.PARTLY | Status.FOLLOWED:
+            how = "Followed in part" if row.status == Status.PARTLY else "Followed"
+            of = f"{row.following_runs:,} of {later}" if row.later_runs > 1 else "the one later run"
+            ended = f"; {row.failed_runs:,} ran out of memory or time" if row.failed_runs else ""
+            return f"{how} by {of}{ended}"
+        case Status.REPEATED:
+            return "Repeated by a later report before a run could follow"
+    return "No later run yet"
+
+
+@dataclass(frozen=True)
+class KindRow:
+    """One kind of advice with its name."""
+
+    name: str
+    sums: KindSums
+
+    @property
+    def followed_fraction(self) -> float | None:
+        """The share of recommendations with a later run that were followed in full."""
+        return self.sums.followed / self.sums.answered if self.sums.answered else None
+
+
+def kind_rows(sums: Iterable[KindSums]) -> list[KindRow]:
+    """The kinds of advice in their order."""
+    return [KindRow(KINDS.get(row.kind, row.kind), row) for row in sums]

@@ -1,0 +1,36 @@
+"""`manage.py close_months`: store the figures of the site and of the policy export for months that ended.
+
+Workers do this themselves.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandParser
+from django.utils import timezone
+
+from analysis.outcomes.services import close_months as close_months_of_advice
+from analysis.policy.services import close_policy_months
+from analysis.site.selectors import SETTLED_AFTER
+from analysis.site.services import close_months
+from reports.numbers import counted
+
+
+class Command(BaseCommand):
+    help = (
+        "Store the figures of the whole site, and those of the policy export, for each month that ended more than 7"
+        " days ago, and those of its advice 31 days after its end. They never change afterwards."
+        " With --at-once also months with jobs that were judged within the last day: after an import of all of them."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--at-once", action="store_true", help="do not wait until a day after the last judgement")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        closed = close_months(timezone.now(), timedelta(0) if options["at_once"] else SETTLED_AFTER)
+        close_policy_months(timezone.now())
+        self.stdout.write(f"{counted(closed, 'month')} closed")
+        closed = close_months_of_advice(timezone.now())
+        self.stdout.write(f"{counted(closed, 'month')} of advice closed")

@@ -1,0 +1,39 @@
+"""`manage.py export_policy`: the policy export of closed months, printed or written to a file."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from analysis.policy.figures import KINDS
+from jobs.audit.services import by_command
+from portal.management.output_files import write_parts
+from portal.policy_reading import FORMATS, NoSuchPeriod, log_reading, parts, reading, what_of
+
+
+class Command(BaseCommand):
+    help = "Print the policy export of the latest closed month, or of others, or write it to a file."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--period", metavar="MONTH", help="a closed month, such as 2026-10")
+        parser.add_argument("--since", metavar="MONTH", help="all closed months from this one")
+        parser.add_argument("--until", metavar="MONTH", help="until before this month")
+        parser.add_argument("--by", choices=KINDS, help="rows of projects or of users alone")
+        parser.add_argument("--format", choices=FORMATS, default="json")
+        parser.add_argument("-o", "--output", metavar="FILE", help="file to write to; default: standard output")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            asked = reading(**{name: options[name] for name in ("period", "since", "until", "by")})
+        except (ValueError, NoSuchPeriod) as error:
+            raise CommandError(str(error)) from error
+        log_reading(by_command("export_policy"), what_of(asked), options["format"], asked.rows.count())
+        found = parts(asked, options["format"])
+        if options["output"]:
+            write_parts(options["output"], found)
+            return
+        for part in found:
+            sys.stdout.buffer.write(part)
+        sys.stdout.flush()

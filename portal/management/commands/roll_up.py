@@ -1,0 +1,28 @@
+"""`manage.py roll_up`: bring the daily sums up to date; workers do this by themselves."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandParser
+from django.utils import timezone
+
+from analysis.rollups.services import note_all, roll_up_due
+from reports.numbers import counted
+
+
+class Command(BaseCommand):
+    help = (
+        "Add up the runs of every day that changed since it was added up last. With --all every day: after a change of"
+        " TIME_ZONE, of WORK_KEY_SECRET, or after backfill_work_keys."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--all", action="store_true", help="every day with judged runs")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if options["all"]:
+            note_all()
+        done = roll_up_due(sys.maxsize, timezone.now())
+        self.stdout.write(f"{counted(done, 'day')} of projects added up")

@@ -1,0 +1,44 @@
+"""The entries of the main menu: for everybody, for staff, for policy readers, and for administrators."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Place:
+    """One page of the navigation; `holds` are the names of the addresses that belong under it."""
+
+    label: str
+    url_name: str
+    holds: frozenset[str]
+
+
+PLACES = (
+    Place("Dashboard", "dashboard", frozenset({"dashboard", "sample-report", "flags"})),
+    Place("Jobs", "my-jobs", frozenset({"my-jobs", "job", "compare", "work"})),
+    Place("History", "history", frozenset({"history"})),
+    Place("Projects", "projects", frozenset({"projects", "project"})),
+    Place("Learn", "learn", frozenset({"learn", "lesson"})),
+    Place("Settings", "settings", frozenset({"settings", "appearance", "api-tokens"})),
+    Place("About", "about", frozenset({"about"})),
+)
+LESSON_PAGES = frozenset({"lessons", "start-lesson", "edit-lesson", "lesson-history", "lesson-links"})
+STAFF_PLACES = (
+    Place(
+        "Support",
+        "support",
+        LESSON_PAGES
+        | {"support", "shared-jobs", "feedback-sums", "advice-quality", "outbox", "directory-state"}
+        | {"support-queue", "support-case", "help-letter"},
+    ),
+    Place("Site", "site", frozenset({"site"})),
+)
+POLICY_PLACE = Place("Policy", "policy", frozenset({"policy"}))
+POLICY_PLACES = (STAFF_PLACES[-1], POLICY_PLACE)
+"""What people see who read sums of the site and are not staff."""
+
+ADMINISTRATOR_PLACES = (
+    POLICY_PLACE,
+    Place("System", "system", frozenset({"system"})),
+)

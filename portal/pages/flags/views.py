@@ -1,0 +1,83 @@
+"""Flags: what raised them, what clears them, when support sees them; and the answers to requests of support."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_POST
+
+from analysis.cases.models import ShareRequest
+from analysis.cases.selectors import requests_ever_to, requests_to
+from analysis.cases.services import SHARED_DAYS, SHARED_JOBS_MAX, decline_sharing, share_requested
+from analysis.escalation.selectors import IS_OPEN, flag_limits, flags_of_led, own_flags, runs_to_share, work_names
+from analysis.models import JobEfficiency
+from jobs.selectors import reach_of
+from portal.access import person
+from portal.charts.flags import flag_cards, side_by_side
+from portal.rate_limits import CHANGES, limited
+from reports.services.links import job_url
+
+CLEARED_MAX = 50
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request of support, and the jobs that would be shared."""
+
+    request: ShareRequest
+    runs: list[tuple[JobEfficiency, str]]
+
+
+@require_GET
+@login_required
+def flags(request: HttpRequest) -> HttpResponse:
+    """The flags of the reader's jobs and works and of led projects, requests first, then cleared flags."""
+    user, now = person(request), timezone.now()
+    own = [*own_flags(user).filter(IS_OPEN), *own_flags(user).exclude(IS_OPEN)[:CLEARED_MAX]]
+    led = list(flags_of_led(reach_of(user)))
+    cards = flag_cards([*own, *led], work_names(own), now)
+    limits = flag_limits()
+    context = {
+        "asked": [_asked(row) for row in requests_to(user)],
+        "raised": [card for card in cards if card.flag.cleared_at is None],
+        "cleared": [card for card in cards if card.flag.cleared_at is not None],
+        "shared_days": SHARED_DAYS,
+        "limits": limits,
+        "raise_share": side_by_side(limits.raise_fraction, limits.raise_fraction)[0],
+        "clear_share": side_by_side(limits.clear_fraction, limits.clear_fraction)[0],
+    }
+    return render(request, "portal/flags/flags.html", context)
+
+
+def _asked(row: ShareRequest) -> Asked:
+    runs = runs_to_share(row.case.flag, timezone.now(), SHARED_JOBS_MAX)
+    return Asked(row, [(judged, job_url(judged.job)) for judged in runs])
+
+
+@require_POST
+@login_required
+@limited(CHANGES)
+def answer_request(request: HttpRequest, pk: int) -> HttpResponse:
+    """Share the jobs that the form lists, or none; only the owner of the flag may answer."""
+    own, now = get_object_or_404(requests_ever_to(person(request)), pk=pk), timezone.now()
+    asked = requests_to(person(request)).filter(pk=own.pk).first()
+    if asked is None:
+        messages.error(request, "This request is no longer open: it was answered, or support withdrew it.")
+        return redirect("flags")
+    if request.POST.get("answer") == "decline":
+        if decline_sharing(asked, now):
+            messages.success(request, "Nothing is shared. Support can see that you declined, and nothing else.")
+        return redirect("flags")
+    listed = set(request.POST.getlist("job"))
+    jobs = [row.job for row in runs_to_share(asked.case.flag, now, SHARED_JOBS_MAX) if str(row.job_id) in listed]
+    if not jobs:
+        messages.error(request, "Nothing is shared: the jobs to share have changed. Here is the present list.")
+    elif share_requested(asked, jobs, now):
+        count = f"{len(jobs)} {'job' if len(jobs) == 1 else 'jobs'}"
+        messages.success(request, f"Support can look at {count} for {SHARED_DAYS} days. You can end this on its page.")
+    return redirect("flags")

@@ -1,0 +1,39 @@
+"""Site: sums over everybody's jobs by month, for staff and policy readers; people see their own under History."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from analysis.feedback import GROUP_USERS_MIN
+from analysis.site.selectors import CLOSED_AFTER, closed_months
+from portal.access import site_readers_only
+from portal.pages.site.parts import chart, number, row, tables
+
+
+@require_GET
+@site_readers_only
+def site(request: HttpRequest) -> HttpResponse:
+    """Stored figures alone: the latest month, or one of those shown with `?month=2026-10`."""
+    months = closed_months()
+    shown = next((month for month in months if f"{month.first_day:%Y-%m}" == request.GET.get("month")), None)
+    shown = shown or (months[-1] if months else None)
+    context = {
+        "users_min": GROUP_USERS_MIN,
+        "closed_days": CLOSED_AFTER.days,
+        "calendar": settings.TIME_ZONE,
+        "months": [(f"{month.first_day:%Y-%m}", f"{month.first_day:%B %Y}") for month in reversed(months)],
+    }
+    if shown:
+        context |= {
+            "shown": f"{shown.first_day:%Y-%m}",
+            "shown_name": f"{shown.first_day:%B %Y}",
+            "closed_at": shown.closed_at,
+            "total": row(shown.figures.total),
+            "tables": tables(shown.figures),
+            "energy_kwh": number(shown.figures.energy_kwh),
+            "chart": chart(months),
+        }
+    return render(request, "portal/site/site.html", context)

@@ -1,0 +1,59 @@
+"""The offer of help, for staff: its text with placeholders, a preview, and its earlier versions."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods
+
+from portal.access import person, staff_only
+from portal.pages.support.forms import OfferForm
+from reports.mail.offer import PLACEHOLDERS, SHIPPED, OfferText, filled
+from reports.mail.services.offers import OfferConflict, save_offer
+from reports.selectors import offer_text, offer_versions
+from reports.services.links import address
+
+VERSIONS_SHOWN = 20
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@staff_only
+def help_letter(request: HttpRequest) -> HttpResponse:
+    """ "Save" stores a new version, "Preview" shows how it reads and stores nothing."""
+    number, present = offer_text()
+    if request.method != "POST":
+        form = OfferForm(initial={"version": number, "subject": present.subject, "text": present.text})
+        return _page(request, form, present)
+    form = OfferForm(request.POST)
+    if not form.is_valid():
+        return _page(request, form, form.offer(), HTTPStatus.UNPROCESSABLE_ENTITY)
+    if "preview" in request.POST:
+        return _page(request, form, form.offer(), is_preview=True)
+    try:
+        is_changed = save_offer(form.cleaned_data["version"], form.offer(), person(request), timezone.now())
+    except OfferConflict as conflict:
+        sent = request.POST.copy()
+        sent["version"] = str(conflict.newest.number)
+        return _page(request, OfferForm(sent), form.offer(), HTTPStatus.CONFLICT, conflict=conflict.newest)
+    messages.success(request, "Saved as a new version." if is_changed else "Nothing was changed.")
+    return redirect("help-letter")
+
+
+def _page(
+    request: HttpRequest, form: OfferForm, shown: OfferText, status: int = HTTPStatus.OK, **more: object
+) -> HttpResponse:
+    sample = {"name": "alice", "what": "your GPU jobs", "unused": "64.0", "hours": "80.0", "days": "14"}
+    values = sample | {"sender": person(request).username, "link": address("flags")}
+    context = {
+        "form": form,
+        "preview": filled(shown, values),
+        "placeholders": PLACEHOLDERS.items(),
+        "versions": offer_versions()[:VERSIONS_SHOWN],
+        "shipped": SHIPPED,
+        **more,
+    }
+    return render(request, "portal/support/help_letter.html", context, status=status)

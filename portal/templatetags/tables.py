@@ -1,0 +1,23 @@
+"""Heads of tables in templates."""
+
+from __future__ import annotations
+
+from django import template
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+register = template.Library()
+
+NUMBERS = "#"
+
+
+@register.simple_tag
+def columns(*names: str) -> SafeString:
+    """The head of a table with these columns; a name after "#" is that of a column of numbers.
+
+    >>> columns("Job", "#GPUs")
+    '<thead><tr><th scope="col">Job</th><th scope="col" class="number">GPUs</th></tr></thead>'
+    """
+    cells = ((' class="number"' if name.startswith(NUMBERS) else "", name.removeprefix(NUMBERS)) for name in names)
+    classes = [(SafeString(numbers), name) for numbers, name in cells]
+    return format_html("<thead><tr>{}</tr></thead>", format_html_join("", '<th scope="col"{}>{}</th>', classes))

@@ -1,0 +1,102 @@
+"""Offers of help: the text that staff edit, and the messages made from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from django.db import IntegrityError, transaction
+
+from analysis.cases.models import SupportCase
+from analysis.cases.services import NotPossible, record_offer
+from analysis.escalation.models import Flag
+from jobs.audit.services import Action, Kind, by_person, record_change
+from jobs.models import Membership, User
+from reports.mail.digest import Frequency
+from reports.mail.offer import OfferText, filled
+from reports.models import Delivery, HelpLetter, Notice
+from reports.numbers import one_digit
+from reports.selectors import delivery_choices, offer_text
+from reports.services.links import address
+
+
+class OfferConflict(Exception):
+    """Somebody saved the offer since it was opened; nothing was stored. `newest` is what they saved."""
+
+    def __init__(self, newest: HelpLetter) -> None:
+        super().__init__(f"version {newest.number} was saved in the meantime")
+        self.newest = newest
+
+
+def save_offer(based_on: int, offer: OfferText, editor: User, now: datetime) -> bool:
+    """Store a new version over version `based_on`; False when nothing changed. Raises OfferConflict."""
+    number, present = offer_text()
+    newest = HelpLetter.objects.select_related("editor").order_by("-number").first()
+    if newest is not None and newest.number != based_on:
+        raise OfferConflict(newest)
+    if present == offer:
+        return False
+    try:
+        with transaction.atomic():
+            row = HelpLetter.objects.create(
+                number=number + 1, subject=offer.subject, text=offer.text, editor=editor, saved_at=now
+            )
+            record_change(by_person(editor), Action.LETTER_CHANGED, Kind.LETTER, row)
+    except IntegrityError as error:
+        newest = HelpLetter.objects.select_related("editor").latest("number")
+        raise OfferConflict(newest) from error
+    return True
+
+
+def recipients(flag: Flag) -> list[User]:
+    """Who gets an offer about a flag: its owner, or the PIs of the project; not those without address or mail.
+
+    Whoever turned off mail, or mail about this project, gets none.
+    """
+    if flag.user_id is not None:
+        people: Iterable[User] = User.objects.filter(pk=flag.user_id)
+    else:
+        leads = Membership.objects.filter(project=flag.project_id, role=Membership.Role.PI)
+        people = User.objects.filter(pk__in=leads.values("user")).order_by("username")
+    found = [user for user in people if user.is_active and user.email]
+    choices = delivery_choices(user.pk for user in found)
+    return [user for user in found if choices[user.pk].frequency_of(flag.project_id or 0) is not Frequency.OFF]
+
+
+def subject_of(flag: Flag) -> str:
+    """What a flag is about, to its owner or PI; never the name of a job."""
+    if flag.kind == Flag.Kind.USER:
+        return "your GPU jobs"
+    project = flag.project.name if flag.project else ""
+    return f"project {project}" if flag.kind == Flag.Kind.PROJECT else f"one of your works in {project}"
+
+
+def offer_to(case: SupportCase, user: User, sender: User) -> OfferText:
+    """The offer as this person gets it, with rough sums of when the flag was raised: staff read it before."""
+    evidence = case.flag.at_raising
+    values = {
+        "name": user.username,
+        "what": subject_of(case.flag),
+        "unused": one_digit(evidence.counted.unused_gpu_hours),
+        "hours": one_digit(evidence.counted.gpu_hours),
+        "days": str(evidence.window_days),
+        "sender": sender.username,
+        "link": address("flags"),
+    }
+    return filled(offer_text()[1], values)
+
+
+def offer_help(case: SupportCase, based_on: int, sender: User, now: datetime) -> list[User]:
+    """Put an offer to everybody concerned into the outbox, and to whom. Raises CaseConflict and NotPossible."""
+    people = recipients(case.flag)
+    if not people:
+        raise NotPossible("Nobody can be written to: no mail address is known, or mail was turned off.")
+    with transaction.atomic():
+        record_offer(case, based_on, sender, now, ", ".join(user.username for user in people))
+        for user in people:
+            offer = offer_to(case, user, sender)
+            delivery = Delivery.objects.create(user=user, created_at=now, due_at=now)
+            Notice.objects.create(
+                delivery=delivery, kind=Notice.Kind.OFFER, subject=offer.subject[:200], text=offer.text
+            )
+    return people

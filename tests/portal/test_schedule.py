@@ -1,0 +1,33 @@
+"""The schedule of background work: every task of it exists, and nothing waits longer than until its next message."""
+
+from __future__ import annotations
+
+from celery.schedules import crontab
+from django.conf import settings
+
+from portal.celery import application
+from portal.schedule import beat_schedule
+
+
+def test_the_beat_sends_what_the_schedule_names_and_each_of_its_tasks_exists() -> None:
+    application.loader.import_default_modules()
+    assert settings.CELERY_BEAT_SCHEDULE.keys() == {"follow-up", "deliver", "escalate", "check-links", "expire"}
+    whole = beat_schedule(sweep_seconds=10, deliver_seconds=60, flag_seconds=3600, directory_seconds=900)
+    assert {entry["task"] for entry in whole.values()} <= application.tasks.keys()
+
+
+def test_a_message_expires_when_the_next_one_comes() -> None:
+    entries = beat_schedule(sweep_seconds=7, deliver_seconds=61, flag_seconds=3601, directory_seconds=901)
+    at_a_time_of_day = entries.pop("expire")
+    assert isinstance(at_a_time_of_day["schedule"], crontab)
+    pauses = {name: (entry["schedule"], entry["options"]["expires"]) for name, entry in entries.items()}
+    assert pauses == {
+        "follow-up": (7, 7),
+        "deliver": (61, 61),
+        "escalate": (3601, 3601),
+        "check-links": (60, 60),
+        "import-directory": (901, 901),
+    }
+    assert "import-directory" not in beat_schedule(
+        sweep_seconds=7, deliver_seconds=61, flag_seconds=3601, directory_seconds=None
+    )
