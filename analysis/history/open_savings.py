@@ -54,7 +54,7 @@ def open_savings(runs: Iterable[StatedRun]) -> OpenSavings:
     >>> wide = StatedRun("cp2k", 7, day[0], 8, 6.0, 2, is_success=True, has_gpu_use=True)
     >>> worse = StatedRun("cp2k", 8, day[1], 8, None, 0, is_success=True, has_gpu_use=False)
     >>> open_savings([wide, worse])
-    OpenSavings(works=(WorkSaving(work='cp2k', jobs=1, gpu_hours=6.0, latest_pk=7),), changed_gpu_hours=0)
+    OpenSavings(works=(WorkSaving(work='cp2k', jobs=1, gpu_hours=6.0, latest_pk=7),), changed_gpu_hours=0.0)
     >>> open_savings([wide, worse, StatedRun("cp2k", 9, day[2], 2, None, None, is_success=True, has_gpu_use=True)])
     OpenSavings(works=(), changed_gpu_hours=6.0)
     """
@@ -62,7 +62,7 @@ def open_savings(runs: Iterable[StatedRun]) -> OpenSavings:
     for run in sorted(runs, key=lambda run: (run.ended_at, run.pk)):
         by_work[run.work].append(run)
     found: list[WorkSaving] = []
-    changed_gpu_hours: float = 0
+    changed_gpu_hours = 0.0
     for work, ordered in by_work.items():
         still_open = _still_open(ordered)
         hours = [run.saved_gpu_hours or 0.0 for run in still_open]
