@@ -8,6 +8,7 @@ import re
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -170,8 +171,13 @@ def files(folder: str, ending: str) -> Iterator[tuple[str, str]]:
             yield str(path.relative_to(ROOT)), path.read_text(encoding="utf-8")
 
 
-def everything_read() -> Iterator[Text]:
+@cache
+def everything_read() -> tuple[Text, ...]:
     """All that people read, file by file."""
+    return tuple(_everything())
+
+
+def _everything() -> Iterator[Text]:
     for ending in (".html", ".txt"):
         for name, source in files("templates", ending):
             yield Text(name, 1, template_text(source))
@@ -184,6 +190,12 @@ def everything_read() -> Iterator[Text]:
         yield Text(name, 1, markdown_text(source))
     for name in DOCUMENTS:
         yield Text(name, 1, markdown_text((ROOT / name).read_text(encoding="utf-8")))
+
+
+@cache
+def everything_flat() -> tuple[str, ...]:
+    """The same in small letters, each text on one line."""
+    return tuple(" ".join(read.text.split()).lower() for read in everything_read())
 
 
 def old_phrases(read: Text) -> Iterator[str]:
@@ -207,8 +219,7 @@ def test_no_old_phrase_stands_in_what_people_read(place: str) -> None:
 
 @pytest.mark.parametrize("sentence", WRITTEN)
 def test_the_plain_sentence_is_used(sentence: str) -> None:
-    flat = (" ".join(read.text.split()).lower() for read in everything_read())
-    assert any(sentence.lower() in text for text in flat), sentence
+    assert any(sentence.lower() in text for text in everything_flat()), sentence
 
 
 OLD = (
