@@ -13,13 +13,12 @@ from reports.sections import CLASS_NAMES
 from reports.wording import TITLES
 
 HEADINGS = {
-    "finding": "Findings",
     "class": "Classes",
     "partition": "Partitions",
     "size": "GPUs of a job",
     "measurement": "Reporting quality",
 }
-"""The tables in their order on the page."""
+"""The tables in their order on the page; that of the findings is in `sections`."""
 
 NAMES = {
     "class": CLASS_NAMES,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from io import StringIO
+from functools import partial
 
 import pytest
 from django.core.management import call_command
@@ -83,9 +83,7 @@ def test_answers_belong_to_the_month_in_which_they_are_given(eleven) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize(
-    "close", [worker.sweep, tasks.follow_up, lambda: call_command("close_months", stdout=StringIO())]
-)
+@pytest.mark.parametrize("close", [worker.sweep, tasks.follow_up, partial(call_command, "close_months")])
 def test_the_worker_the_task_and_the_command_close_months(close: Callable[[], object], eleven) -> None:
     close()
     assert closed_months() == [(MONTH, SHOWN)]
