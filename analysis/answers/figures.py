@@ -80,5 +80,5 @@ def width_of(most: int) -> int:
     (5, 10, 10, 20, 50)
     """
     least = POOLED_PEOPLE * most + 2
-    power = 10 ** max(int(math.log10(least)), 0)
+    power = int(10 ** int(math.log10(least)))
     return max(next(digit * power for digit in (1, 2, 5, 10) if digit * power >= least), 5)

@@ -9,7 +9,7 @@ from datetime import date
 from analysis.outcomes.quality import RuleFigures
 from jobs.site_factors import GPU_HOUR
 from portal.charts.advice_outcomes import BASES, KINDS
-from portal.charts.site_claims import Claim, cost
+from portal.charts.site_claims import Claim, cost, number
 from reports.numbers import share, unbroken
 
 
@@ -47,4 +47,4 @@ def savings(figures: Sequence[RuleFigures], month: date) -> Savings:
 
 def _pair(claimed: float, saved: float) -> tuple[str, str, str]:
     fraction = unbroken(share(saved / claimed)) if claimed else "–"
-    return f"{claimed:,.10g}", f"{saved:,.10g}", fraction
+    return number(claimed), number(saved), fraction

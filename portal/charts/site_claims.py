@@ -53,6 +53,15 @@ def claims(figures: MonthFigures, month: date) -> list[tuple[str, Claim]]:
     return [(name, claim) for name, claim in found if claim]
 
 
+def number(value: float | None) -> str:
+    """Rounded GPU-hours or kWh.
+
+    >>> number(12350.0), number(0.15)
+    ('12,350', '0.15')
+    """
+    return "" if value is None else f"{value:,.10g}"
+
+
 def plain(value: Decimal) -> str:
     """A number with two decimals, or none if it is whole.
 

@@ -17,11 +17,12 @@ from analysis.site.figures import Cell
 from analysis.site.selectors import CLOSED_AFTER, ClosedMonth, closed_months
 from jobs.hardware import site
 from portal.charts.advice_savings import savings
-from portal.charts.site_claims import emission
-from portal.pages.site.parts import number, row
+from portal.charts.site_claims import emission, number
+from portal.charts.withheld import WITHHELD_WORDS
 from portal.rate_limits import ANONYMOUS_API, count_call, too_often
 from portal.sign_in.attempts import client_address
 from reports.numbers import share, unbroken
+from reports.sections import CLASS_NAMES
 
 CACHED_S = 3600
 """How long a browser or a proxy may show the page without asking; the figures change once a month."""
@@ -41,7 +42,7 @@ def public(request: HttpRequest) -> HttpResponse:
     page = HttpResponse(render_to_string("portal/public/public.html", _context()))
     page["Cache-Control"] = f"public, max-age={CACHED_S}"
     page["ETag"] = f'"{hashlib.sha256(page.content).hexdigest()[:32]}"'
-    return get_conditional_response(request, etag=page["ETag"], response=page)
+    return get_conditional_response(request, etag=page["ETag"], response=page) or page
 
 
 def _context() -> dict[str, Any]:
@@ -50,7 +51,7 @@ def _context() -> dict[str, Any]:
         "site_name": site().name,
         "users_min": GROUP_USERS_MIN,
         "closed_days": CLOSED_AFTER.days,
-        "months": [(f"{month.first_day:%B %Y}", *_sums(month.figures.total)) for month in reversed(months)],
+        "months": [(f"{month.first_day:%b %Y}", *_sums(month.figures.total)) for month in reversed(months)],
     }
     return context | (_latest(months[-1]) if months else {})
 
@@ -60,10 +61,16 @@ def _latest(month: ClosedMonth) -> dict[str, Any]:
     advice = closed_months_of_advice()
     return {
         "name": f"{month.first_day:%B %Y}",
-        "total": row(figures.total),
+        "allocated": number(figures.total.allocated),
+        "used": number(figures.total.used),
         "unused_share": _share_of(figures.total.unused, figures.total.allocated),
         "classes": [
-            (row(cell, "class"), _share_of(cell.allocated, figures.total.allocated))
+            {
+                "name": CLASS_NAMES.get(cell.name, cell.name),
+                "withheld": WITHHELD_WORDS.get(cell.withheld, ""),
+                "allocated": number(cell.allocated),
+                "share": _share_of(cell.allocated, figures.total.allocated),
+            }
             for cell in figures.tables.get("class", [])
         ],
         "energy_kwh": number(figures.energy_kwh),

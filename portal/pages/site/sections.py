@@ -12,8 +12,8 @@ from analysis.site.selectors import ClosedMonth
 from jobs.site_factors import GPU_HOUR
 from portal.charts.advice_savings import savings
 from portal.charts.answers import answer_rows
-from portal.charts.site_claims import Claim, claims, cost
-from portal.pages.site.parts import Row, number, row
+from portal.charts.site_claims import Claim, claims, cost, number
+from portal.pages.site.parts import Row, row
 from reports.numbers import share, unbroken
 
 

@@ -10,7 +10,8 @@ from django.views.decorators.http import require_GET
 from analysis.feedback import GROUP_USERS_MIN
 from analysis.site.selectors import CLOSED_AFTER, closed_months
 from portal.access import site_readers_only
-from portal.pages.site.parts import chart, number, row, tables
+from portal.charts.site_claims import number
+from portal.pages.site.parts import chart, row, tables
 from portal.pages.site.sections import sections
 
 
