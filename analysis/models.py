@@ -8,6 +8,7 @@ from typing import Any
 from django.db import models
 from django.db.models import Case, F, Q, Value, When
 
+from analysis.answers.models import AnswerMonth as AnswerMonth
 from analysis.cases.models import CaseEvent as CaseEvent
 from analysis.cases.models import ShareRequest as ShareRequest
 from analysis.cases.models import SupportCase as SupportCase

@@ -9,13 +9,12 @@ from typing import NamedTuple
 
 import msgspec
 from django.conf import settings
-from django.db.models import Count, F, Max, Q, QuerySet
+from django.db.models import F, Max, Q, QuerySet
 
 from analysis.assess import Assessment, assess
 from analysis.comparable import ComparableRun
 from analysis.efficiency import Efficiency
 from analysis.facts import job_facts
-from analysis.feedback import Answers, answers
 from analysis.findings import Finding
 from analysis.models import Feedback, JobEfficiency, SweepMark
 from analysis.rightsizing import Recommendation
@@ -309,18 +308,6 @@ def judgement_of(job: Job) -> JobEfficiency | None:
 def feedback_of(job: Job) -> QuerySet[Feedback]:
     """People's answers about the findings of a run: everybody who may see the run may read them."""
     return Feedback.objects.filter(job=job).select_related("user").order_by("given_at", "pk")
-
-
-def feedback_sums() -> list[Answers]:
-    """The sums of all answers to each finding under each version of the rules, without small groups.
-
-    Runs that only their owner reported are left out: the site has not confirmed them.
-    """
-    counted = (
-        Feedback.objects.filter(job__is_told_by_owner=False).order_by().values_list("code", "rules_version", "user")
-    )
-    right, wrong = (Count("pk", filter=Q(is_right=is_right)) for is_right in (True, False))
-    return answers(counted.annotate(right=right, wrong=wrong))
 
 
 def _is_settled(job: Job, final_nodes: int, now: datetime) -> bool:

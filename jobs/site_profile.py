@@ -16,6 +16,8 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 from msgspec import Meta
 
+from jobs.site_factors import Cost, Emission
+
 FOLDER = Path(__file__).resolve().parent / "sites"
 
 Name = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9_][A-Za-z0-9._-]{0,63}\Z")]
@@ -25,6 +27,7 @@ Count = Annotated[int, Meta(ge=1, le=10**9)]
 Amount = Annotated[float, Meta(gt=0, le=10**7)]
 Fraction = Annotated[float, Meta(gt=0, lt=1)]
 T = TypeVar("T")
+F = TypeVar("F", Emission, Cost)
 
 MISSING = re.compile(r"Object missing required field `(.*)`")
 
@@ -133,11 +136,16 @@ class Cluster:
 
 @dataclass(frozen=True)
 class Site:
-    """`links` are documentation addresses by finding code, shown before the lesson's own."""
+    """`links` are documentation addresses by finding code, shown before the lesson's own.
+
+    `emissions` and `costs` are empty where the site states none.
+    """
 
     name: Label
     clusters: Mapping[Name, Cluster]
     links: Mapping[Name, Address] = field(default_factory=lambda: MappingProxyType({}))
+    emissions: tuple[Emission, ...] = ()
+    costs: tuple[Cost, ...] = ()
 
 
 def bundled_site(name: str = "lumi") -> Site:
@@ -166,7 +174,7 @@ def site_of(profile: Mapping[str, Any]) -> Site:
 
     Raises BadKeyError.
     """
-    _refuse_unknown(profile, ["name", "links", "nodes", "prices", "clusters"], "")
+    _refuse_unknown(profile, ["name", "links", "nodes", "prices", "clusters", "emissions", "costs"], "")
     nodes = {name: _typed(table, NodeType, key) for name, table, key in _tables(profile, "nodes")}
     prices = {name: _price(table, key) for name, table, key in _tables(profile, "prices")}
     clusters = {name: _cluster(table, key, nodes, prices) for name, table, key in _tables(profile, "clusters")}
@@ -177,7 +185,27 @@ def site_of(profile: Mapping[str, Any]) -> Site:
         name=_text(profile.get("name"), Label, "name"),
         clusters=MappingProxyType(clusters),
         links=MappingProxyType({code: _text(address, Address, f"links.{code}") for code, address in links.items()}),
+        emissions=tuple(_factors(profile, "emissions", Emission)),
+        costs=tuple(_factors(profile, "costs", Cost)),
     )
+
+
+def _factors(profile: Mapping[str, Any], name: str, kind: type[F]) -> Iterator[F]:
+    """Each factor of one kind; two that begin on the same day contradict each other. Raises BadKeyError."""
+    tables = profile.get(name, [])
+    if not isinstance(tables, list):
+        raise BadKeyError(f"{name}: must be a list of tables, [[{name}]]")
+    begun = set()
+    for number, table in enumerate(tables):
+        key = f"{name}[{number}]"
+        factor = _typed(table, kind, key)
+        if factor.since.day != 1:
+            raise BadKeyError(f"{key}.since: must be the first day of a month, because figures are of whole months")
+        begins = factor.since, getattr(factor, "per", "")
+        if begins in begun:
+            raise BadKeyError(f"{key}.since: {factor.since} is in this list already")
+        begun.add(begins)
+        yield factor
 
 
 def _cluster(table: Mapping[str, Any], key: str, nodes: Mapping[str, NodeType], prices: Mapping[str, Price]) -> Cluster:

@@ -76,6 +76,7 @@ MIDDLEWARE = [
     "portal.static_files.StaticFiles",
     "csp.middleware.CSPMiddleware",
     "portal.middleware.nul.NoNul",
+    "portal.middleware.public_page.PublicPage",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -248,6 +249,9 @@ FLAG_GRACE_DAYS = number("FLAG_GRACE_DAYS", 7, lowest=0, highest=90)
 FLAG_SECONDS = number("FLAG_SECONDS", 3600)
 # Whether staff get a summary of the support queue every week.
 SUPPORT_SUMMARY = flag("SUPPORT_SUMMARY", True)
+
+# Whether /public/ shows a few closed figures of the site to everybody, without sign-in.
+PUBLIC_PAGE = flag("PUBLIC_PAGE")
 
 # Limits within a minute for one person, or for an address without a person; see portal/rate_limits.py.
 API_CALLS_PER_MINUTE = number("API_CALLS_PER_MINUTE", 120)

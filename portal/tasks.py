@@ -8,6 +8,7 @@ from celery import shared_task
 from django.utils import timezone
 from kombu.exceptions import OperationalError as BrokerError
 
+from analysis.answers.services import close_months as close_months_of_answers
 from analysis.escalation.services import escalate as raise_and_clear
 from analysis.outcomes.services import close_months as close_months_of_advice
 from analysis.outcomes.services import settle_due
@@ -44,6 +45,7 @@ def follow_up() -> None:
     settle_due(PEOPLE, timezone.now())
     close_months(timezone.now())
     close_months_of_advice(timezone.now())
+    close_months_of_answers(timezone.now())
 
 
 @shared_task(acks_late=True, ignore_result=True, soft_time_limit=240)

@@ -30,6 +30,7 @@ from portal.pages.lessons.views import lessons, start_lesson
 from portal.pages.opt_out.views import opt_out_page
 from portal.pages.policy.views import policy as policy_page
 from portal.pages.projects.views import project, projects
+from portal.pages.public.views import public
 from portal.pages.raw_window.views import raw_window_page
 from portal.pages.settings.views import api_tokens, appearance, mail_settings, revoke
 from portal.pages.site.views import site
@@ -96,6 +97,7 @@ urlpatterns = [
     path("settings/tokens/<int:pk>/revoke/", revoke, name="revoke-api-token"),
     path("system/", system, name="system"),
     path("site/", site, name="site"),
+    path("public/", public, name="public"),
     path("policy/", policy_page, name="policy"),
     path("support/", support, name="support"),
     path("support/queue/", queue, name="support-queue"),

@@ -287,3 +287,9 @@ def closed_months() -> Sequence[tuple[date, list[RuleFigures]]]:
     """The latest months that are added up, the oldest first."""
     rows = AdviceMonth.objects.order_by("-first_day").values_list("first_day", "figures")[:MONTHS]
     return [(day, msgspec.convert(figures, list[RuleFigures])) for day, figures in reversed(rows)]
+
+
+def advice_of_month(first_day: date) -> list[RuleFigures] | None:
+    """The advice of one month, rule by rule; None while it is not added up."""
+    figures = AdviceMonth.objects.filter(first_day=first_day).values_list("figures", flat=True).first()
+    return None if figures is None else msgspec.convert(figures, list[RuleFigures])

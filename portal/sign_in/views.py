@@ -41,7 +41,7 @@ def provider_page(request: HttpRequest) -> HttpResponse:
     return render(
         request,
         "portal/sign_in/sign_in_provider.html",
-        {"provider": the_provider().name, "start": start, "next": query},
+        {"provider": the_provider().name, "start": start, "next": query, "has_public_page": settings.PUBLIC_PAGE},
     )
 
 
@@ -59,6 +59,9 @@ class LocalSignIn(LoginView):
     """Name and password, with a limited number of attempts."""
 
     template_name = "portal/sign_in/sign_in.html"
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        return super().get_context_data(**kwargs) | {"has_public_page": settings.PUBLIC_PAGE}
 
     def post(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
         self._taken = throttle.take(request, request.POST.get("username", ""))

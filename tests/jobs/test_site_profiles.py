@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,8 @@ from django.core.exceptions import ImproperlyConfigured
 from pytest_django import Settings
 
 from jobs.hardware import partition_of, site, use_site
-from jobs.site_profile import SiteProfileError, read_site
+from jobs.site_factors import Emission
+from jobs.site_profile import SiteProfileError, bundled_site, read_site
 
 ROOT = Path(__file__).parents[2]
 
@@ -137,3 +139,44 @@ def test_the_environment_chooses_the_profile_of_a_process(tmp_path: Path) -> Non
         [sys.executable, "-c", asked], cwd=ROOT, env=os.environ | chosen, capture_output=True, text=True, check=False
     )
     assert (done.stdout, done.returncode) == ("Mine\n", 0), done.stderr
+
+
+EMISSION = '\n[[emissions]]\nsince = 2026-01-01\ngrams_per_kwh = 90\nsource = "Supplier, 2025"\n'
+COST = '\n[[costs]]\nsince = 2026-01-01\nper = "kWh"\namount = 0.12\ncurrency = "EUR"\nsource = "Contract"\n'
+
+
+def test_no_bundled_profile_states_emissions_or_costs() -> None:
+    assert [(bundled_site(name).emissions, bundled_site(name).costs) for name in ("lumi", "example_a100")] == [
+        ((), ())
+    ] * 2
+
+
+def test_emissions_and_costs_have_a_first_day_and_a_source(tmp_path: Path) -> None:
+    by_hour = COST.replace('"kWh"', '"GPU-hour"').replace("0.12", "1")
+    mine = read_site(profile(tmp_path, SMALLEST + EMISSION + COST + by_hour))
+    assert mine.emissions == (Emission(date(2026, 1, 1), 90.0, "Supplier, 2025"),)
+    assert [(cost.per, cost.amount) for cost in mine.costs] == [("kWh", 0.12), ("GPU-hour", 1.0)]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (EMISSION.replace("01-01", "01-02"), "emissions[0].since: must be the first day of a month"),
+        (EMISSION + EMISSION, "emissions[1].since: 2026-01-01 is in this list already"),
+        (EMISSION.replace("since = 2026-01-01\n", ""), "emissions[0].since: is required"),
+        (EMISSION.replace("2026-01-01", "2026-01-01T00:00:00Z"), "emissions[0].since: expected `date`"),
+        (EMISSION.replace("Supplier, 2025", ""), "emissions[0].source: expected `str` of length >= 1"),
+        (EMISSION.replace("90", "-1"), "emissions[0].grams_per_kwh: expected `float` >= 0"),
+        (EMISSION.replace("90", "nan"), "emissions[0].grams_per_kwh: expected `float`"),
+        (EMISSION.replace("grams_per_kwh", "kg_per_kwh"), "emissions[0].kg_per_kwh: unknown key; known are since"),
+        (EMISSION.replace("[[emissions]]", "[emissions]"), "emissions: must be a list of tables, [[emissions]]"),
+        (COST.replace("0.12", "0"), "costs[0].amount: expected `float` > 0"),
+        (COST.replace("EUR", "€"), "costs[0].currency: expected `str` matching regex"),
+        (COST.replace('"kWh"', '"job"'), "costs[0].per: invalid enum value 'job'"),
+        (COST + COST, "costs[1].since: 2026-01-01 is in this list already"),
+    ],
+)
+def test_a_wrong_factor_is_named_with_its_key(tmp_path: Path, text: str, problem: str) -> None:
+    with pytest.raises(SiteProfileError) as raised:
+        read_site(profile(tmp_path, SMALLEST + text))
+    assert problem in str(raised.value)

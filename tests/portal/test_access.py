@@ -108,6 +108,7 @@ TABLE: dict[str, tuple[dict[str, object], tuple[int, ...]]] = {
     "revoke-api-token": ({"pk": 1}, TO_THE_PAGE),
     "site": ({}, SITE),
     "policy": ({}, POLICY),
+    "public": ({}, OPEN),
     "support": ({}, STAFF),
     "system": ({}, administrators(200)),
     "support-queue": ({}, STAFF),
@@ -170,7 +171,7 @@ def test_every_address_is_in_the_table() -> None:
 @pytest.fixture
 def clients(cast, reported, settings) -> dict[str, Client]:
     settings.ANONYMOUS_API_CALLS_PER_MINUTE = 10_000  # all of them come from one address
-    settings.RAW_ON_PAGE = True
+    settings.RAW_ON_PAGE = settings.PUBLIC_PAGE = True
     reported()
     record_raw_window(raw_payload())
     call_command("seed_lessons", verbosity=0)

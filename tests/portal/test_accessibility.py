@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 PAGES = {
-    "": "/sign-in/ /about/ /api/docs/ /no-such-page/",
+    "": "/sign-in/ /public/ /about/ /api/docs/ /no-such-page/",
     "alice": f"/work/{WORK['key']}/ /compare/ /compare/?job=lumi/123456&job=lumi/123457&job=lumi/9 "
     "/ /jobs/ /jobs/?q=123 /jobs/lumi/123456/ /jobs/lumi/123456/raw/ /jobs/lumi/999/ /history/ /projects/ "
     "/projects/project_465000001/ /learn/ /learn/timeout/ /learn/nothing/ /settings/ "
@@ -64,7 +64,7 @@ def paths_for(name: str, page, live_server, cast) -> list[str]:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_no_page_has_a_barrier(name: str, page, live_server, cast, reported, settings) -> None:
-    settings.RAW_ON_PAGE = True
+    settings.RAW_ON_PAGE = settings.PUBLIC_PAGE = True
     reported(123456)
     on_four = {"gpus_allocated": 4, "state": "FAILED", "request": {"--gpus-per-node": "4", "--time": "03:00:00"}}
     reported(123457, **on_four)

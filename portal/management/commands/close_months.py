@@ -1,4 +1,4 @@
-"""`manage.py close_months`: store the figures of the site and of the policy export for months that ended.
+"""`manage.py close_months`: store the figures of the site, its answers and the policy export for months that ended.
 
 Workers do this themselves.
 """
@@ -11,6 +11,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 from django.utils import timezone
 
+from analysis.answers.services import close_months as close_months_of_answers
 from analysis.outcomes.services import close_months as close_months_of_advice
 from analysis.policy.services import close_policy_months
 from analysis.site.selectors import SETTLED_AFTER
@@ -20,7 +21,7 @@ from reports.numbers import counted
 
 class Command(BaseCommand):
     help = (
-        "Store the figures of the whole site, and those of the policy export, for each month that ended more than 7"
+        "Store the figures of the whole site, of answers and of the policy export for each month that ended more than 7"
         " days ago, and those of its advice 31 days after its end. They never change afterwards."
         " With --at-once also months with jobs that were judged within the last day: after an import of all of them."
     )
@@ -34,3 +35,5 @@ class Command(BaseCommand):
         self.stdout.write(f"{counted(closed, 'month')} closed")
         closed = close_months_of_advice(timezone.now())
         self.stdout.write(f"{counted(closed, 'month')} of advice closed")
+        closed = close_months_of_answers(timezone.now())
+        self.stdout.write(f"{counted(closed, 'month')} of answers closed")

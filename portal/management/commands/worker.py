@@ -16,6 +16,7 @@ from django.core.management.base import BaseCommand, CommandParser
 from django.db import DatabaseError, close_old_connections
 from django.utils import timezone
 
+from analysis.answers.services import close_months as close_months_of_answers
 from analysis.escalation.services import escalate
 from analysis.outcomes.services import close_months as close_months_of_advice
 from analysis.outcomes.services import settle_due
@@ -99,6 +100,7 @@ def sweep() -> int:
     done("settle_advice", lambda: settle_due(PEOPLE, timezone.now()))
     done("close_months", lambda: close_months(timezone.now()))
     done("close_months_of_advice", lambda: close_months_of_advice(timezone.now()))
+    done("close_months_of_answers", lambda: close_months_of_answers(timezone.now()))
     done("close_policy_months", lambda: close_policy_months(timezone.now()))
     return judged
 

@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from analysis.site.figures import NO_FINDING, Cell, MonthFigures
 from analysis.site.selectors import ClosedMonth
 from portal.charts.columns import Chart, columns, nice_top, scale
+from portal.charts.site_claims import number
 from portal.charts.withheld import WITHHELD_WORDS
 from reports.sections import CLASS_NAMES
 from reports.wording import TITLES
 
 HEADINGS = {
-    "finding": "Findings",
     "class": "Classes",
     "partition": "Partitions",
     "size": "GPUs of a job",
     "measurement": "Reporting quality",
 }
-"""The tables in their order on the page."""
+"""The tables in their order on the page; that of the findings is in `sections`."""
 
 NAMES = {
     "class": CLASS_NAMES,
@@ -38,15 +38,6 @@ class Row:
     allocated: str = ""
     used: str = ""
     unused: str = ""
-
-
-def number(value: float | None) -> str:
-    """Rounded GPU-hours or kWh.
-
-    >>> number(12350.0), number(0.15)
-    ('12,350', '0.15')
-    """
-    return "" if value is None else f"{value:,.10g}"
 
 
 def row(cell: Cell, dimension: str = "") -> Row:

@@ -10,7 +10,9 @@ from django.views.decorators.http import require_GET
 from analysis.feedback import GROUP_USERS_MIN
 from analysis.site.selectors import CLOSED_AFTER, closed_months
 from portal.access import site_readers_only
-from portal.pages.site.parts import chart, number, row, tables
+from portal.charts.site_claims import number
+from portal.pages.site.parts import chart, row, tables
+from portal.pages.site.sections import sections
 
 
 @require_GET
@@ -35,5 +37,6 @@ def site(request: HttpRequest) -> HttpResponse:
             "tables": tables(shown.figures),
             "energy_kwh": number(shown.figures.energy_kwh),
             "chart": chart(months),
+            **sections(shown),
         }
     return render(request, "portal/site/site.html", context)

@@ -19,26 +19,8 @@ from analysis.outcomes.quality import (
 )
 from analysis.outcomes.selectors import SETTLED_AFTER, closed_months
 from portal.access import staff_only
-from portal.charts.advice_outcomes import KINDS
+from portal.charts.advice_outcomes import BASES, KINDS
 
-BASES = {
-    "active_gpus": "only the GPUs that were active",
-    "gpu_memory": "as many GPUs as their memory needs",
-    "no_gpu_use": "no GPU was used",
-    "cpu_work": "a CPU partition, no GPU was used",
-    "smaller_gpu": "a smaller GPU",
-    "overscaling": "fewer, busier GPUs",
-    "own_scaling": "as many GPUs as scaled in own runs",
-    "peak_memory": "memory near the measured peak",
-    "busy_cores": "cores near those that were busy",
-    "host_share": "cores and memory that come with the GPUs",
-    "out_of_memory": "the memory that comes with the GPUs, after it ran out",
-    "more_memory": "more memory, after it ran out",
-    "run_time": "a time limit near the run time",
-    "own_runs": "a time limit near the longest own run",
-    "more_time": "more time, after the limit was reached",
-    "own_longer_runs": "the time that own runs took, after the limit was reached",
-}
 REASONS = {
     LITTLE_REALISED: f"saved less than {REALISED_FRACTION_MIN:.0%} of what was claimed".replace("%", "\u00a0%"),
     MANY_FAILURES: "runs that followed ran out of memory or time more often than other runs",

@@ -9,19 +9,19 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
+from analysis.answers.selectors import closed_months
 from analysis.cases.selectors import queue_summary
 from analysis.feedback import GROUP_USERS_MIN
-from analysis.models import Feedback
-from analysis.selectors import feedback_sums
+from analysis.site.selectors import CLOSED_AFTER
 from education.selectors import broken_link_count
 from jobs.imports.selectors import directory_imports, directory_sources, unlinked_accounts, unlisted_projects
 from jobs.imports.services import without_secrets
 from jobs.selectors import open_shares
 from portal.access import staff_only
+from portal.charts.answers import answer_rows
 from reports.models import Delivery
 from reports.selectors import outbox
 from reports.services.links import job_url
-from reports.wording import TITLES
 
 QUESTIONS_SHOWN = 5
 
@@ -46,15 +46,13 @@ def support(request: HttpRequest) -> HttpResponse:
     return render(request, "portal/support/support.html", context)
 
 
-TITLES_BY_CODE = {Feedback.VERDICT: "The class of the job", **{code.value: title for code, title in TITLES.items()}}
-
-
 @require_GET
 @staff_only
 def feedback_page(request: HttpRequest) -> HttpResponse:
-    """Answers "right" and "wrong" for each finding and version of the rules."""
-    rows = [(TITLES_BY_CODE.get(row.code, row.code), row) for row in feedback_sums()]
-    return render(request, "portal/support/feedback_sums.html", {"rows": rows, "users_min": GROUP_USERS_MIN})
+    """Closed months alone: from sums before and after one person answers, the answer could be subtracted."""
+    months = [(f"{day:%B %Y}", answer_rows(figures)) for day, figures in closed_months()]
+    context = {"months": months, "users_min": GROUP_USERS_MIN, "closed_days": CLOSED_AFTER.days}
+    return render(request, "portal/support/feedback_sums.html", context)
 
 
 PAGE_SIZE = 50
