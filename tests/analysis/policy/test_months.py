@@ -32,6 +32,13 @@ def five(db) -> None:
         run(number, user)
 
 
+@pytest.fixture
+def five_times(five) -> None:
+    """Each of the five has five such runs: enough that their rows show how they used their GPUs."""
+    for number in range(31, 51):
+        run(number, PEOPLE[number % 5])
+
+
 def close(now: datetime = NOW) -> int:
     close_months(now)
     return close_policy_months(now)
@@ -54,10 +61,11 @@ def test_the_rows_of_a_month_by_hand(five) -> None:
     # 75 % is 5 of 30 points above Efficient: 1 + 0.2 / 6 = 1.033.
     assert project["suggested_multiplier"] == 1.03
     users = lines("user")
-    # 8 GPU-hours are of the band from 5, and one run of that from 1.
-    assert [(row["gpu_hours"], row["jobs"], row["efficiency_score"]) for row in users] == [(5.0, 1, 75.0)] * 5
-    # A quarter of 5 GPU-hours, to one decimal; fewer than 5 runs suggest nothing.
-    assert [(row["unused_gpu_hours"], row["suggested_multiplier"]) for row in users] == [(1.2, 1.0)] * 5
+    # 8 GPU-hours are of the band from 5, and one run of that from 1: fewer than 5 show no figure of this run, and
+    # suggest nothing.
+    assert [(row["gpu_hours"], row["jobs"], row["efficiency_score"]) for row in users] == [(5.0, 1, None)] * 5
+    assert [(row["unused_gpu_hours"], row["suggested_multiplier"]) for row in users] == [(None, 1.0)] * 5
+    assert {row["withheld_columns_reason"] for row in users} == {"few_jobs"}
     assert [row["key"] for row in users] == sorted(row["key"] for row in users)
 
 
@@ -161,7 +169,7 @@ def followed() -> dict[str, tuple[int | None, float | None]]:
     return {keys.get(key, key): value for key, value in found.items()}
 
 
-def test_followed_advice_counts_in_the_month_in_which_it_was_first_followed(five) -> None:
+def test_followed_advice_counts_in_the_month_in_which_it_was_first_followed(five_times) -> None:
     november = datetime(2026, 11, 1, tzinfo=NOW.tzinfo)
     # alice: 2 runs and 1 run, of which 21.5 and 3.5 GPU-hours are 25: bands from 2 and from 20.
     outcome(1, OCTOBER, 2, 21.5)
@@ -186,7 +194,7 @@ def test_a_project_states_what_five_people_saved(five) -> None:
     assert followed()["project_465000001"] == (10, 20.0)
 
 
-def test_what_the_sweep_settled_is_what_a_month_counts(five) -> None:
+def test_what_the_sweep_settled_is_what_a_month_counts(five_times) -> None:
     # On 14 October two of alice's 8 GPUs work; on the 20th she asks for 2, for 2 instead of 8 GPU-hours.
     advised_run(21, days_ago=37)
     advised_run(22, days_ago=31, gpus=2)
