@@ -48,5 +48,4 @@ def _rows(query: JobQuery) -> Iterator[tuple[Any, ...]]:
     runs = query.runs().annotate(shown_class=SHOWN_CLASS)
     first = first_keys(query, FIRST_ROWS)
     yield from runs.filter(pk__in=first).values_list(*COLUMNS.values())
-    if len(first) == FIRST_ROWS:
-        yield from runs.exclude(pk__in=first).values_list(*COLUMNS.values()).iterator(chunk_size=CHUNK_ROWS)
+    yield from runs.exclude(pk__in=first).values_list(*COLUMNS.values()).iterator(chunk_size=CHUNK_ROWS)

@@ -112,7 +112,7 @@ def test_a_user_with_few_jobs_has_the_reason_in_place_of_figures(cast) -> None:
 def test_months_that_are_not_shown_are_stated(cast, query: str, message: str) -> None:
     make_rows()
     page = text(cast("frank"), f"/policy/{query}")
-    assert ('<p class="notice" role="status">' in page) == bool(message)
+    assert ('<p class="notice error" role="status">' in page) == bool(message)
     assert message in page
 
 
