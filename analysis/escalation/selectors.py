@@ -73,11 +73,6 @@ def open_to_staff(moment: datetime) -> Q:
     return (IS_OPEN | Q(cleared_at__gt=moment)) & Q(visible_to_staff_at__lte=moment)
 
 
-def seen_by_staff(now: datetime) -> QuerySet[Flag]:
-    """The flags that staff see."""
-    return Flag.objects.filter(staff_sees(now))
-
-
 def _latest_first(flags: QuerySet[Flag]) -> QuerySet[Flag]:
     return flags.select_related("user", "project").order_by("-raised_at", "-pk")
 

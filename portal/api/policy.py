@@ -96,7 +96,10 @@ class Flags(PolicyView):
     def get(self, request: Request) -> StreamingHttpResponse:
         found = flag_list(timezone.now())
         log_reading(actor_of(request), "flags", "json", len(found.rows))
-        head = {name: getattr(found, name) for name in FlagList.__struct_fields__ if name != "rows"}
+        head = {
+            **{"schema": found.schema, "advisory": found.advisory},
+            **{"users_as_of": found.users_as_of, "withheld_users": found.withheld_users},
+        }
         return StreamingHttpResponse(json_parts(head, found.rows), content_type=CONTENT_TYPES["json"])
 
 

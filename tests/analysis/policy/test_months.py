@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from datetime import date, datetime, timedelta
+from importlib import import_module
 from typing import Any
 
 import pytest
+from django.apps import apps
 from django.conf import settings
 
 from analysis.models import AdviceOutcome, Flag, JobEfficiency, PolicyMonth, PolicyRow, RollUpDue
 from analysis.outcomes.services import settle_due
+from analysis.policy.figures import OF_FEW_JOBS
 from analysis.policy.keys import user_key
 from analysis.policy.selectors import lines_of, policy_months, rows_of, withheld_counts
 from analysis.policy.services import close_policy_months, remove_policy_rows
@@ -264,3 +267,23 @@ def test_rows_go_with_the_runs_of_their_month_and_the_month_never_comes_again(fi
     assert (policy_months(), PolicyRow.objects.count()) == ([], 0)
     assert close(NOW + timedelta(days=1)) == 0
     assert PolicyMonth.objects.get().first_day == date(2026, 10, 1)
+
+
+def test_closed_months_lose_the_figures_of_few_jobs_when_a_site_upgrades(five) -> None:
+    close()
+    few = PolicyRow.objects.filter(kind="user").first()
+    project, *_ = PolicyRow.objects.filter(kind="project")
+    old = {name: value for name, value in few.figures.items() if name != "withheld_columns_reason"}
+    few.figures = old | {"efficiency_score": 75.0, "withheld_columns": []}
+    few.save()
+    many = PolicyRow.objects.create(month=few.month, kind="user", key="m", figures=few.figures | {"jobs": 5})
+    project.figures |= {"withheld_columns": ["flag"]}
+    del project.figures["withheld_columns_reason"]
+    project.save()
+    import_module("analysis.migrations.0024_withhold_figures_of_few_jobs").withhold(apps, None)
+    shown = {row["key"]: row for row in lines()}
+    assert (shown[few.key]["efficiency_score"], shown[few.key]["withheld_columns_reason"]) == (None, "few_jobs")
+    assert shown[few.key]["withheld_columns"] == list(OF_FEW_JOBS)
+    assert (shown[many.key]["efficiency_score"], shown[many.key]["withheld_columns_reason"]) == (75.0, None)
+    assert shown[project.key]["withheld_columns_reason"] == "group_rule"
+    assert shown[project.key]["gpu_hours"] == 40.0

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from analysis.escalation.selectors import seen_by_staff
+from analysis.escalation.selectors import staff_sees
 from analysis.escalation.services import escalate
 from analysis.models import Flag
 from analysis.rollups.services import roll_up_due
@@ -51,5 +51,5 @@ def test_one_work_has_a_flag_that_support_sees() -> None:
     roll_up_due(1000, now)
     for days_ago in range(max(UNUSED_DAYS), -1, -1):
         escalate(now - timedelta(days=days_ago))
-    (flag,) = seen_by_staff(now).filter(kind=Flag.Kind.WORK)
+    (flag,) = Flag.objects.filter(staff_sees(now), kind=Flag.Kind.WORK)
     assert (flag.user.username, flag.cleared_at) == ("leo", None)
