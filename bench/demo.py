@@ -38,6 +38,7 @@ from analysis.rollups.services import roll_up_due
 from analysis.selectors import due_jobs
 from analysis.services import analyse_job
 from analysis.site.services import close_months
+from bench.samples.daily_works import pipeline_runs, unused_runs
 from bench.samples.generate import sample_jobs
 from bench.samples.people import sample_people
 from bench.samples.scaling_study import scaling_study
@@ -57,11 +58,13 @@ SEED = 2026
 ADDRESS = "127.0.0.1:8000"
 MAIL_DOMAIN = "users.example"  # RFC 2606: a domain that cannot exist; mail of the demo is written as files anyway
 ADVISED_SHOWN = 3
+PROJECTS = 2  # of seven or eight people: fewer are no group whose sums are shown, or three of them have nearly all
 SCALES_UP = "grace"  # who tries one program on several numbers of GPUs
+RUNS_A_PIPELINE, LEAVES_GPUS_UNUSED = "bob", "leo"
 SHOWN_FINDING = "parallelism_mismatch"
 SHARED_DAYS, SHARED_NOTE = 14, "Two GPUs do all the work. How do I start one rank on each?"
 REPORT_AFTER = timedelta(minutes=5)
-ALLOCATION_DAYS, USED_SHARES = 360, (0.3, 0.48, 0.64, 0.85, 1.06)
+ALLOCATION_DAYS, USED_SHARES = 360, (0.64, 1.06)
 FLAG_DAYS = 40
 """For so many days back flags are raised and cleared as they would have been, so that support has cases."""
 
@@ -121,9 +124,14 @@ def show_accounts() -> None:
 def feed() -> None:
     """Sample payloads as JSON through ingest, then everything due through analysis and reports."""
     now = timezone.now()
-    scaled = (person for person in sample_people(seed=SEED) if person.username == SCALES_UP)
-    studies = [job for person in scaled for job in scaling_study(person, seed=SEED, until=now)]
-    for job in tqdm([*sample_jobs(seed=SEED, until=now), *studies], desc="Ingest  ", unit=" jobs"):
+    people = {person.username: person for person in sample_people(seed=SEED, projects=PROJECTS)}
+    jobs = [
+        *sample_jobs(seed=SEED, projects=PROJECTS, until=now),
+        *scaling_study(people[SCALES_UP], seed=SEED, until=now),
+        *pipeline_runs(people[RUNS_A_PIPELINE], seed=SEED, until=now),
+        *unused_runs(people[LEAVES_GPUS_UNUSED], seed=SEED, until=now),
+    ]
+    for job in tqdm(jobs, desc="Ingest  ", unit=" jobs"):
         outcome = ingest(records(job.to_json()), list(KINDS))
         if outcome.rejected:
             raise CommandError(f"sample job {job.record['job_id']} was rejected: {outcome.rejected}")
@@ -150,7 +158,7 @@ def feed() -> None:
 
 def sample_directory(today: date) -> Directory:
     """The members of the sample projects, the staff of the portal, and allocations that fit the jobs' use."""
-    people = sample_people(seed=SEED)
+    people = sample_people(seed=SEED, projects=PROJECTS)
     roles: dict[str, dict[str, str]] = {}
     for person in people:
         roles.setdefault(person.project, {})[person.username] = "pi" if person.leads else "member"

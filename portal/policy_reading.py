@@ -58,13 +58,14 @@ def reading(
     """The months that fit all that is given; the latest closed month where nothing is.
 
     Only whole closed months: two periods that overlap in part could be subtracted from each other. ValueError for what
-    is not a month, NoSuchPeriod for a period that is not there.
+    is not a month and for months that nothing can fit, NoSuchPeriod for a period that is not there.
     """
     if by is not None and by not in KINDS:
         raise ValueError(f"by must be one of {', '.join(KINDS)}.")
     if period is not None and not MONTH.fullmatch(period):
         raise ValueError("A period is a month, such as 2026-10.")
     first, end = _month(since), _month(until)
+    _check_order(period or "", first, end)
     months = policy_months()
     if period is None and since is None and until is None:
         return Reading(tuple(months[-1:]), by or "")
@@ -73,6 +74,16 @@ def reading(
         if not months:
             raise NoSuchPeriod(f"There are no figures of {period}; without a period it is the latest month.")
     return Reading(tuple(month for month in months if first <= str(month) and (not end or str(month) < end)), by or "")
+
+
+def _check_order(period: str, first: str, end: str) -> None:
+    """ValueError where no month can fit: an empty answer would look like a month without jobs."""
+    if first and end and first >= end:
+        raise ValueError(
+            f"since {first} is not before until {end}: since is the first month, until the month after the last one."
+        )
+    if period and ((first and period < first) or (end and period >= end)):
+        raise ValueError(f"The period {period} is outside since and until: give either a period, or since and until.")
 
 
 def _month(text: str | None) -> str:

@@ -68,9 +68,9 @@ def staff_sees(now: datetime, table: str = "") -> Q:
     return visible & (was_open | Q(**{f"{table}cleared_at__isnull": True}))
 
 
-def seen_by_staff(now: datetime) -> QuerySet[Flag]:
-    """The flags that staff see."""
-    return Flag.objects.filter(staff_sees(now))
+def open_to_staff(moment: datetime) -> Q:
+    """The flags that staff saw as open at a moment."""
+    return (IS_OPEN | Q(cleared_at__gt=moment)) & Q(visible_to_staff_at__lte=moment)
 
 
 def _latest_first(flags: QuerySet[Flag]) -> QuerySet[Flag]:
@@ -173,9 +173,9 @@ class RaisedFlag:
     evidence: Evidence
 
 
-def raised_flags(now: datetime) -> Iterator[RaisedFlag]:
-    """Every open flag that is visible to staff, in the order they were raised, read in chunks."""
-    rows = seen_by_staff(now).filter(IS_OPEN).select_related("user", "project").order_by("raised_at", "pk")
+def raised_flags(moment: datetime) -> Iterator[RaisedFlag]:
+    """Every flag that was open and visible to staff at a moment, in the order they were raised, read in chunks."""
+    rows = Flag.objects.filter(open_to_staff(moment)).select_related("user", "project").order_by("raised_at", "pk")
     for flag in rows.iterator(chunk_size=CHUNK_ROWS):
         user = flag.user.username if flag.user else ""
         project = flag.project.name if flag.project else ""
@@ -188,6 +188,5 @@ def flagged_at(kind: Flag.Kind, moment: datetime) -> set[int]:
 
     Flags of works count for neither. Flags that were deleted since (`remove_cleared`) are not known any more.
     """
-    open_then = Q(cleared_at__isnull=True) | Q(cleared_at__gt=moment)
-    flags = Flag.objects.filter(open_then, kind=kind, visible_to_staff_at__lte=moment)
+    flags = Flag.objects.filter(open_to_staff(moment), kind=kind)
     return set(flags.values_list("project_id" if kind == Flag.Kind.PROJECT else "user_id", flat=True))

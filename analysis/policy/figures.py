@@ -6,6 +6,7 @@ too, are made of the rounded sums. A user's amounts are the least of a band that
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
@@ -21,12 +22,16 @@ from analysis.site.suppression import Withheld, reason, reason_of, rounded, step
 SCHEMA = "policy-efficiency/1"
 PROJECT, USER = "project", "user"
 KINDS = (PROJECT, USER)
+FEW_JOBS, GROUP_RULE = "few_jobs", "group_rule"
+"""Why columns of a shown row are withheld: a user's jobs are too few, or the people behind a project's column are."""
+
 ADVISORY = "Advice only: Kaiku changes no priority, no quota and no account."
 
 Fraction = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Amount = Annotated[float, msgspec.Meta(ge=0)]
 Count = Annotated[int, msgspec.Meta(ge=0)]
 Reason = Annotated[str, msgspec.Meta(pattern=f"^({'|'.join(Withheld)})$")]
+ColumnReason = Annotated[str, msgspec.Meta(pattern=f"^({FEW_JOBS}|{GROUP_RULE})$")]
 Kind = Annotated[str, msgspec.Meta(pattern=f"^({'|'.join(KINDS)})$")]
 Month = Annotated[str, msgspec.Meta(pattern="^20[0-9]{2}-(0[1-9]|1[0-2])$")]
 
@@ -50,6 +55,7 @@ class PolicyLine(msgspec.Struct, kw_only=True):
     name: str | None = None
     withheld: Reason | None = None
     withheld_columns: list[str] = []
+    withheld_columns_reason: ColumnReason | None = None
     jobs: Count | None = None
     gpu_hours: Amount | None = None
     efficiency_score: Annotated[float, msgspec.Meta(ge=0, le=100)] | None = None
@@ -93,6 +99,12 @@ USER_DIGITS = 1
 
 SHARES = ("classes_by_gpu_hours", "classes_by_jobs")
 
+OF_FEW_JOBS = (
+    *("efficiency_score", "unused_gpu_hours", "advice_gpu_hours", "advice_fraction", *SHARES),
+    *("coverage_fraction", "followed_runs", "followed_gpu_hours"),
+)
+"""What is withheld of a user with few jobs: of one job, each of them is that job's figure."""
+
 NONE: Mapping[str, Any] = dict.fromkeys(FIGURES) | {"withheld_columns": []}
 """The figures of a row that is withheld."""
 
@@ -134,7 +146,19 @@ def project_figures(people: PolicySums, flag: bool | None) -> Mapping[str, Any] 
 def without_classes(figures: Mapping[str, Any]) -> Mapping[str, Any]:
     """The figures of a project whose shares of classes would reveal withheld ones."""
     hidden = sorted({*figures["withheld_columns"], *SHARES}, key=FIGURES.index)
-    return {**figures, **dict.fromkeys(SHARES), "withheld_columns": hidden}
+    withheld = {"withheld_columns": hidden, "withheld_columns_reason": GROUP_RULE}
+    return {**figures, **dict.fromkeys(SHARES), **withheld}
+
+
+def without_job_figures(figures: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The figures of a user as they are shown: those of `OF_FEW_JOBS` withheld below `JOBS_MIN` shown jobs.
+
+    The shown number decides, not the own one: of 5 users in one band the one with more jobs would stand out.
+    """
+    if figures["jobs"] >= JOBS_MIN:
+        return figures
+    withheld = {"withheld_columns": list(OF_FEW_JOBS), "withheld_columns_reason": FEW_JOBS}
+    return {**figures, **dict.fromkeys(OF_FEW_JOBS), **withheld}
 
 
 def user_figures(people: PolicySums, flags: Sequence[bool]) -> list[Mapping[str, Any]] | Withheld:
@@ -181,12 +205,14 @@ def _user(row: PolicySums, flag: bool, hours: float, jobs: float) -> Mapping[str
         "followed_runs": round(lower_bound(own["followed_runs"])),
         "followed_gpu_hours": lower_bound(own["followed_gpu_hours"]),
     }
-    return _with_suggestion(found, [])
+    return without_job_figures(_with_suggestion(found, []))
 
 
 def _with_suggestion(found: dict[str, Any], hidden: Sequence[str]) -> Mapping[str, Any]:
     suggested = multiplier(found["efficiency_score"], found["coverage_fraction"], found["jobs"])
-    return {"withheld_columns": list(hidden), **found, "suggested_multiplier": suggested}
+    why = GROUP_RULE if hidden else None
+    withheld = {"withheld_columns": list(hidden), "withheld_columns_reason": why}
+    return {**withheld, **found, "suggested_multiplier": suggested}
 
 
 def _shown(values: PolicySums, step: float) -> float | None:
@@ -216,7 +242,23 @@ def _fraction(part: float, whole: float) -> float | None:
 def _shares(values: Sequence[float | None], digits: int = 2) -> dict[str, float] | None:
     """The classes as parts of their sum; None where one of them is withheld, or there is nothing."""
     known = [value for value in values if value is not None]
-    total = sum(known)
-    if len(known) < len(values) or not total:
+    if len(known) < len(values) or not sum(known):
         return None
-    return {name.lower(): round(value / total, digits) for name, value in zip(sums.CLASSES, known, strict=True)}
+    steps = whole_steps(known, 10**digits)
+    return {name.lower(): round(each / 10**digits, digits) for name, each in zip(sums.CLASSES, steps, strict=True)}
+
+
+def whole_steps(values: Sequence[float], steps: int) -> list[int]:
+    """The values as parts of their sum in whole steps, `steps` in all: what is left goes to the largest remainders.
+
+    Each part is rounded down or up, and so as coarse as one that is rounded alone.
+
+    >>> whole_steps([1.0, 1.0, 1.0, 0.0], 10), whole_steps([7.0, 8.0], 10)
+    ([4, 3, 3, 0], [5, 5])
+    """
+    exact = [value / sum(values) * steps for value in values]
+    found = [math.floor(each) for each in exact]
+    by_remainder = sorted(range(len(values)), key=lambda place: found[place] - exact[place])
+    for place in by_remainder[: steps - sum(found)]:
+        found[place] += 1
+    return found

@@ -47,15 +47,18 @@ QUERY: Mapping[str, dict[str, Any]] = {
     "page_size": {"description": "Runs per page, at most 200.", "schema": {"type": "integer", "minimum": 1}},
     "days": {"description": "Number of days to include.", "schema": {"type": "integer", "enum": list(DAYS_OFFERED)}},
     "period": {
-        "description": "A closed month; without one the latest. 404 where it is not closed.",
+        "description": "A closed month; without one the latest. 404 where it is not closed, 400 where it is outside "
+        "`since` and `until`.",
         "schema": {"type": "string", "pattern": MONTH_PATTERN},
     },
     "since": {
-        "description": "Closed months from this one, or its first day, instead of the latest alone.",
+        "description": "Closed months from this one, or its first day, instead of the latest alone. 400 where it "
+        "is not before `until`, or is after `period`.",
         "schema": {"type": "string", "pattern": FIRST_DAY_PATTERN},
     },
     "until": {
-        "description": "Closed months before this one, or its first day, instead of the latest alone.",
+        "description": "Closed months before this one, or its first day, instead of the latest alone. 400 where it "
+        "is not after `since` and `period`.",
         "schema": {"type": "string", "pattern": FIRST_DAY_PATTERN},
     },
     "by": {"description": "Rows of one kind alone.", "schema": {"type": "string", "enum": list(KINDS)}},
@@ -201,7 +204,7 @@ OPERATIONS = (
         "listFlags",
         "get",
         "/api/v1/flags",
-        "The projects and users whose advisory flag is raised and visible to staff, by the keys of the current month.",
+        "The projects whose advisory flag is raised and visible to staff, and the users with one when the week began.",
         {200: FlagList},
         access=POLICY,
     ),

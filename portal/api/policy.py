@@ -17,9 +17,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from analysis.policy.figures import ADVISORY, PolicyExport
-from analysis.policy.flags.selectors import flag_lines
-from analysis.policy.raised import FLAGS_SCHEMA, FlagList
+from analysis.policy.figures import PolicyExport
+from analysis.policy.flags.selectors import flag_list
+from analysis.policy.raised import FlagList
 from jobs.audit.services import Actor, by_person, by_policy_token
 from jobs.models import PolicyToken, User
 from portal.access import person, reads_the_policy
@@ -91,13 +91,16 @@ class PolicyEfficiency(PolicyView):
 
 
 class Flags(PolicyView):
-    """`GET /api/v1/flags`: whose flag is raised now and visible to staff, by the keys of the current month."""
+    """`GET /api/v1/flags`: projects with a raised flag that staff see, and users as of Monday, by the month's keys."""
 
     def get(self, request: Request) -> StreamingHttpResponse:
-        rows = list(flag_lines(timezone.now()))
-        log_reading(actor_of(request), "flags", "json", len(rows))
-        head = {"schema": FLAGS_SCHEMA, "advisory": ADVISORY}
-        return StreamingHttpResponse(json_parts(head, rows), content_type=CONTENT_TYPES["json"])
+        found = flag_list(timezone.now())
+        log_reading(actor_of(request), "flags", "json", len(found.rows))
+        head = {
+            **{"schema": found.schema, "advisory": found.advisory},
+            **{"users_as_of": found.users_as_of, "withheld_users": found.withheld_users},
+        }
+        return StreamingHttpResponse(json_parts(head, found.rows), content_type=CONTENT_TYPES["json"])
 
 
 class PolicySchema(APIView):

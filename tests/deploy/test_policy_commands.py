@@ -77,6 +77,26 @@ def test_multipliers_by_hand(tmp_path: Path, name: str) -> None:
     ]
 
 
+def test_a_reset_undoes_an_earlier_month_and_a_base_of_its_own_is_for_some_alone(tmp_path: Path) -> None:
+    # 0.92 in October and 1.00 in November: without the line of November the account would keep 92 for ever.
+    path = export(tmp_path / "export.csv", project("project_1", 1.0), project("project_2", 0.9))
+    assert printed(path)[1:] == [f"{ACCOUNT}name=project_2 set fairshare=90  # 2026-10: multiplier 0.90"]
+    assert printed(path, "--reset")[1:] == [
+        f"{ACCOUNT}name=project_1 set fairshare=100  # 2026-10: multiplier 1.00",
+        f"{ACCOUNT}name=project_2 set fairshare=90  # 2026-10: multiplier 0.90",
+    ]
+    assert printed(path, "--base", "500", "--only", "project_2", "project_3")[1:] == [
+        f"{ACCOUNT}name=project_2 set fairshare=450  # 2026-10: multiplier 0.90"
+    ]
+
+
+def test_several_months_are_refused(tmp_path: Path) -> None:
+    path = export(tmp_path / "export.json", project("project_1", 0.9), project("project_1", 1.1, period="2026-11"))
+    done = subprocess.run([sys.executable, "-I", PROGRAM, path], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "it has the months 2026-10 2026-11: export one of them, with --period" in done.stderr
+
+
 @pytest.mark.parametrize("suffix", [".json", ".csv"])
 @pytest.mark.parametrize(
     "name",

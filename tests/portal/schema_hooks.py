@@ -25,6 +25,10 @@ MEANINGS = re.compile(
 """Why a payload that fits the schema may be refused: what its numbers mean together."""
 
 
+POLICY = "/api/v1/policy/efficiency"
+MONTHS_APART = re.compile(r"is not before until|is outside since and until")
+
+
 @schemathesis.hook
 def before_call(context: HookContext, case: Case, kwargs: dict[str, Any]) -> None:
     """Payloads of the cluster that the token speaks for: all others would be refused for that alone."""
@@ -43,3 +47,13 @@ def refused_for_its_meaning_only(ctx: CheckContext, response: Response, case: Ca
     wrong = [error for record in response.json()["rejected"] for error in record["errors"]]
     unforeseen = [error for error in wrong if not MEANINGS.search(error["message"])]
     assert not unforeseen, f"the schema does not say so: {unforeseen[:3]}"
+
+
+@schemathesis.check
+def months_are_refused_for_their_order_only(ctx: CheckContext, response: Response, case: Case) -> None:
+    """Months that fit the schema are answered, refused for what they mean together, or not closed."""
+    if case.meta is None or case.meta.generation.mode is not GenerationMode.POSITIVE or POLICY not in case.path:
+        return
+    if response.status_code == 400:
+        detail = response.json()["detail"]
+        assert MONTHS_APART.search(detail), f"the schema does not say so: {detail}"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 
 import numpy as np
 from django.conf import settings
@@ -16,9 +16,9 @@ from django.db.models import Sum
 from analysis.escalation.models import Flag
 from analysis.escalation.rules import first_day
 from analysis.escalation.selectors import RaisedFlag, flag_limits, flagged_at, raised_flags
-from analysis.policy.figures import PROJECT, USER
+from analysis.policy.figures import ADVISORY, PROJECT, USER
 from analysis.policy.keys import user_key
-from analysis.policy.raised import FlagLine, shown_window
+from analysis.policy.raised import FLAGS_SCHEMA, FlagLine, FlagList, are_enough, monday_of
 from analysis.rollups.models import PersonDay
 from analysis.rollups.selectors import site_zone
 from analysis.site.selectors import month_ends, next_month
@@ -26,16 +26,29 @@ from analysis.site.suppression import reason_of
 from jobs.selectors import BY_SITE
 
 
-def flag_lines(now: datetime) -> Iterator[FlagLine]:
-    """Projects by name, then users by key; a project only where its hours are of enough people to show it.
+def flag_list(now: datetime) -> FlagList:
+    """Projects by name, as far as enough people are in them, as of now; then users by key, as of this week's beginning.
 
     Flags of works are left out: the export has no key of a work.
     """
-    month = now.astimezone(site_zone()).date().replace(day=1)
-    found = list(raised_flags(now))
-    yield from _lines_of_projects([flag for flag in found if flag.kind == Flag.Kind.PROJECT], month)
-    users = [_line_of_user(flag, flag.user_pk, month) for flag in found if flag.kind == Flag.Kind.USER and flag.user_pk]
-    yield from sorted(users, key=lambda line: line.key)
+    today = now.astimezone(site_zone()).date()
+    projects = [flag for flag in raised_flags(now) if flag.kind == Flag.Kind.PROJECT]
+    users = sorted(_users(today), key=lambda line: line.key)
+    rows = [*_lines_of_projects(projects, today.replace(day=1)), *(users if are_enough(users) else [])]
+    return FlagList(
+        schema=FLAGS_SCHEMA,
+        advisory=ADVISORY,
+        users_as_of=f"{monday_of(today)}",
+        withheld_users=not are_enough(users),
+        rows=rows,
+    )
+
+
+def _users(today: date) -> Iterator[FlagLine]:
+    begun_at = datetime.combine(monday_of(today), time.min, site_zone())
+    for flag in raised_flags(begun_at):
+        if flag.kind == Flag.Kind.USER and flag.user_pk:
+            yield _line_of_user(flag, flag.user_pk, today.replace(day=1))
 
 
 def _lines_of_projects(flags: Collection[RaisedFlag], month: date) -> Iterator[FlagLine]:
@@ -54,8 +67,7 @@ def _line_of_user(flag: RaisedFlag, user: int, month: date) -> FlagLine:
         kind=USER,
         key=user_key(settings.POLICY_KEY_SECRET.encode(), period, user),
         name=flag.user if settings.POLICY_NAMES else None,
-        raised_on=f"{max(_raised_on(flag), month)}",
-        window=shown_window(flag.evidence),
+        raised_on=f"{max(monday_of(_raised_on(flag)), month)}",
     )
 
 

@@ -12,6 +12,9 @@ from jobs.audit.services import by_command
 from portal.management.output_files import write_parts
 from portal.policy_reading import FORMATS, NoSuchPeriod, log_reading, parts, reading, what_of
 
+USAGE_ERROR = 2
+"""The exit status of a wrong option, as `argparse` has it."""
+
 
 class Command(BaseCommand):
     help = "Print the policy export of the latest closed month, or of others, or write it to a file."
@@ -27,7 +30,9 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             asked = reading(**{name: options[name] for name in ("period", "since", "until", "by")})
-        except (ValueError, NoSuchPeriod) as error:
+        except ValueError as error:
+            raise CommandError(str(error), returncode=USAGE_ERROR) from error
+        except NoSuchPeriod as error:
             raise CommandError(str(error)) from error
         log_reading(by_command("export_policy"), what_of(asked), options["format"], asked.rows.count())
         found = parts(asked, options["format"])

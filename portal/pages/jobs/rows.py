@@ -102,11 +102,11 @@ def job_page(query: JobQuery, address: Mapping[str, str]) -> JobPage:
     """The page that begins `after` a place in the order, or ends `before` one; the first if no place makes sense."""
     after, before = (query.sort.place(address.get(name, "")) for name in PLACES)
     is_backward = before is not None and after is None
-    found = _places(query, after or before, is_backward=is_backward)
+    found = _places(query, after or before, PAGE_SIZE + 1, is_backward=is_backward)
     if (is_backward and len(found) <= PAGE_SIZE) or (after and not found):
         # The first runs, and the first page is a full one; or a place behind the last of them.
         after, is_backward = None, False
-        found = _places(query, None, is_backward=False)
+        found = _places(query, None, PAGE_SIZE + 1, is_backward=False)
     shown = found[:PAGE_SIZE]
     has_more = len(found) > PAGE_SIZE
     if is_backward:
@@ -127,19 +127,26 @@ def _turned(query: JobQuery, **place: Place) -> str:
     return f"{query.choices.address}&{turned}" if query.choices.address else turned
 
 
-def _places(query: JobQuery, place: Place | None, *, is_backward: bool) -> list[Place]:
-    """The places of one run more than a page holds, behind this one or before it; the first ones without a place."""
+def first_keys(query: JobQuery, count: int) -> list[int]:
+    """The keys of the first runs in the chosen order, of an array each task."""
+    return [place.pk for place in _places(query, None, count, is_backward=False, folds_arrays=False)]
+
+
+def _places(
+    query: JobQuery, place: Place | None, count: int, *, is_backward: bool, folds_arrays: bool = True
+) -> list[Place]:
+    """The places of so many runs behind this one or before it; the first ones without a place."""
     found: list[Place] = []
     for stretch in query.sort.stretches(place, is_backward=is_backward, is_judged=query.choices.is_judged):
-        wanted = PAGE_SIZE + 1 - len(found)
-        if wanted > 0:
-            found += _first_places(query, stretch, wanted)
+        runs = _folded(query, stretch.table) if folds_arrays else Job.objects.filter(query.conditions(stretch.table))
+        if len(found) < count:
+            found += _first_places(query, runs, stretch, count - len(found))
     return found
 
 
-def _first_places(query: JobQuery, stretch: Stretch, wanted: int) -> list[Place]:
-    """The first places of a stretch: the first of each part in its order, and of these the first."""
-    asked_for = _folded(query, stretch.table).filter(stretch.runs)
+def _first_places(query: JobQuery, runs: QuerySet[Job], stretch: Stretch, wanted: int) -> list[Place]:
+    """The first places of these runs in a stretch: the first of each part in its order, and of these the first."""
+    asked_for = runs.filter(stretch.runs)
     firsts = (asked_for.filter(part).order_by(*stretch.order)[:wanted] for part in query.sorted_parts(stretch.table))
     found = Job.objects.filter(pk__in=keys_of_any(firsts)).order_by(*stretch.order)[:wanted]
     if not stretch.column:

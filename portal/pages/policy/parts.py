@@ -6,22 +6,28 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.policy.figures import PROJECT, SHARES, USER
+from analysis.policy.figures import FEW_JOBS, PROJECT, SHARES, USER
+from analysis.policy.suggestion import JOBS_MIN
 from portal.charts.withheld import WITHHELD_WORDS
 from reports.numbers import counted, share, unbroken
 from reports.sections import CLASS_NAMES
 
 HIDDEN = "withheld"
+FEW_JOBS_WORDS = f"withheld: fewer than {JOBS_MIN} jobs"
 KINDS = {PROJECT: "Projects", USER: "Users"}
 """The tables in their order on the page."""
 
 
 @dataclass(frozen=True)
 class PolicyPageRow:
-    """One project or user; only `name` and `withheld` where its figures are withheld."""
+    """One project or user; only `name` and `withheld` where its figures are withheld.
+
+    `few_jobs` states why most figures of a user are.
+    """
 
     name: str
     withheld: str = ""
+    few_jobs: str = ""
     jobs: str = ""
     gpu_hours: str = ""
     score: str = ""
@@ -41,26 +47,23 @@ def page_row(line: Mapping[str, Any]) -> PolicyPageRow:
     if line["withheld"]:
         return PolicyPageRow(name, WITHHELD_WORDS[line["withheld"]])
     score = line["efficiency_score"]
+    is_few = line["withheld_columns_reason"] == FEW_JOBS
     by_gpu_hours, by_jobs = (classes(line[column]) for column in SHARES)
     return PolicyPageRow(
         name=name,
+        few_jobs=FEW_JOBS_WORDS if is_few else "",
         jobs=number(line["jobs"]),
         gpu_hours=number(line["gpu_hours"]),
         score="not measured" if score is None else f"{score:.0f}\u00a0%",
-        unused=_at_least(line, number(line["unused_gpu_hours"])),
-        advice=_at_least(line, _of(line["advice_gpu_hours"], line["advice_fraction"])),
+        unused=number(line["unused_gpu_hours"]),
+        advice=_of(line["advice_gpu_hours"], line["advice_fraction"]),
         by_gpu_hours=by_gpu_hours,
         by_jobs=by_jobs,
         flag={True: "raised", False: "–", None: HIDDEN}[line["flag"]],
-        coverage=unbroken(share(line["coverage_fraction"])),
+        coverage=HIDDEN if is_few else unbroken(share(line["coverage_fraction"])),
         followed=followed(line["followed_runs"], line["followed_gpu_hours"]),
         multiplier=f"{line['suggested_multiplier']:.2f}",
     )
-
-
-def _at_least(line: Mapping[str, Any], shown: str) -> str:
-    """What follows from a user's GPU-hours, which are the least of a range, is a least as well."""
-    return shown if line["kind"] == PROJECT or shown == HIDDEN else f"at least {shown}"
 
 
 def number(value: float | None) -> str:

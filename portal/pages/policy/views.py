@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from django.conf import settings
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
@@ -11,14 +13,15 @@ from django.views.decorators.http import require_GET
 from analysis.feedback import GROUP_USERS_MIN
 from analysis.policy.figures import PROJECT
 from analysis.policy.selectors import lines_of, policy_months, withheld_counts
-from analysis.policy.suggestion import LEAST, MOST
+from analysis.policy.suggestion import JOBS_MIN, LEAST, MOST
 from analysis.site.selectors import CLOSED_AFTER
 from jobs.audit.services import by_person
 from portal.access import person, policy_readers_only
 from portal.pages.policy.parts import KINDS, page_row, withheld_lines
-from portal.policy_reading import FORMATS, log_reading, reading, what_of
+from portal.policy_reading import FORMATS, NoSuchPeriod, log_reading, reading, what_of
 
 PAGE_SIZE = 50
+ONE_MONTH = "This page shows one month; since and until apply to downloads."
 
 
 @require_GET
@@ -42,6 +45,21 @@ def policy(request: HttpRequest) -> HttpResponse:
         "withheld": withheld_lines(withheld_counts(asked.rows)),
         "formats": FORMATS,
         **{"users_min": GROUP_USERS_MIN, "closed_days": CLOSED_AFTER.days, "least": LEAST, "most": MOST},
+        **{
+            "jobs_min": JOBS_MIN,
+            "least_of_range": "" if by == PROJECT else ", at least",
+            "not_shown": not_shown(request.GET),
+        },
         "is_named": settings.POLICY_NAMES,
     }
     return render(request, "portal/policy/policy.html", context)
+
+
+def not_shown(asked: Mapping[str, str]) -> str:
+    """Why the page does not show the months that its address asks for; empty where it does."""
+    given = {name: asked[name] for name in ("period", "since", "until", "by") if name in asked}
+    try:
+        reading(**given)
+    except (ValueError, NoSuchPeriod) as error:
+        return str(error)
+    return ONE_MONTH if {"since", "until"} & set(given) else ""

@@ -20,7 +20,7 @@ from analysis.escalation.selectors import (
     own_flags,
     raised_flags,
     runs_to_share,
-    seen_by_staff,
+    staff_sees,
 )
 from analysis.escalation.services import escalate, remove_cleared
 from analysis.models import Flag, JobEfficiency, SupportCase
@@ -187,11 +187,11 @@ def test_two_sweeps_at_once_raise_once() -> None:
 
 def test_staff_see_a_flag_after_its_time_of_grace_and_never_one_that_cleared_before(five, settings) -> None:
     escalate(NOW)
-    assert not seen_by_staff(NOW + 7 * DAY - HOUR).exists()
-    assert seen_by_staff(NOW + 7 * DAY).count() == 3
+    assert not Flag.objects.filter(staff_sees(NOW + 7 * DAY - HOUR)).exists()
+    assert Flag.objects.filter(staff_sees(NOW + 7 * DAY)).count() == 3
     Flag.objects.filter(kind="user").update(cleared_at=NOW + 6 * DAY)
     Flag.objects.filter(kind="work").update(cleared_at=NOW + 8 * DAY)
-    assert sorted(seen_by_staff(NOW + 9 * DAY).values_list("kind", flat=True)) == ["project", "work"]
+    assert sorted(Flag.objects.filter(staff_sees(NOW + 9 * DAY)).values_list("kind", flat=True)) == ["project", "work"]
 
 
 def test_exports_get_open_flags_that_staff_see(five) -> None:

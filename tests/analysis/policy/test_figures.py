@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from analysis.history.run_sums import ClassSums, RunSums
 from analysis.policy.bands import banded, lower_bound
-from analysis.policy.figures import FIGURES, project_figures, user_figures, without_classes
+from analysis.policy.figures import FIGURES, project_figures, user_figures, whole_steps, without_classes
 from analysis.policy.keys import user_key
 from analysis.policy.suggestion import multiplier
 from analysis.policy.sums import NAMES, PLACE, PolicySums, of_day
@@ -40,6 +40,7 @@ def test_a_project_of_five_equal_people() -> None:
     found = project_figures(np.stack([low()] * 5), flag=False)
     assert found == {
         "withheld_columns": [],
+        "withheld_columns_reason": None,
         "jobs": 50,
         "gpu_hours": 500.0,
         "efficiency_score": 24.0,
@@ -79,6 +80,7 @@ def test_a_column_to_which_one_person_contributes_is_withheld_alone() -> None:
     found = project_figures(np.stack([followed, *[low()] * 4]), flag=False)
     assert not isinstance(found, Withheld)
     assert found["withheld_columns"] == ["followed_runs", "followed_gpu_hours"]
+    assert found["withheld_columns_reason"] == "group_rule"
     assert (found["followed_runs"], found["followed_gpu_hours"], found["gpu_hours"]) == (None, None, 500.0)
 
 
@@ -141,6 +143,59 @@ def test_nothing_measured_suggests_nothing_and_has_no_score() -> None:
         0.0,
         1.0,
     )
+
+
+def test_a_user_with_fewer_than_five_jobs_shows_no_figure_of_a_job() -> None:
+    # Five users of 1 to 4 jobs share the band from 1, five of 5 to 9 jobs that from 5; all have some 100 GPU-hours.
+    rows = [low(120.0, jobs, followed_runs=1, followed_gpu_hours=8.0) for jobs in (1, 2, 3, 4, 4)]
+    rows += [low(120.0, jobs) for jobs in (5, 6, 7, 8, 9)]
+    found = user_figures(np.stack(rows), [True] * len(rows))
+    assert isinstance(found, list)
+    hidden = [
+        "efficiency_score", "unused_gpu_hours", "advice_gpu_hours", "advice_fraction", "classes_by_gpu_hours",
+        "classes_by_jobs", "coverage_fraction", "followed_runs", "followed_gpu_hours",
+    ]  # fmt: skip
+    for row in found[:5]:
+        assert {name for name, value in row.items() if value is None} == set(hidden)
+        assert (row["withheld_columns"], row["withheld_columns_reason"]) == (hidden, "few_jobs")
+        assert (row["jobs"], row["gpu_hours"], row["flag"], row["suggested_multiplier"]) == (1, 100.0, True, 1.0)
+        assert tuple(row) == FIGURES
+    for row in found[5:]:
+        assert (row["withheld_columns"], row["withheld_columns_reason"]) == ([], None)
+        assert (row["jobs"], row["efficiency_score"], row["unused_gpu_hours"]) == (5, 25.0, 75.0)
+
+
+def test_of_a_band_of_few_jobs_nobody_stands_out_by_a_figure() -> None:
+    # Four users of 1 job and one of 20 share the band from 1: the score of the one would find this person.
+    found = user_figures(np.stack([*[low(120.0, 1)] * 4, low(120.0, 20)]), [False] * 5)
+    assert isinstance(found, list)
+    assert [row["jobs"] for row in found] == [1] * 5
+    assert {row["efficiency_score"] for row in found} == {None}
+
+
+def test_the_shares_of_a_row_add_up() -> None:
+    # Thirds of a user are 3.33 tenths each, the first gets the tenth that is left; rounded alone they are 90 %. Shares
+    # of 0.15, 0.25, 0.25 and 0.35 rounded alone are 0.2, 0.2, 0.2 and 0.4 (or 110 % with halves rounded up).
+    assert whole_steps([1.0, 1.0, 1.0], 10) == [4, 3, 3]
+    assert whole_steps([15.0, 25.0, 25.0, 35.0], 10) == [2, 3, 2, 3]
+    classes = ("efficient", "acceptable", "wasted")
+    row = low(99.0, 9, gpu_hours_inefficient=0.0, jobs_inefficient=0) + sum(
+        person(**{f"gpu_hours_{name}": 33.0, f"jobs_{name}": 3, "measured": 0.0}) for name in classes
+    )
+    found = user_figures(np.stack([row] * 5), [False] * 5)
+    assert isinstance(found, list)
+    for name in ("classes_by_jobs", "classes_by_gpu_hours"):
+        assert list(found[0][name].values()) == [0.4, 0.3, 0.0, 0.3, 0.0]
+    project = project_figures(np.stack([row] * 5), flag=False)
+    assert not isinstance(project, Withheld)
+    assert list(project["classes_by_jobs"].values()) == [0.34, 0.33, 0.0, 0.33, 0.0]
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=5, max_size=5).filter(sum), st.sampled_from([10, 100]))
+def test_every_share_is_rounded_down_or_up_and_all_add_up(values: list[float], steps: int) -> None:
+    found = whole_steps(values, steps)
+    assert sum(found) == steps
+    assert all(abs(each - value / sum(values) * steps) < 1 + 1e-9 for each, value in zip(found, values, strict=True))
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=5, max_size=60))

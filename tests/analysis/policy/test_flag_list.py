@@ -1,26 +1,27 @@
-"""The list of raised flags: whose are stated, with which key, day and rounded sums, by hand."""
+"""The list of raised flags: whose are stated, with which key and day, and that no job changes it alone, by hand."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 
 import msgspec
 import pytest
 from django.conf import settings
 
-from analysis.escalation.rules import Counted, Evidence
 from analysis.escalation.services import escalate
 from analysis.history.run_sums import ClassSums, RunSums
 from analysis.models import Flag, PersonDay, ProjectDay
-from analysis.policy.flags.selectors import are_of_enough_people, flag_lines
+from analysis.policy.flags.selectors import are_of_enough_people, flag_list
 from analysis.policy.keys import user_key
-from analysis.policy.raised import FlagLine, FlagWindow, shown_window
+from analysis.policy.raised import FlagLine
 from analysis.rollups.services import roll_up_due
 from jobs.models import Project, User
 from tests.analysis.escalation.test_flags import NOW, run
 
 PROJECT, OTHER = "project_465000001", "project_465000002"
 PEOPLE = ("alice", "bob", "carol", "dave", "erin")
+MORE = ("frank", "grace", "heidi", "ivan", "judy")
 RAISED = datetime(2026, 10, 28, 12, 0, tzinfo=UTC)
 SEEN = datetime(2026, 11, 4, 12, 0, tzinfo=UTC)
 """When a flag of `RAISED` is visible to staff."""
@@ -49,6 +50,16 @@ def key_of(user: str, period: str) -> str:
     return user_key(settings.POLICY_KEY_SECRET.encode(), period, User.objects.get(username=user).pk)
 
 
+def listed(now: datetime, kind: str = "") -> list[FlagLine]:
+    return [line for line in flag_list(now).rows if not kind or line.kind == kind]
+
+
+def flag_users(day: date, names: Sequence[str] = PEOPLE) -> None:
+    """Runs that raise a flag of each of these people, but none of their projects, which have one person each."""
+    for name in names:
+        person_day(name, OTHER, day, 7, 130.0)
+
+
 @pytest.mark.django_db
 def test_users_by_the_key_of_the_month_and_projects_of_five_people_after_the_time_of_grace() -> None:
     day = RAISED.date() - timedelta(days=2)
@@ -56,38 +67,79 @@ def test_users_by_the_key_of_the_month_and_projects_of_five_people_after_the_tim
     for name in PEOPLE:
         person_day(name, PROJECT, day, 4, 30.0)
     project_day(PROJECT, day, 20, 150.0)
-    # frank's 7 runs of 130 GPU-hours raise his flag, and that of a project that has nobody else.
-    person_day("frank", OTHER, day, 7, 130.0)
-    project_day(OTHER, day, 7, 130.0)
-    assert escalate(RAISED) == 3
-    assert list(flag_lines(SEEN - timedelta(seconds=1))) == []
-    frank = FlagLine(
-        period="2026-11",
-        kind="user",
-        key=key_of("frank", "2026-11"),
-        raised_on="2026-11-01",
-        # 130 GPU-hours are of the band from 100, 7 runs of that from 5.
-        window=FlagWindow(days=14, jobs=5, gpu_hours=100.0, unused_gpu_hours=100.0, low_fraction=1.0),
+    # Five more people of 7 runs and 130 GPU-hours: their flags, and that of a project that has one of them alone.
+    flag_users(day, MORE)
+    PersonDay.objects.filter(project__name=OTHER).exclude(user__username="frank").update(
+        project=Project.objects.create(name="project_465000003")
     )
+    project_day(OTHER, day, 7, 130.0)
+    assert escalate(RAISED) == 7
+    assert listed(SEEN - timedelta(seconds=1)) == []
     project = FlagLine(period="2026-11", kind="project", key=PROJECT, raised_on="2026-10-28")
-    assert list(flag_lines(SEEN)) == [project, frank]
-    Flag.objects.filter(kind="project").update(cleared_at=SEEN)
-    assert list(flag_lines(SEEN)) == [frank], "a cleared flag is listed no more"
+    assert listed(SEEN) == [project], "users come with the next week"
+    # The flags are visible from Wednesday, 4 November, and listed from Monday, the 9th.
+    monday = datetime(2026, 11, 9, tzinfo=UTC)
+    users = [
+        FlagLine(period="2026-11", kind="user", key=key, raised_on="2026-11-01")
+        for key in sorted(key_of(name, "2026-11") for name in MORE)
+    ]
+    assert listed(monday - timedelta(seconds=1)) == [project]
+    assert listed(monday) == [project, *users]
+    Flag.objects.filter(kind="project").update(cleared_at=monday)
+    assert listed(monday) == users, "a cleared flag of a project is listed no more"
 
 
 @pytest.mark.django_db
-def test_the_day_of_a_user_is_exact_within_the_month_and_never_before_it(settings) -> None:
-    # 22:30 UTC on 3 November is the 4th in Helsinki; the flag is visible on the 11th, and still raised in December.
+def test_two_readings_of_one_week_have_the_same_users_whatever_one_job_changes() -> None:
+    # Six flags, visible from Tuesday, 3 November; on Wednesday, the 11th, a job clears frank's, and judy's is visible.
+    raised = datetime(2026, 10, 27, 12, tzinfo=UTC)
+    flag_users(raised.date(), (*PEOPLE, "frank"))
+    escalate(raised)
+    wednesday = datetime(2026, 11, 11, 12, tzinfo=UTC)
+    before = flag_list(wednesday - timedelta(hours=1))
+    assert (before.users_as_of, len(before.rows)) == ("2026-11-09", 6)
+    Flag.objects.filter(user__username="alice").update(latest={}, unused_gpu_hours=999.0)
+    person_day("judy", OTHER, wednesday.date() - timedelta(days=7), 7, 130.0)
+    escalate(wednesday - timedelta(days=7))
+    Flag.objects.filter(user__username="frank").update(cleared_at=wednesday)
+    assert listed(wednesday) == before.rows
+    assert listed(datetime(2026, 11, 15, 23, 59, tzinfo=UTC)) == before.rows
+    # With the next week both changes come at once.
+    key = {name: key_of(name, "2026-11") for name in ("frank", "judy")}
+    after = {line.key for line in listed(datetime(2026, 11, 16, tzinfo=UTC))}
+    assert key["frank"] in {line.key for line in before.rows}
+    assert key["frank"] not in after
+    assert key["judy"] in after
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("people", "rows", "is_withheld"), [(0, 0, False), (1, 0, True), (4, 0, True), (5, 5, False)])
+def test_fewer_than_five_users_are_not_listed(people: int, rows: int, is_withheld: bool) -> None:
+    flag_users(RAISED.date(), PEOPLE[:people])
+    escalate(RAISED)
+    found = flag_list(SEEN + timedelta(days=7))
+    assert (len(found.rows), found.withheld_users) == (rows, is_withheld)
+
+
+def test_a_line_states_no_amount() -> None:
+    assert FlagLine.__struct_fields__ == ("period", "kind", "key", "name", "flag", "raised_on")
+
+
+@pytest.mark.django_db
+def test_a_user_is_raised_on_a_monday_and_never_before_the_month(settings) -> None:
+    # 22:30 UTC on Sunday, 8 November, is Monday in Helsinki; visible a week later, and still in December.
     settings.TIME_ZONE = "Europe/Helsinki"
-    raised = datetime(2026, 11, 3, 22, 30, tzinfo=UTC)
-    person_day("alice", PROJECT, date(2026, 11, 3), 5, 80.0)
+    raised = datetime(2026, 11, 8, 22, 30, tzinfo=UTC)
+    flag_users(date(2026, 11, 8))
     escalate(raised)
     november, december = (
-        [(line.period, line.raised_on, line.key) for line in flag_lines(raised + timedelta(days=days))]
-        for days in (7, 30)
+        {(line.period, line.raised_on) for line in listed(raised + timedelta(days=days), "user")} for days in (14, 30)
     )
-    assert november == [("2026-11", "2026-11-04", key_of("alice", "2026-11"))]
-    assert december == [("2026-12", "2026-12-01", key_of("alice", "2026-12"))]
+    assert november == {("2026-11", "2026-11-09")}
+    assert december == {("2026-12", "2026-12-01")}
+    # On Thursday, 26 November, a flag of that Thursday counts for its Monday.
+    Flag.objects.update(raised_at=datetime(2026, 11, 12, 12, tzinfo=UTC))
+    assert {line.raised_on for line in listed(raised + timedelta(days=18), "user")} == {"2026-11-09"}
 
 
 @pytest.mark.django_db
@@ -97,14 +149,14 @@ def test_works_are_left_out_and_a_project_until_its_people_are_known() -> None:
         run(number, 20.0, NOW - number * timedelta(hours=1))
     later = NOW + timedelta(days=7)
     assert escalate(NOW) == 3
-    assert not PersonDay.objects.exists()
-    shown = [
-        (line.kind, line.window and (line.window.gpu_hours, line.window.unused_gpu_hours)) for line in flag_lines(later)
-    ]
-    assert shown == [("user", (50.0, 50.0))]
+    flag_users(NOW.date(), PEOPLE[1:])
+    escalate(NOW)
+    monday = datetime(2026, 11, 30, tzinfo=UTC)
+    assert not PersonDay.objects.filter(project__name=PROJECT).exists()
+    assert [line.kind for line in listed(monday)] == ["user"] * 5
     roll_up_due(100, later)
-    assert PersonDay.objects.exists()
-    assert [line.kind for line in flag_lines(later)] == ["user"], "the project is one person's"
+    assert PersonDay.objects.filter(project__name=PROJECT).exists()
+    assert [line.kind for line in listed(monday)] == ["user"] * 5, "the project is one person's"
 
 
 @pytest.mark.django_db
@@ -119,12 +171,3 @@ def test_hours_and_unused_hours_of_a_project_are_of_five_people_each() -> None:
     PersonDay.objects.filter(project__name=OTHER).update(wasted_gpu_hours=0.0)
     assert are_of_enough_people(first, last)[projects[OTHER]], "nothing unused is nobody's"
     assert are_of_enough_people(first + timedelta(days=1), last) == {projects[OTHER]: True}
-
-
-def test_the_sums_of_a_window_are_rounded() -> None:
-    counted = Counted(jobs=7, gpu_hours=130.0, unused_gpu_hours=97.0, low_gpu_hours=84.0)
-    evidence = Evidence(counted, date(2026, 11, 1), date(2026, 11, 14), {}, 5, 50.0, "1/2", "1/3")
-    # 84 of 130 are 0.646.
-    assert shown_window(evidence) == FlagWindow(14, 5, 100.0, 50.0, 0.6)
-    nothing = Evidence(Counted(), date(2026, 11, 1), date(2026, 11, 7), {}, 5, 50.0, "1/2", "1/3")
-    assert shown_window(nothing) == FlagWindow(7, 0, 0.0, 0.0, 0.0)

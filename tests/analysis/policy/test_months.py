@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from datetime import date, datetime, timedelta
+from importlib import import_module
 from typing import Any
 
 import pytest
+from django.apps import apps
 from django.conf import settings
 
 from analysis.models import AdviceOutcome, Flag, JobEfficiency, PolicyMonth, PolicyRow, RollUpDue
 from analysis.outcomes.services import settle_due
+from analysis.policy.figures import OF_FEW_JOBS
 from analysis.policy.keys import user_key
 from analysis.policy.selectors import lines_of, policy_months, rows_of, withheld_counts
 from analysis.policy.services import close_policy_months, remove_policy_rows
@@ -30,6 +33,13 @@ def five(db) -> None:
     """Each of five people has a run of 8 GPU-hours at 75 % in one project."""
     for number, user in enumerate(PEOPLE, start=1):
         run(number, user)
+
+
+@pytest.fixture
+def five_times(five) -> None:
+    """Each of the five has five such runs: enough that their rows show how they used their GPUs."""
+    for number in range(31, 51):
+        run(number, PEOPLE[number % 5])
 
 
 def close(now: datetime = NOW) -> int:
@@ -54,10 +64,11 @@ def test_the_rows_of_a_month_by_hand(five) -> None:
     # 75 % is 5 of 30 points above Efficient: 1 + 0.2 / 6 = 1.033.
     assert project["suggested_multiplier"] == 1.03
     users = lines("user")
-    # 8 GPU-hours are of the band from 5, and one run of that from 1.
-    assert [(row["gpu_hours"], row["jobs"], row["efficiency_score"]) for row in users] == [(5.0, 1, 75.0)] * 5
-    # A quarter of 5 GPU-hours, to one decimal; fewer than 5 runs suggest nothing.
-    assert [(row["unused_gpu_hours"], row["suggested_multiplier"]) for row in users] == [(1.2, 1.0)] * 5
+    # 8 GPU-hours are of the band from 5, and one run of that from 1: fewer than 5 show no figure of this run, and
+    # suggest nothing.
+    assert [(row["gpu_hours"], row["jobs"], row["efficiency_score"]) for row in users] == [(5.0, 1, None)] * 5
+    assert [(row["unused_gpu_hours"], row["suggested_multiplier"]) for row in users] == [(None, 1.0)] * 5
+    assert {row["withheld_columns_reason"] for row in users} == {"few_jobs"}
     assert [row["key"] for row in users] == sorted(row["key"] for row in users)
 
 
@@ -161,7 +172,7 @@ def followed() -> dict[str, tuple[int | None, float | None]]:
     return {keys.get(key, key): value for key, value in found.items()}
 
 
-def test_followed_advice_counts_in_the_month_in_which_it_was_first_followed(five) -> None:
+def test_followed_advice_counts_in_the_month_in_which_it_was_first_followed(five_times) -> None:
     november = datetime(2026, 11, 1, tzinfo=NOW.tzinfo)
     # alice: 2 runs and 1 run, of which 21.5 and 3.5 GPU-hours are 25: bands from 2 and from 20.
     outcome(1, OCTOBER, 2, 21.5)
@@ -186,7 +197,7 @@ def test_a_project_states_what_five_people_saved(five) -> None:
     assert followed()["project_465000001"] == (10, 20.0)
 
 
-def test_what_the_sweep_settled_is_what_a_month_counts(five) -> None:
+def test_what_the_sweep_settled_is_what_a_month_counts(five_times) -> None:
     # On 14 October two of alice's 8 GPUs work; on the 20th she asks for 2, for 2 instead of 8 GPU-hours.
     advised_run(21, days_ago=37)
     advised_run(22, days_ago=31, gpus=2)
@@ -256,3 +267,23 @@ def test_rows_go_with_the_runs_of_their_month_and_the_month_never_comes_again(fi
     assert (policy_months(), PolicyRow.objects.count()) == ([], 0)
     assert close(NOW + timedelta(days=1)) == 0
     assert PolicyMonth.objects.get().first_day == date(2026, 10, 1)
+
+
+def test_closed_months_lose_the_figures_of_few_jobs_when_a_site_upgrades(five) -> None:
+    close()
+    few = PolicyRow.objects.filter(kind="user").first()
+    project, *_ = PolicyRow.objects.filter(kind="project")
+    old = {name: value for name, value in few.figures.items() if name != "withheld_columns_reason"}
+    few.figures = old | {"efficiency_score": 75.0, "withheld_columns": []}
+    few.save()
+    many = PolicyRow.objects.create(month=few.month, kind="user", key="m", figures=few.figures | {"jobs": 5})
+    project.figures |= {"withheld_columns": ["flag"]}
+    del project.figures["withheld_columns_reason"]
+    project.save()
+    import_module("analysis.migrations.0024_withhold_figures_of_few_jobs").withhold(apps, None)
+    shown = {row["key"]: row for row in lines()}
+    assert (shown[few.key]["efficiency_score"], shown[few.key]["withheld_columns_reason"]) == (None, "few_jobs")
+    assert shown[few.key]["withheld_columns"] == list(OF_FEW_JOBS)
+    assert (shown[many.key]["efficiency_score"], shown[many.key]["withheld_columns_reason"]) == (75.0, None)
+    assert shown[project.key]["withheld_columns_reason"] == "group_rule"
+    assert shown[project.key]["gpu_hours"] == 40.0

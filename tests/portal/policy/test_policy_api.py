@@ -78,7 +78,7 @@ def typed(row: dict[str, str]) -> dict[str, Any]:
             value = text == "true"
         elif name == "withheld_columns":
             value = text.split()
-        elif text and name not in ("schema", "period", "kind", "key", "name", "withheld"):
+        elif text and name not in ("schema", "period", "kind", "key", "name", "withheld", "withheld_columns_reason"):
             value = float(text) if "." in text else int(text)
         group = next((each for each in ("classes_by_gpu_hours", "classes_by_jobs") if name.startswith(f"{each}_")), "")
         if group and value is None:
@@ -102,8 +102,8 @@ def test_both_formats_have_the_same_rows_which_fit_the_schema(program, closed) -
 
 
 def test_the_files_in_docs_are_the_schemas_that_are_served() -> None:
-    for name, kind in (("efficiency", PolicyExport), ("flags", FlagList)):
-        written = json.loads((ROOT / f"docs/policy-{name}-1.schema.json").read_text())
+    for name, number, kind in (("efficiency", 1, PolicyExport), ("flags", 2, FlagList)):
+        written = json.loads((ROOT / f"docs/policy-{name}-{number}.schema.json").read_text())
         assert written == json_schema(kind) == Client().get(f"/api/v1/policy/{name}.schema.json").json()
         jsonschema.Draft202012Validator.check_schema(written)
 
@@ -121,7 +121,6 @@ def test_without_a_period_it_is_the_latest_closed_month(program, closed) -> None
     assert exported(program, "?period=2026-09")["periods"] == ["2026-09"]
     assert exported(program, "?since=2026-09-01&until=2026-10-01")["periods"] == ["2026-09"]
     assert exported(program, "?until=2026-09")["rows"] == []
-    assert exported(program, "?since=2026-10&period=2026-09")["rows"] == [], "no month fits both"
     assert {row["kind"] for row in exported(program, "?by=user")["rows"]} == {"user"}
 
 
@@ -139,6 +138,11 @@ def test_before_the_first_closed_month_there_are_no_rows(program) -> None:
         ("?since=2026-10-05", 400, "only whole months"),
         ("?until=", 400, "only whole months"),
         ("?period=", 400, "A period is a month"),
+        ("?since=2026-10&until=2026-10", 400, "since 2026-10 is not before until 2026-10"),
+        ("?since=2026-10-01&until=2026-09", 400, "since 2026-10 is not before until 2026-09"),
+        ("?since=2027-01&until=2026-12&period=2026-10", 400, "since 2027-01 is not before until 2026-12"),
+        ("?since=2026-10&period=2026-09", 400, "The period 2026-09 is outside since and until"),
+        ("?until=2026-10&period=2026-10", 400, "The period 2026-10 is outside since and until"),
         ("?by=job", 400, "by must be one of project, user."),
         ("?by=user%27", 400, "by must be one of"),
     ],
@@ -204,18 +208,21 @@ def test_a_program_that_reads_too_often_waits(program, closed, settings, monkeyp
 
 def test_the_flags_are_those_that_staff_see_by_the_keys_of_this_month(program, settings) -> None:
     now = timezone.now()
-    for name, jobs, hours in (("alice", 5, 130.0), ("bob", 4, 130.0), ("carol", 5, 49.9)):
-        person_day(name, PROJECT, (now - timedelta(days=10)).date(), jobs, hours)
-    escalate(now - timedelta(days=7, hours=1))
+    flagged = ("alice", "dave", "erin", "frank", "grace")
+    for name, jobs, hours in (*((name, 5, 130.0) for name in flagged), ("bob", 4, 130.0), ("carol", 5, 49.9)):
+        person_day(name, PROJECT, (now - timedelta(days=17)).date(), jobs, hours)
+    escalate(now - timedelta(days=14, hours=1))
     found = json.loads(body(program, FLAGS))
     jsonschema.validate(found, json_schema(FlagList))
-    # Only alice reaches the thresholds; `tests/analysis/policy/test_flag_list.py` has the days and the projects.
-    key = user_key(settings.POLICY_KEY_SECRET.encode(), f"{now:%Y-%m}", User.objects.get(username="alice").pk)
+    # bob and carol do not reach the thresholds; `tests/analysis/policy/test_flag_list.py` has the days and projects.
+    secret, users = settings.POLICY_KEY_SECRET.encode(), User.objects.filter(username__in=flagged)
+    keys = sorted(user_key(secret, f"{now:%Y-%m}", user.pk) for user in users)
+    assert (found["schema"], found["withheld_users"]) == ("policy-flags/1", False)
     assert [(row["kind"], row["key"], row["name"], row["flag"]) for row in found["rows"]] == [
-        ("user", key, None, "low_use")
+        ("user", key, None, "low_use") for key in keys
     ]
     settings.POLICY_NAMES = True
-    assert json.loads(body(program, FLAGS))["rows"][0]["name"] == "alice"
+    assert {row["name"] for row in json.loads(body(program, FLAGS))["rows"]} == set(flagged)
 
 
 def test_no_flag_is_listed_during_its_time_of_grace(program) -> None:
@@ -234,6 +241,11 @@ def test_the_command_writes_a_whole_file_or_none(closed, tmp_path: Path, program
         call_command("export_policy", "--output", str(tmp_path / "no" / "file"))
     with pytest.raises(CommandError, match="There are no figures of 2026-12"):
         call_command("export_policy", "--period", "2026-12")
+    for months in (("2026-10", "2026-09"), ("2026-10", "2026-10")):
+        with pytest.raises(CommandError, match=f"since 2026-10 is not before until {months[1]}") as raised:
+            call_command("export_policy", "--since", months[0], "--until", months[1], "--output", str(path))
+        assert raised.value.returncode == 2, "a usage error"
+    assert json.loads(path.read_bytes())["periods"] == ["2026-10"], "the earlier file stays"
 
 
 def test_the_command_that_creates_tokens(capsys) -> None:

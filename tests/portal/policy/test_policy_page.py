@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime
 import pytest
 
 from analysis.models import PolicyMonth, PolicyRow
-from analysis.policy.figures import FIGURES
+from analysis.policy.figures import FIGURES, OF_FEW_JOBS
 from jobs.models import AuditEntry
 from tests.portal.conftest import text
 
@@ -15,7 +15,8 @@ pytestmark = pytest.mark.django_db
 
 CLASSES = {"efficient": 0.25, "acceptable": 0.0, "inefficient": 0.75, "wasted": 0.0, "unknown": 0.0}
 SHOWN = {
-    "withheld_columns": [], "jobs": 1200, "gpu_hours": 12350.0, "efficiency_score": 24.0, "unused_gpu_hours": 9400.0,
+    "withheld_columns": [], "withheld_columns_reason": None, "jobs": 1200, "gpu_hours": 12350.0,
+    "efficiency_score": 24.0, "unused_gpu_hours": 9400.0,
     "advice_gpu_hours": 6000.0, "advice_fraction": 0.49, "classes_by_gpu_hours": CLASSES, "classes_by_jobs": CLASSES,
     "flag": True, "coverage_fraction": 0.97, "followed_runs": 3, "followed_gpu_hours": 210.0,
     "suggested_multiplier": 0.92,
@@ -82,6 +83,37 @@ def test_many_rows_are_on_several_pages(cast) -> None:
     page = text(cast("frank"), "/policy/?by=user&page=2")
     assert "Page 2 of 3" in page
     assert page.count('class="name"') == 50
+
+
+def test_a_user_with_few_jobs_has_the_reason_in_place_of_figures(cast) -> None:
+    make_rows()
+    few = dict.fromkeys(OF_FEW_JOBS) | {"withheld_columns_reason": "few_jobs", "jobs": 2, "gpu_hours": 20.0}
+    few |= {"withheld_columns": list(OF_FEW_JOBS), "suggested_multiplier": 1.0}
+    PolicyRow.objects.filter(kind="user", key=f"{1:032x}").update(figures=SHOWN | few)
+    page = text(cast("frank"), "/policy/?by=user")
+    row = page[page.index(f"{1:032x}") : page.index(f"{2:032x}")]
+    assert "withheld: fewer than 5 jobs" in row
+    assert "not measured" not in row
+    assert page.count("withheld: fewer than 5 jobs") == 1
+    assert "0\u00a0%" not in row
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("?since=2026-10&until=2026-09", "since 2026-10 is not before until 2026-09"),
+        ("?since=2026-09&until=2026-10", "This page shows one month"),
+        ("?period=2026-12", "There are no figures of 2026-12"),
+        ("?period=%3Cb%3E", "A period is a month, such as 2026-10."),
+        ("?period=2026-09&by=user", ""),
+        ("", ""),
+    ],
+)
+def test_months_that_are_not_shown_are_stated(cast, query: str, message: str) -> None:
+    make_rows()
+    page = text(cast("frank"), f"/policy/{query}")
+    assert ('<p class="notice error" role="status">' in page) == bool(message)
+    assert message in page
 
 
 def test_names_are_shown_only_where_the_site_states_so(cast, settings) -> None:

@@ -1,0 +1,31 @@
+"""Withhold figures of single jobs in closed months of the policy export: they were shown of users with few jobs."""
+
+from django.apps.registry import Apps
+from django.db import migrations
+from django.db.backends.base.schema import BaseDatabaseSchemaEditor
+
+JOBS_MIN = 5
+OF_FEW_JOBS = (
+    *("efficiency_score", "unused_gpu_hours", "advice_gpu_hours", "advice_fraction"),
+    *("classes_by_gpu_hours", "classes_by_jobs", "coverage_fraction", "followed_runs", "followed_gpu_hours"),
+)
+ROWS_TOGETHER = 2000
+
+
+def withhold(apps: Apps, editor: BaseDatabaseSchemaEditor) -> None:
+    rows = apps.get_model("analysis", "PolicyRow").objects
+    changed = []
+    for row in rows.filter(withheld="").iterator(ROWS_TOGETHER):
+        is_few = row.kind == "user" and row.figures["jobs"] < JOBS_MIN
+        if is_few:
+            row.figures |= dict.fromkeys(OF_FEW_JOBS) | {"withheld_columns": list(OF_FEW_JOBS)}
+        hidden = row.figures["withheld_columns"]
+        row.figures["withheld_columns_reason"] = ("few_jobs" if is_few else "group_rule") if hidden else None
+        changed.append(row)
+    rows.bulk_update(changed, ["figures"], batch_size=ROWS_TOGETHER)
+
+
+class Migration(migrations.Migration):
+    dependencies = [("analysis", "0024_months_of_answers")]
+
+    operations = [migrations.RunPython(withhold, migrations.RunPython.noop)]
