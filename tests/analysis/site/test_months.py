@@ -113,17 +113,18 @@ def site_run(**changes: object) -> SiteRun:
         "user": 1, "project": 1, "partition": "small-g", "efficiency_class": "INEFFICIENT", "gpus": 8,
         "codes": " idle_gpus timeout ",
         "gpu_hours": 10.0, "unused_gpu_hours": 6.0, "util_percent": 25.0, "coverage_fraction": 0.9,
-        "is_partial": False, "energy_j": None,
+        "is_partial": False, "energy_j": None, "started_at": OCTOBER - HOUR, "ended_at": OCTOBER,
+        "use_course": None, "science_field": "Physics",
     }  # fmt: skip
     return SiteRun(**columns | changes)
 
 
 def test_the_groups_of_a_run() -> None:
-    assert groups_of(site_run()) == ("small-g", "INEFFICIENT", "8", "idle_gpus", "full")
+    assert groups_of(site_run()) == ("small-g", "INEFFICIENT", "8", "idle_gpus", "full", "Physics")
     sizes = [groups_of(site_run(gpus=gpus))[2] for gpus in (1, 2, 7, 8, 9, 64, 65)]
     assert sizes == ["1", "2–7", "2–7", "8", "9–64", "9–64", "more than 64"]
     unmeasured = site_run(util_percent=None, efficiency_class="UNKNOWN", codes="")
-    assert groups_of(unmeasured) == ("small-g", "UNKNOWN", "8", "none", "none")
+    assert groups_of(unmeasured) == ("small-g", "UNKNOWN", "8", "none", "none", "Physics")
 
 
 def test_the_parts_of_a_run() -> None:
