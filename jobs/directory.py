@@ -211,12 +211,7 @@ def from_project_files(files: Mapping[str, str], *, is_complete: bool) -> Direct
     tells_fields = False
     skipped: list[str] = []
     for project, text in sorted(files.items()):
-        try:
-            about = json.loads(text)
-            members = about["members"]
-            active = [user for user, member in members.items() if member["active"] is True]
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            raise DirectoryFormatError(f"{project}: not a project file: no members with `active`") from None
+        about, active = _project_file(project, text)
         if not NAME.fullmatch(project):
             skipped.append(f"{project!r} is not a valid project name")
             continue
@@ -240,6 +235,15 @@ def from_project_files(files: Mapping[str, str], *, is_complete: bool) -> Direct
         tells_fields=tells_fields,
         skipped=tuple(skipped),
     )
+
+
+def _project_file(project: str, text: str) -> tuple[Mapping[str, Any], list[str]]:
+    """What one file states, and the active members among it."""
+    try:
+        about = json.loads(text)
+        return about, [user for user, member in about["members"].items() if member["active"] is True]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise DirectoryFormatError(f"{project}: not a project file: no members with `active`") from None
 
 
 def _add_hours(

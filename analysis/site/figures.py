@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.site.suppression import Parts, Runs, Table, rounded, runs_of, step_of, suppress
-from analysis.site.week import HOURS, hours_between, parts_of_course, shares
+from analysis.site.week import HOURS, by_hour, hours_between, parts_of_course
 from analysis.site.week_map import WeekMap, WeekRuns, week_map
 
 DIMENSIONS = ("partition", "class", "size", "finding", "measurement", "science_field")
@@ -93,7 +93,7 @@ class MonthSums:
         """The parts of one run in each hour of the week."""
         measured = run.coverage_fraction if run.is_partial else 1.0
         of_part = run.gpu_hours * parts_of_course(run.use_course, run.util_percent, measured)
-        return shares(run.started_at, run.ended_at, self.start.tzinfo or UTC).T @ of_part
+        return by_hour(run.started_at, run.ended_at, self.start.tzinfo or UTC, of_part)
 
     def figures(self, draw: Callable[[], float]) -> MonthFigures:
         """What may be shown of all runs; `draw` gives random numbers of [0, 1)."""

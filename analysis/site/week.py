@@ -43,20 +43,23 @@ def hours_between(start: datetime, end: datetime) -> NDArray[np.float64]:
     return counts.astype(np.float64) * (SLOT_S / 3600)
 
 
-def shares(started_at: datetime | None, ended_at: datetime, zone: tzinfo) -> NDArray[np.float64]:
-    """The fraction of a run in each hour of the week, a row for each part of `use_course`; together 1.
+def by_hour(
+    started_at: datetime | None, ended_at: datetime, zone: tzinfo, of_parts: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """What a run has in each hour of the week, from the means of its `STEPS` equal parts: a row for each hour.
 
     Where the start is not known, all of it counts for the hour of its end.
     """
     end_s = ended_at.timestamp()
     start_s = min(started_at.timestamp() if started_at else end_s, end_s - 1.0)
     quarters = np.arange(start_s // SLOT_S + 1, end_s / SLOT_S) * SLOT_S
-    edges = np.union1d(quarters, np.linspace(start_s, end_s, STEPS + 1))
+    edges = np.sort(np.concatenate([quarters, np.linspace(start_s, end_s, STEPS + 1)]))
     middles = (edges[1:] + edges[:-1]) / 2
     parts = np.minimum(((middles - start_s) / (end_s - start_s) * STEPS).astype(np.int64), STEPS - 1)
     cells = cells_of((middles // SLOT_S).astype(np.int64), zone)
-    fractions = np.bincount(parts * HOURS + cells, np.diff(edges) / (end_s - start_s), STEPS * HOURS)
-    return fractions.astype(np.float64).reshape(STEPS, HOURS)
+    fractions = np.diff(edges) / (end_s - start_s)
+    columns = [np.bincount(cells, fractions * column[parts], HOURS) for column in of_parts.T]
+    return np.stack(columns, axis=1).astype(np.float64)
 
 
 def parts_of_course(course: bytes | None, util_percent: float | None, measured_fraction: float) -> NDArray[np.float64]:

@@ -11,6 +11,7 @@ from analysis.feedback import GROUP_USERS_MIN
 from analysis.site.selectors import CLOSED_AFTER, closed_months
 from portal.access import site_readers_only
 from portal.pages.site.parts import chart, number, row, tables
+from portal.pages.site.week import week_of
 
 
 @require_GET
@@ -35,5 +36,6 @@ def site(request: HttpRequest) -> HttpResponse:
             "tables": tables(shown.figures),
             "energy_kwh": number(shown.figures.energy_kwh),
             "chart": chart(months),
+            "week": week_of(shown.figures.week),
         }
     return render(request, "portal/site/site.html", context)

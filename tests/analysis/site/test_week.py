@@ -9,14 +9,18 @@ import numpy as np
 import pytest
 
 from analysis.site.figures import MonthSums, SiteRun
-from analysis.site.week import HOURS, hours_between, parts_of_course, shares
+from analysis.site.week import HOURS, by_hour, hours_between, parts_of_course
 
 HELSINKI = ZoneInfo("Europe/Helsinki")
 MONDAY, SUNDAY = 0, 6 * 24
 
 
+def shares(start: datetime | None, end: datetime, zone: object) -> np.ndarray:
+    return by_hour(start, end, zone, np.ones((24, 1)))[:, 0]
+
+
 def fractions(start: datetime, end: datetime, zone: object = UTC) -> dict[int, float]:
-    found = shares(start, end, zone).sum(axis=0)
+    found = shares(start, end, zone)
     return {int(cell): round(float(found[cell]), 6) for cell in np.flatnonzero(found > 1e-9)}
 
 
@@ -34,7 +38,7 @@ def test_from_sunday_to_monday_and_round_the_week() -> None:
     start = datetime(2026, 11, 1, 23, 0, tzinfo=UTC)
     assert fractions(start, start + timedelta(hours=2)) == {SUNDAY + 23: 0.5, MONDAY: 0.5}
     # Eight days: the hours of one weekday twice.
-    week = shares(start, start + timedelta(days=8), UTC).sum(axis=0)
+    week = shares(start, start + timedelta(days=8), UTC)
     assert week.sum() == pytest.approx(1)
     assert week[SUNDAY + 23] == pytest.approx(2 / 192)
     assert week[MONDAY + 22] == pytest.approx(2 / 192)
@@ -55,7 +59,7 @@ def test_summer_time_leaves_an_hour_out_and_gives_one_twice() -> None:
 def test_a_run_without_a_start_and_one_of_no_length_count_at_their_end() -> None:
     end = datetime(2026, 11, 2, 10, 30, tzinfo=UTC)
     for started_at in (None, end, end + timedelta(hours=1)):
-        assert shares(started_at, end, UTC).sum(axis=0)[10] == pytest.approx(1)
+        assert shares(started_at, end, UTC)[10] == pytest.approx(1)
 
 
 def test_use_follows_the_course_and_is_the_mean_where_there_is_none() -> None:
