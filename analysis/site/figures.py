@@ -65,7 +65,7 @@ class MonthFigures(msgspec.Struct):
 
 
 class MonthSums:
-    """Counted runs added up by person and group: as many entries as combinations occur, however many runs there are.
+    """Counted runs added up by person, groups and project: as many entries as combinations occur, not as runs.
 
     `start` and `end` are the midnights between which they ended, in the zone of the site.
     """
@@ -79,7 +79,7 @@ class MonthSums:
 
     def add(self, run: SiteRun) -> None:
         """Add one run."""
-        key = run.user, groups_of(run)
+        key = run.user, (*groups_of(run), str(run.project))
         before = self.atoms.get(key, (0.0, 0.0, 0.0))
         used, unused, unmeasured = parts_of(run)
         self.atoms[key] = before[0] + used, before[1] + unused, before[2] + unmeasured
@@ -97,17 +97,22 @@ class MonthSums:
 
     def figures(self, draw: Callable[[], float]) -> MonthFigures:
         """What may be shown of all runs; `draw` gives random numbers of [0, 1)."""
-        runs = runs_of(self.atoms)
-        if not any(groups[-1] for _, groups in self.atoms):
-            runs = replace(runs, tables=runs.tables[:-1])
+        by_project = runs_of(self.atoms)
+        has_fields = any(groups[DIMENSIONS.index("science_field")] for _, groups in self.atoms)
+        runs = replace(by_project, tables=by_project.tables[: len(DIMENSIONS) if has_fields else -2])
         everything = np.ones(len(runs.people), dtype=bool)
         why = runs.why(everything)
         if why:
             return MonthFigures(Cell("", why.value))
         suppress(runs)
         tables = {name: _cells(runs, table) for name, table in zip(DIMENSIONS, runs.tables, strict=False)}
+        # Readers of this page see the projects of the policy figures too: those that may be shown at all.
+        projects = by_project.tables[-1]
+        whys = ((group, runs.why(projects.mask([group]))) for group in range(len(projects.names)))
+        projects.withheld.update({group: why for group, why in whys if why})
         hours = np.stack([self.hours[key] for key in self.atoms])
-        week = week_map(WeekRuns(runs, hours, hours_between(self.start, self.end)), draw)
+        beside = replace(runs, tables=(*runs.tables, projects))
+        week = week_map(WeekRuns(beside, hours, hours_between(self.start, self.end)), draw)
         return MonthFigures(_shown_cell(runs, "", everything), tables, _energy_kwh(self.energy_j), week)
 
 

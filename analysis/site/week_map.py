@@ -29,6 +29,9 @@ OPEN_FRACTION = 0.12
 PERCENT_STEPS = (5.0, 10.0, 20.0, 25.0)
 """Steps of the use; an hour that needs a coarser one shows none."""
 
+BLOCKS_PAIRED_MAX = 40
+"""Of more groups, as projects are on a large site, each one alone is compared with the hours of the week."""
+
 
 class WeekMap(msgspec.Struct):
     """Mean GPU-hours in one hour and their use in percent, Monday 0:00 first; None is withheld, or all is."""
@@ -104,7 +107,8 @@ def _unsafe_differences(week: WeekRuns, is_shown: NDArray[np.bool_]) -> Iterator
     """Whether some hours of the week without groups that ran in them, or groups without hours, are no safe sum."""
     ran = week.hours.sum(axis=2) > 0
     for table in week.runs.tables:
-        for union in unions(table.blocks()):
+        blocks = table.blocks()
+        for union in unions(blocks) if len(blocks) <= BLOCKS_PAIRED_MAX else blocks:
             atoms = table.mask(union)
             around, inside = ran[atoms].any(axis=0), ~ran[~atoms].any(axis=0)
             # Of the withheld hours only the sum is known.

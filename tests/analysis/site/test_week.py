@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -75,6 +76,23 @@ def test_use_follows_the_course_and_is_the_mean_where_there_is_none() -> None:
     assert list(parts_of_course(None, 25.0, 1.0)[7]) == [0.25, 0.75, 0.0]
     assert list(parts_of_course(None, 25.0, 0.5)[7]) == [0.125, 0.375, 0.5]
     assert list(parts_of_course(None, None, 1.0)[7]) == [0.0, 0.0, 1.0]
+
+
+@pytest.mark.parametrize("others", [1, 6])
+def test_hours_without_a_project_of_the_policy_figures_are_sums_too(others: int) -> None:
+    """Project 1 has six people in four hours of Monday; project 2 six on Tuesday, and one or all on Monday as well."""
+    sums = MonthSums(datetime(2026, 10, 1, tzinfo=UTC), datetime(2026, 11, 1, tzinfo=UTC))
+    monday = datetime(2026, 10, 5, 12, 0, tzinfo=UTC)
+    rows = [(user, 1, monday) for user in range(6)]
+    rows += [(user, 2, monday + timedelta(days=1)) for user in range(7, 13)]
+    rows += [(user, 2, monday) for user in range(7, 7 + others)]
+    for user, project, end in rows:
+        times = (end - timedelta(hours=4), end)
+        sums.add(SiteRun(user, project, "p", "EFFICIENT", 8, "", 40.0, 8.0, 80.0, 1.0, False, None, *times, None, ""))
+    week = sums.figures(random.Random(1).random).week
+    # Nothing but the project tells the runs apart: of one person 40 GPU-hours are left of Monday, of six 240.
+    assert week is not None
+    assert week.withheld == ("other_group" if others == 1 else "")
 
 
 def test_the_hours_of_the_week_are_one_more_division_of_the_same_hours() -> None:
