@@ -65,6 +65,8 @@ SHOWN_FINDING = "parallelism_mismatch"
 SHARED_DAYS, SHARED_NOTE = 14, "Two GPUs do all the work. How do I start one rank on each?"
 REPORT_AFTER = timedelta(minutes=5)
 ALLOCATION_DAYS, USED_SHARES = 360, (0.64, 1.06)
+SCIENCE_FIELDS = ("Computer and information sciences", "Physical sciences")
+"""OECD's names of fields, one for each project."""
 FLAG_DAYS = 40
 """For so many days back flags are raised and cleared as they would have been, so that support has cases."""
 
@@ -171,9 +173,11 @@ def sample_directory(today: date) -> Directory:
             project: AllocatedHours(round(used[project] / share, -2), round(used[project], 1), begins_on, ends_on)
             for project, share in zip(sorted(roles), USED_SHARES, strict=True)
         },
+        science_fields=dict(zip(sorted(roles), SCIENCE_FIELDS, strict=True)),
         grants=frozenset((name, role.value) for name, role in STAFF.items()),
         grants_roles=True,
         tells_hours=True,
+        tells_fields=True,
     )
 
 

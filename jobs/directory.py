@@ -18,6 +18,7 @@ from datetime import datetime
 from typing import Any
 
 from jobs.allocations import AllocatedHours, AllocationFormatError, of_csv_cells, of_project_file, of_waldur_resource
+from jobs.records import printable
 
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._@+-]{0,63}")
 EMAIL = re.compile(r"[^\x00-\x20\x7f]{1,254}")
@@ -31,6 +32,7 @@ PROJECT_ROLES = ("member", "manager", "pi")  # a later role ranks above an earli
 PORTAL_ROLES = ("support", "policy", "administrator")
 CSV_OF_PEOPLE = ("username", "project", "role", "subject", "email")
 CSV_OF_HOURS = ("gpu_hours", "used_gpu_hours", "begins_on", "ends_on")
+SCIENCE_FIELD, SCIENCE_FIELD_LENGTH_MAX = "science_field", 64
 # Waldur's names of project roles; its own site agent takes the manager for the principal investigator.
 WALDUR_ROLES = {"PROJECT.MANAGER": "pi", "PROJECT.ADMIN": "manager", "PROJECT.MEMBER": "member"}
 # The account and the user that every Slurm database begins with: sacctmgr(1).
@@ -45,9 +47,9 @@ class DirectoryFormatError(ValueError):
 class Directory:
     """The data of one source: `roles[project][account]`, `subjects[account]`, `emails[account]`, portal `grants`.
 
-    `allocations[project]` are its GPU-hours. `is_complete` means that a project it does not name has no members and no
-    hours from this source. `links_identities`, `grants_roles` and `tells_hours` state whether it holds such data at
-    all. `skipped` names the rows that were left out, and why.
+    `allocations[project]` are its GPU-hours, `science_fields[project]` its field. `is_complete` means that a project it
+    does not name has no members and no hours from this source. `links_identities`, `grants_roles`, `tells_hours` and
+    `tells_fields` state whether it holds such data at all. `skipped` names the rows that were left out, and why.
     """
 
     source: str
@@ -56,10 +58,12 @@ class Directory:
     emails: Mapping[str, str] = field(default_factory=dict)
     grants: frozenset[tuple[str, str]] = frozenset()
     allocations: Mapping[str, AllocatedHours] = field(default_factory=dict)
+    science_fields: Mapping[str, str] = field(default_factory=dict)
     is_complete: bool = True
     links_identities: bool = False
     grants_roles: bool = False
     tells_hours: bool = False
+    tells_fields: bool = False
     skipped: tuple[str, ...] = ()
 
 
@@ -74,6 +78,19 @@ def subject_of(text: object, case: str = EXACT) -> str | None:
     if not isinstance(text, str) or not SUBJECT.fullmatch(text):
         return None
     return text.lower() if case == LOWER else text
+
+
+def science_field_of(value: object) -> str:
+    """A field of science as it is stored and shown: one line of at most 64 characters; empty where there is none.
+
+    >>> science_field_of(" Earth  sciences "), science_field_of("a\\u202eb"), len(science_field_of("x" * 900))
+    ('Earth sciences', 'a�b', 64)
+    >>> science_field_of(None), science_field_of({"name": "Physics"})
+    ('', '')
+    """
+    if not isinstance(value, str):
+        return ""
+    return printable(" ".join(value.split()))[:SCIENCE_FIELD_LENGTH_MAX].rstrip()
 
 
 def outranking(*roles: str) -> str:
@@ -91,7 +108,8 @@ def from_csv(text: str, case: str = EXACT) -> Directory:
     `case` is how identifiers are compared, one of SUBJECT_CASES.
 
     A row without a project gives a portal role (support, policy, administrator) or only links an identity. A row
-    without a username gives a project its hours: `gpu_hours`, and if known `used_gpu_hours,begins_on,ends_on`.
+    without a username gives a project its hours, `gpu_hours`, and if known `used_gpu_hours,begins_on,ends_on`; or its
+    `science_field`; or both.
     """
     reader = csv.DictReader(io.StringIO(text.removeprefix("\ufeff")), skipinitialspace=True)
     columns = set(reader.fieldnames or ())
@@ -99,7 +117,7 @@ def from_csv(text: str, case: str = EXACT) -> Directory:
         raise DirectoryFormatError("the first line must name the columns: username,project,role,subject,email")
     found = _CsvRows(case)
     for row in reader:
-        cells = {name: (row.get(name) or "").strip() for name in (*CSV_OF_PEOPLE, *CSV_OF_HOURS)}
+        cells = {name: (row.get(name) or "").strip() for name in (*CSV_OF_PEOPLE, *CSV_OF_HOURS, SCIENCE_FIELD)}
         # An identifier is not stripped: one with a blank in it is refused.
         cells["subject"] = (row.get("subject") or "") if cells["subject"] else ""
         problem = _csv_problem(cells) or found.take(cells)
@@ -113,9 +131,11 @@ def from_csv(text: str, case: str = EXACT) -> Directory:
         emails=found.emails,
         grants=frozenset(found.grants),
         allocations=found.allocations,
+        science_fields=found.science_fields,
         links_identities="subject" in columns,
         grants_roles="role" in columns,
         tells_hours="gpu_hours" in columns,
+        tells_fields=SCIENCE_FIELD in columns,
         skipped=(*found.skipped, *doubtful),
     )
 
@@ -130,17 +150,14 @@ class _CsvRows:
     emails: dict[str, str] = field(default_factory=dict)
     grants: set[tuple[str, str]] = field(default_factory=set)
     allocations: dict[str, AllocatedHours] = field(default_factory=dict)
+    science_fields: dict[str, str] = field(default_factory=dict)
     skipped: list[str] = field(default_factory=list)
 
     def take(self, cells: Mapping[str, str]) -> str:
         """Add one valid row; returns the problem with its hours, if any."""
         user, project, role = cells["username"], cells["project"], cells["role"].lower()
         if not user:
-            try:
-                self.allocations[project] = of_csv_cells(cells)
-            except AllocationFormatError as error:
-                return str(error)
-            return ""
+            return self._take_project(project, cells)
         if project:
             _add(self.roles, project, user, role or "member")
         elif role:
@@ -151,13 +168,24 @@ class _CsvRows:
             self.emails[user] = cells["email"]
         return ""
 
+    def _take_project(self, project: str, cells: Mapping[str, str]) -> str:
+        if science_field := science_field_of(cells[SCIENCE_FIELD]):
+            self.science_fields[project] = science_field
+        if cells["gpu_hours"]:
+            try:
+                self.allocations[project] = of_csv_cells(cells)
+            except AllocationFormatError as error:
+                return str(error)
+        return ""
+
 
 def _csv_problem(cells: Mapping[str, str]) -> str:
     allowed = PROJECT_ROLES if cells["project"] else PORTAL_ROLES
-    gives_hours = bool(cells["gpu_hours"])
-    if gives_hours and (cells["username"] or not cells["project"]):
-        return "GPU-hours belong in a row of their project without a username"
-    if not gives_hours and not NAME.fullmatch(cells["username"]):
+    describes_project = bool(cells["gpu_hours"] or cells[SCIENCE_FIELD])
+    if describes_project and (cells["username"] or not cells["project"]):
+        what = "GPU-hours belong" if cells["gpu_hours"] else "a science field belongs"
+        return f"{what} in a row of their project without a username"
+    if not describes_project and not NAME.fullmatch(cells["username"]):
         return f"{cells['username']!r} is not a valid account name"
     if cells["project"] and not NAME.fullmatch(cells["project"]):
         return f"{cells['project']!r} is not a valid project name"
@@ -179,14 +207,11 @@ def from_project_files(files: Mapping[str, str], *, is_complete: bool) -> Direct
     """
     roles: dict[str, dict[str, str]] = {}
     allocations: dict[str, AllocatedHours] = {}
+    science_fields: dict[str, str] = {}
+    tells_fields = False
     skipped: list[str] = []
     for project, text in sorted(files.items()):
-        try:
-            about = json.loads(text)
-            members = about["members"]
-            active = [user for user, member in members.items() if member["active"] is True]
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            raise DirectoryFormatError(f"{project}: not a project file: no members with `active`") from None
+        about, active = _project_file(project, text)
         if not NAME.fullmatch(project):
             skipped.append(f"{project!r} is not a valid project name")
             continue
@@ -197,14 +222,28 @@ def from_project_files(files: Mapping[str, str], *, is_complete: bool) -> Direct
             else:
                 skipped.append(f"{project}: {user!r} is not a valid account name")
         skipped += _add_hours(allocations, project, of_project_file, about)
+        tells_fields |= SCIENCE_FIELD in about
+        if science_field := science_field_of(about.get(SCIENCE_FIELD)):
+            science_fields[project] = science_field
     return Directory(
         source="lumi",
         roles=roles,
         allocations=allocations,
+        science_fields=science_fields,
         is_complete=is_complete,
         tells_hours=True,
+        tells_fields=tells_fields,
         skipped=tuple(skipped),
     )
+
+
+def _project_file(project: str, text: str) -> tuple[Mapping[str, Any], list[str]]:
+    """What one file states, and the active members among it."""
+    try:
+        about = json.loads(text)
+        return about, [user for user, member in about["members"].items() if member["active"] is True]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise DirectoryFormatError(f"{project}: not a project file: no members with `active`") from None
 
 
 def _add_hours(

@@ -54,11 +54,13 @@ class User(AbstractUser):
 class Project(models.Model):
     """A LUMI project; `name` is Slurm's account, for example `project_465000001`.
 
-    Once a directory has listed a project, only directories define its members, no longer its jobs.
+    Once a directory has listed a project, only directories define its members, no longer its jobs. `science_field` is
+    as the directory that was imported last states it, empty where none does.
     """
 
     name = models.CharField(max_length=64, unique=True)
     is_listed = models.BooleanField(default=False)
+    science_field = ShownText(max_length=64, blank=True, default="", db_default="")
     created_at = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:

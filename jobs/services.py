@@ -229,6 +229,8 @@ def record_directory(directory: Directory, *, is_forced: bool = False) -> Direct
         began, ended = _replace_roles(directory, users, is_forced) if directory.grants_roles else (0, 0)
         if directory.tells_hours:
             _replace_allocations(directory)
+        if directory.tells_fields:
+            _set_science_fields(directory)
     memberships = sum(map(len, directory.roles.values()))
     counts = (len(projects), memberships, listed.began, listed.ended, relinked, began, ended)
     return DirectoryChange(*counts, listed.ended_names)
@@ -258,8 +260,8 @@ def _replace_listed(
     }
     ended = rows.keys() - wanted.keys()
     is_collapse = len(ended) >= SHRINK_LEAST and len(ended) > SHRINK_FRACTION_MAX * len(rows)
-    # Hours alone are enough from a source that has never listed a member.
-    is_empty = not wanted and bool(rows or not directory.allocations)
+    # Hours or fields alone are enough from a source that has never listed a member.
+    is_empty = not wanted and bool(rows or not (directory.allocations or directory.science_fields))
     if not is_forced and directory.is_complete and (is_collapse or is_empty):
         raise DirectoryShrunk(
             f"{directory.source} lists {len(wanted)} memberships; {len(ended)} of {len(rows)} would end"
@@ -324,6 +326,16 @@ def _replace_allocations(directory: Directory) -> None:
         unique_fields=["source", "project"],
         update_fields=["gpu_hours", "used_gpu_hours", "begins_on", "ends_on", "read_at"],
     )
+
+
+def _set_science_fields(directory: Directory) -> None:
+    """Store the fields of this source; a project that it lists without one has none."""
+    projects = _named(Project, "name", {*directory.roles, *directory.science_fields})
+    stated = {name: directory.science_fields.get(name, "") for name in projects}
+    changed = [project for name, project in sorted(projects.items()) if project.science_field != stated[name]]
+    for project in changed:
+        project.science_field = stated[project.name]
+    Project.objects.bulk_update(changed, ["science_field"], batch_size=500)
 
 
 def _link(directory: Directory, users: dict[str, User]) -> int:

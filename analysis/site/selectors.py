@@ -29,6 +29,7 @@ USERS_TOGETHER = 100
 READ = (
     *("user_id", "project_id", "job__partition", "counted_class", "allocated_gpus", "finding_codes", "gpu_hours"),
     *("wasted_gpu_hours", "avg_gpu_util", "coverage_fraction", "is_partial", "energy_j"),
+    *("started_at", "ended_at", "use_course", "project__science_field"),
 )
 """The columns of `SiteRun`, in its order."""
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from datetime import date, datetime, timedelta
 from functools import partial
+from random import SystemRandom
 
 import msgspec
 
 from analysis.site.figures import MonthSums
 from analysis.site.models import SiteMonth
-from analysis.site.selectors import SETTLED_AFTER, months_to_close, runs_of_month
+from analysis.site.selectors import SETTLED_AFTER, month_ends, months_to_close, runs_of_month
 from jobs.failures.services import Work, attempt_each
 
 CLOSE_MONTH = "month of the site"
@@ -25,10 +26,10 @@ def _close(key: int, now: datetime) -> int:
     month = date(key // 100, key % 100, 1)
     if SiteMonth.objects.filter(first_day=month).exists():
         return 0
-    sums = MonthSums()
+    sums = MonthSums(*month_ends(month))
     for run in runs_of_month(month):
         sums.add(run)
-    row = SiteMonth(first_day=month, figures=msgspec.to_builtins(sums.figures()), closed_at=now)
+    row = SiteMonth(first_day=month, figures=msgspec.to_builtins(sums.figures(SystemRandom().random)), closed_at=now)
     # Another worker whose claim ended may have stored it: the first answer stays.
     SiteMonth.objects.bulk_create([row], ignore_conflicts=True)
     return 1

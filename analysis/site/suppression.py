@@ -80,16 +80,17 @@ class Table:
         return np.isin(self.of_atom, groups)
 
 
-def reason(sums: Sums) -> Withheld | None:
+def reason(sums: Sums, step: float | None = None) -> Withheld | None:
     """Why the sum of these people may not be shown; None where it may.
 
-    A part that is not larger than the step of rounding is not checked: rounding leaves nothing of it.
+    A part that is not larger than the step of rounding is not checked: rounding leaves nothing of it. The step is
+    `step_of` unless another is given.
 
     >>> reason(np.array([[1.0, 1.0, 0.0]] * 5)), reason(np.array([[1.0, 1.0, 0.0]] * 4)).value
     (None, 'few_people')
     """
     allocated = sums.sum(axis=1)
-    least = step_of(allocated)
+    least = step_of(allocated) if step is None else step
     parts = [part for part in sums.T if part.sum() > least]
     found = (reason_of(values) for values in (allocated, *parts))
     return next((why for why in found if why), None)
@@ -117,11 +118,19 @@ def step_of(allocated: NDArray[np.float64]) -> float:
     >>> step_of(np.array([100.0, 3.0])), step_of(np.array([26.0])), step_of(np.array([]))
     (20.0, 10.0, 1.0)
     """
-    largest = float(allocated.max(initial=0.0)) * STEP_FRACTION
-    if largest <= 0:
+    return nice_step(float(allocated.max(initial=0.0)) * STEP_FRACTION)
+
+
+def nice_step(least: float) -> float:
+    """The smallest step of 1, 2 or 5 times a power of ten that is at least this.
+
+    >>> nice_step(3.0), nice_step(0.05), nice_step(0.0)
+    (5.0, 0.05, 1.0)
+    """
+    if least <= 0:
         return 1.0
-    power = 10.0 ** math.floor(math.log10(largest))
-    return next(digit * power for digit in (1, 2, 5, 10) if digit * power >= largest * (1 - 1e-12))
+    power = 10.0 ** math.floor(math.log10(least))
+    return next(digit * power for digit in (1, 2, 5, 10) if digit * power >= least * (1 - 1e-12))
 
 
 def rounded(value: float, step: float) -> float:

@@ -48,8 +48,8 @@ class Dot:
 class Chart:
     """A title, the drawing, its axes (`scale` from the top down), and the same numbers as a table.
 
-    With `scale_right` the line and its dots have a scale of their own, and `scale_names` name both. What `is_textured`
-    can be read without colours.
+    `labels` are two lines below each column, in place of the dates of the ends. With `scale_right` the line and its
+    dots have a scale of their own, and `scale_names` name both. What `is_textured` can be read without colours.
     """
 
     key: str
@@ -66,6 +66,7 @@ class Chart:
     guides: tuple[float, ...] = ()
     legend: tuple[tuple[str, str], ...] = ()
     middle_label: str = ""
+    labels: tuple[tuple[str, str], ...] = ()
     scale_right: tuple[str, ...] = ()
     scale_names: tuple[str, ...] = ()
     is_textured: bool = False

@@ -185,6 +185,44 @@ def test_a_row_of_a_csv_without_a_username_gives_a_project_its_hours() -> None:
     assert not from_csv("username,project\nalice,p1\n").tells_hours
 
 
+def test_a_row_of_a_csv_without_a_username_gives_a_project_its_science_field() -> None:
+    found = from_csv(
+        "username,project,science_field,gpu_hours\n"
+        "alice,p1,,\n"
+        ",p1,  Physical   sciences ,\n"
+        ",p2,Chemistry,500\n"
+        "bob,p1,Chemistry,\n"
+        ",p3,Chemistry,much\n"
+        f",p4,{'x' * 5000},\n"
+        ",p5,a\u202eb\x00<b>,\n"
+    )
+    assert found.science_fields == {
+        "p1": "Physical sciences",
+        "p2": "Chemistry",
+        "p3": "Chemistry",
+        "p4": "x" * 64,
+        "p5": "a\ufffdb\ufffd<b>",
+    }
+    assert (list(found.allocations), found.roles, found.tells_fields) == (["p2"], {"p1": {"alice": "member"}}, True)
+    assert found.skipped == (
+        "line 5: a science field belongs in a row of their project without a username",
+        "line 6: gpu_hours 'much' is not a number of GPU-hours",
+    )
+    assert not from_csv("username,project\nalice,p1\n").tells_fields
+
+
+def test_a_project_file_gives_a_science_field_and_one_that_is_no_text_is_none() -> None:
+    members = '"members": {"alice": {"active": true}}'
+    files = {
+        "p1": '{"science_field": "Chemistry", ' + members + "}",
+        "p2": '{"science_field": {"name": ["Chemistry"]}, ' + members + "}",
+        "p3": "{" + members + "}",
+    }
+    found = from_project_files(files, is_complete=True)
+    assert (found.science_fields, found.tells_fields, found.skipped) == ({"p1": "Chemistry"}, True, ())
+    assert not from_project_files({"p3": files["p3"]}, is_complete=True).tells_fields
+
+
 def test_a_project_file_gives_hours_and_bad_ones_do_not_cost_its_members() -> None:
     members = '"members": {"alice": {"active": true}}'
     found = from_project_files(

@@ -77,6 +77,17 @@ def test_two_sources_add_up_and_each_ends_only_what_it_said(tmp_path: Path) -> N
     assert members() == {"carol": "member", "alice": "member", "dave": "member"}
 
 
+def test_science_fields_follow_the_source_that_states_them(tmp_path: Path) -> None:
+    header = "username,project,science_field\n"
+    imported(tmp_path, "alice,p1,", "bob,p2,", ",p1,Chemistry", ",p2,Physics", header=header)
+    fields = Project.objects.order_by("name").values_list("name", "science_field")
+    assert list(fields.all()) == [("p1", "Chemistry"), ("p2", "Physics")]
+    imported(tmp_path, "alice,p1,,,", "bob,p2,,,")
+    assert list(fields.all()) == [("p1", "Chemistry"), ("p2", "Physics")], "a source without fields changes none"
+    imported(tmp_path, "alice,p1,", "bob,p2,", ",p1,Biology", header=header)
+    assert list(fields.all()) == [("p1", "Biology"), ("p2", "")]
+
+
 def test_one_project_file_says_nothing_about_other_projects(tmp_path: Path) -> None:
     for name in ("project_1", "project_2"):
         (tmp_path / f"{name}.json").write_text('{"members": {"alice": {"active": true}, "bob": {"active": true}}}')

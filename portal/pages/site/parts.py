@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
 
 from analysis.site.figures import NO_FINDING, Cell, MonthFigures
 from analysis.site.selectors import ClosedMonth
@@ -16,6 +17,7 @@ from reports.wording import TITLES
 HEADINGS = {
     "class": "Classes",
     "partition": "Partitions",
+    "science_field": "Science fields",
     "size": "GPUs of a job",
     "measurement": "Reporting quality",
 }
@@ -74,6 +76,7 @@ def chart(months: Sequence[ClosedMonth]) -> Chart:
         scale=scale(top),
         first_label=names[0],
         last_label=names[-1],
+        labels=month_labels([month.first_day for month in months]),
         head=("", "Allocated, GPU-hours", "Used", "Unused (estimate)"),
         rows=tuple(
             (name, each.withheld or each.allocated, each.used or "–", each.unused or "–")
@@ -81,6 +84,18 @@ def chart(months: Sequence[ClosedMonth]) -> Chart:
         ),
         columns=columns([_stack(total) for total in totals], texts, top),
         legend=PARTS,
+    )
+
+
+def month_labels(days: Sequence[date]) -> tuple[tuple[str, str], ...]:
+    """What is written below the column of each month: its name, and the year where it is the first of it.
+
+    >>> month_labels([date(2025, 12, 1), date(2026, 1, 1), date(2026, 2, 1)])
+    (('Dec', '2025'), ('Jan', '2026'), ('Feb', ''))
+    """
+    years = [None, *(day.year for day in days)]
+    return tuple(
+        (f"{day:%b}", f"{day.year}" if day.year != before else "") for day, before in zip(days, years, strict=False)
     )
 
 

@@ -13,6 +13,7 @@ from portal.access import site_readers_only
 from portal.charts.site_claims import number
 from portal.pages.site.parts import chart, row, tables
 from portal.pages.site.sections import sections
+from portal.pages.site.week import week_of
 
 
 @require_GET
@@ -38,5 +39,6 @@ def site(request: HttpRequest) -> HttpResponse:
             "energy_kwh": number(shown.figures.energy_kwh),
             "chart": chart(months),
             **sections(shown),
+            "week": week_of(shown.figures.week),
         }
     return render(request, "portal/site/site.html", context)

@@ -280,7 +280,7 @@ def test_closed_months_lose_the_figures_of_few_jobs_when_a_site_upgrades(five) -
     project.figures |= {"withheld_columns": ["flag"]}
     del project.figures["withheld_columns_reason"]
     project.save()
-    import_module("analysis.migrations.0024_withhold_figures_of_few_jobs").withhold(apps, None)
+    import_module("analysis.migrations.0025_withhold_figures_of_few_jobs").withhold(apps, None)
     shown = {row["key"]: row for row in lines()}
     assert (shown[few.key]["efficiency_score"], shown[few.key]["withheld_columns_reason"]) == (None, "few_jobs")
     assert shown[few.key]["withheld_columns"] == list(OF_FEW_JOBS)

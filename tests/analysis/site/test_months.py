@@ -108,22 +108,71 @@ def test_the_command_and_the_worker_close_months(five) -> None:
     assert SiteMonth.objects.count() == 1
 
 
+def test_a_science_field_of_the_directory_is_a_table_of_the_month(five, tmp_path) -> None:
+    people = ("alice", "bob", "carol", "dave", "erin")
+    for number, user in enumerate(people, start=11):
+        run(number, user, project_id="project_2")
+    run(21, "frank", project_id="project_3")
+    file = tmp_path / "people.csv"
+    rows = [f"{user},project_2,\n" for user in people]
+    file.write_text("".join(["username,project,science_field\n", *rows, ",project_2,Physics\n"]))
+    call_command("import_projects", str(file), stdout=StringIO())
+    close_months(NOW)
+    (month,) = closed_months()
+    # 8 GPU-hours of each run at 75 %; without a field are project_2's five and frank's.
+    assert month.figures.tables["science_field"] == [
+        Cell("", "", 48.0, 36.0, 12.0),
+        Cell("Physics", "", 40.0, 30.0, 10.0),
+    ]
+
+
+def test_without_science_fields_there_is_no_table_of_them(five) -> None:
+    close_months(NOW)
+    (month,) = closed_months()
+    assert "science_field" not in month.figures.tables
+    assert len(month.figures.tables) == 5
+
+
+def test_the_hours_of_the_week_of_a_month_are_stored_with_it(five) -> None:
+    """Thursday 15 October, 10:00 to 12:00; October 2026 has five Thursdays."""
+    close_months(NOW)
+    (month,) = closed_months()
+    week = month.figures.week
+    assert week is not None
+    shown = {cell: value for cell, value in enumerate(week.allocated) if value is not None}
+    # 5 people of 4 GPU-hours in each of the two hours are 4 GPU-hours in an hour; nobody's 0.8 exceed the step of 1.
+    assert shown == {3 * 24 + 10: 4.0, 3 * 24 + 11: 4.0}
+    # 20 % are one person's: the step of the use is 20 %, and 75 % become 60 or 80.
+    assert {week.use_percent[cell] for cell in shown} <= {60.0, 80.0}
+    assert sum(value is not None for value in week.use_percent) == 2
+
+
+def test_a_month_that_was_closed_without_hours_of_the_week_is_still_read(five) -> None:
+    close_months(NOW)
+    row = SiteMonth.objects.get()
+    del row.figures["week"]
+    row.save()
+    (month,) = closed_months()
+    assert (month.figures.week, month.figures.total.allocated) == (None, 40.0)
+
+
 def site_run(**changes: object) -> SiteRun:
     columns = {
         "user": 1, "project": 1, "partition": "small-g", "efficiency_class": "INEFFICIENT", "gpus": 8,
         "codes": " idle_gpus timeout ",
         "gpu_hours": 10.0, "unused_gpu_hours": 6.0, "util_percent": 25.0, "coverage_fraction": 0.9,
-        "is_partial": False, "energy_j": None,
+        "is_partial": False, "energy_j": None, "started_at": OCTOBER - HOUR, "ended_at": OCTOBER,
+        "use_course": None, "science_field": "Physics",
     }  # fmt: skip
     return SiteRun(**columns | changes)
 
 
 def test_the_groups_of_a_run() -> None:
-    assert groups_of(site_run()) == ("small-g", "INEFFICIENT", "8", "idle_gpus", "full")
+    assert groups_of(site_run()) == ("small-g", "INEFFICIENT", "8", "idle_gpus", "full", "Physics")
     sizes = [groups_of(site_run(gpus=gpus))[2] for gpus in (1, 2, 7, 8, 9, 64, 65)]
     assert sizes == ["1", "2–7", "2–7", "8", "9–64", "9–64", "more than 64"]
     unmeasured = site_run(util_percent=None, efficiency_class="UNKNOWN", codes="")
-    assert groups_of(unmeasured) == ("small-g", "UNKNOWN", "8", "none", "none")
+    assert groups_of(unmeasured) == ("small-g", "UNKNOWN", "8", "none", "none", "Physics")
 
 
 def test_the_parts_of_a_run() -> None:

@@ -54,6 +54,59 @@ def test_a_month_of_too_few_people_has_no_figures(cast, months) -> None:
     assert "kWh" not in page
 
 
+def week(values: dict[int, float], use: dict[int, float]) -> dict[str, object]:
+    return {
+        "withheld": "",
+        "allocated": [values.get(i) for i in range(168)],
+        "use_percent": [use.get(i) for i in range(168)],
+    }
+
+
+def with_week(figures: dict[str, object]) -> None:
+    month = SiteMonth.objects.get(first_day=date(2026, 10, 1))
+    month.figures["week"] = figures
+    month.save()
+
+
+def test_the_hours_of_the_week_are_rows_of_hours_and_columns_of_weekdays(cast, months) -> None:
+    # Monday 0:00, Tuesday 0:00 and Sunday 23:00.
+    with_week(week({0: 2000.0, 24: 500.0, 167: 1000.0}, {24: 80.0}))
+    page = text(cast("erin"), "/site/")
+    first, last = (page.split(f'<th scope="row">{hour}</th>')[1].split("</tr>")[0] for hour in ("00:00", "23:00"))
+    assert first.index('<td class="heat-4">2,000</td>') < first.index('<td class="heat-1">500</td>')
+    assert first.count('<td class="withheld">') == 5
+    assert last.rstrip().endswith('<td class="heat-2">1,000</td>')
+    assert '<td class="shade-4">80</td>' in page.split('id="week-use"')[1]
+    assert "style=" not in page
+
+
+def test_a_withheld_map_states_why_and_an_older_month_has_none(cast, months) -> None:
+    erin = cast("erin")
+    assert "Hours of the week" not in text(erin, "/site/")
+    with_week({"withheld": "other_group"})
+    assert "All hours of the week are withheld: it would reveal a withheld group." in text(erin, "/site/")
+    with_week(week({0: 2000.0}, {}))
+    assert 'id="week-allocated"' in text(erin, "/site/")
+    assert 'id="week-use"' not in text(erin, "/site/")
+
+
+def test_every_month_is_named_below_its_column(cast, months) -> None:
+    page = text(cast("erin"), "/site/")
+    assert "<span>Sep<br>2026</span><span>Oct<br></span>" in page
+
+
+def test_science_fields_of_the_directory_are_shown_escaped_and_those_without_one_as_unknown(cast, months) -> None:
+    month = SiteMonth.objects.get(first_day=date(2026, 10, 1))
+    month.figures["tables"]["science_field"] = [
+        {"name": "<i>Physics", "allocated": 300.0, "used": 200.0, "unused": 100.0},
+        {"name": "", "withheld": "few_people"},
+    ]
+    month.save()
+    page = text(cast("erin"), "/site/").split('<h2 id="by-science_field">Science fields</h2>')[1]
+    assert "&lt;i&gt;Physics" in page
+    assert '<th scope="row">unknown</th>' in page
+
+
 def test_other_periods_cannot_be_asked_for(cast, months) -> None:
     erin = cast("erin")
     for asked in ("2026-10-05", "2025-01", "x", ""):
