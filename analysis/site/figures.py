@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import msgspec
 import numpy as np
 
+from analysis.site.idle import IdleHours
 from analysis.site.suppression import Parts, Runs, Table, rounded, runs_of, step_of, suppress
 
 DIMENSIONS = ("partition", "class", "size", "finding", "measurement")
@@ -44,11 +45,14 @@ class Cell(msgspec.Struct):
 
 
 class MonthFigures(msgspec.Struct):
-    """The total, and the groups of each of `DIMENSIONS`; energy in kWh, None where it is not known or withheld."""
+    """The total, and the groups of each of `DIMENSIONS`; energy in kWh, None where it is not known or withheld.
+
+    `idle` is None where it is not known for all runs."""
 
     total: Cell
     tables: dict[str, list[Cell]] = {}
     energy_kwh: float | None = None
+    idle: IdleHours | None = None
 
 
 class MonthSums:
