@@ -40,7 +40,7 @@ log = logging.getLogger(__name__)
 
 @shared_task(acks_late=True, ignore_result=True, soft_time_limit=240)
 def follow_up() -> None:
-    """Judge what changed, make its reports, keep the daily sums and what became of advice and who waited, close months."""
+    """Judge what changed, make its reports, keep the sums and outcomes that follow from it, close ended months."""
     if judge_and_report(ALONE) >= ALONE:
         call_another()
         judge_and_report(BATCH_SIZE)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
-from typing import NamedTuple
+from functools import reduce
+from operator import or_
+from typing import Any, NamedTuple
 
 from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Coalesce
@@ -74,7 +76,7 @@ def waiting_during(hold: IdleHold) -> Iterator[Waiting]:
         yield Waiting(user, requested, nodes or node_count or 1, bool(is_exclusive), since, until)
 
 
-def waits() -> QuerySet[Job]:
+def waits() -> QuerySet[Any]:
     """The jobs of which Slurm's record shows that they waited."""
     return Job.objects.filter(BY_SITE, eligible_at__isnull=False).annotate(wait_end=WAIT_END)
 
@@ -162,6 +164,5 @@ def shown_hold(job_pk: int, reach: Reach) -> IdleHold | None:
 
     None where nobody waited, or too few people to be shown.
     """
-    return IdleHold.objects.filter(
-        Q(user=reach.user_id) | Q(job__project__in=reach.led), job=job_pk, is_shown=True, could_start__gt=0
-    ).first()
+    is_visible = reduce(or_, reach.parts("job__"))
+    return IdleHold.objects.filter(is_visible, job=job_pk, is_shown=True, could_start__gt=0).first()

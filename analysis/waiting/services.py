@@ -1,4 +1,4 @@
-"""Keeping what others waited for: a judgement notes its idle GPUs, and a sweep checks who waited, again with new data."""
+"""Keeping what others waited for: a judgement notes idle GPUs, and a sweep checks who waited, again with new data."""
 
 from __future__ import annotations
 

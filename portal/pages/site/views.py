@@ -10,6 +10,7 @@ from django.views.decorators.http import require_GET
 from analysis.feedback import GROUP_USERS_MIN
 from analysis.site.selectors import CLOSED_AFTER, closed_months
 from portal.access import site_readers_only
+from portal.pages.site.idle import idle_part
 from portal.pages.site.parts import chart, number, row, tables
 
 
@@ -33,6 +34,7 @@ def site(request: HttpRequest) -> HttpResponse:
             "closed_at": shown.closed_at,
             "total": row(shown.figures.total),
             "tables": tables(shown.figures),
+            "idle": idle_part(shown.figures.idle),
             "energy_kwh": number(shown.figures.energy_kwh),
             "chart": chart(months),
         }
