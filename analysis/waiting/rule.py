@@ -99,7 +99,8 @@ def waited(run: IdleRun, jobs: Iterable[Waiting]) -> Waited:
     run_s = (run.ended_at - run.started_at).total_seconds()
     jobs_of = Counter(job.user for job in fitting)
     return Waited(
-        wanted_fraction=_wanted_gpu_s(fitting, total) / (total * run_s) if fitting else 0.0,
+        # Rounding may exceed the whole by the last digit.
+        wanted_fraction=min(_wanted_gpu_s(fitting, total) / (total * run_s), 1.0) if fitting else 0.0,
         could_start=_packed(run.idle, fitting),
         is_shown=bool(fitting) and is_anonymous(list(jobs_of.values())),
     )
