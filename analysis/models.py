@@ -27,6 +27,7 @@ from analysis.rollups.models import RollUpDue as RollUpDue
 from analysis.rollups.models import WorkDay as WorkDay
 from analysis.site.models import SiteMonth as SiteMonth
 from analysis.thresholds import LIMITS
+from analysis.waiting.models import IdleHold as IdleHold
 from analysis.works.models import WorkPipeline as WorkPipeline
 from jobs.models import Job, Project, ShownText, User
 

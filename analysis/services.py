@@ -37,6 +37,7 @@ from analysis.selectors import (
 )
 from analysis.silence.services import note_nodes
 from analysis.use_course import use_course
+from analysis.waiting.services import note_idle
 from jobs.failures.services import Work, attempt, attempt_by_hand, attempt_each, open_changed
 from jobs.models import Job, User
 from jobs.selectors import run_name
@@ -111,7 +112,9 @@ def _judge(job_pk: int, now: datetime, is_done: Callable[[Job, int], bool]) -> J
             JobEfficiency.objects.filter(job=job).update(job_revision=job.revision, metrics_revision=revision)
             return None
         missing = absent_nodes(assessment.facts.record, assessment.facts.nodes)
-        return Judged(_save(job, assessment, len(missing), revision, now), assessment)
+        row = _save(job, assessment, len(missing), revision, now)
+        note_idle(row, assessment.facts, now)
+        return Judged(row, assessment)
 
 
 def _follow_collectors(judged: Judged, now: datetime) -> None:

@@ -38,6 +38,7 @@ from analysis.rollups.services import roll_up_due
 from analysis.selectors import due_jobs
 from analysis.services import analyse_job
 from analysis.site.services import close_months
+from analysis.waiting.services import check_waits
 from bench.samples.daily_works import pipeline_runs, unused_runs
 from bench.samples.generate import sample_jobs
 from bench.samples.people import sample_people
@@ -142,6 +143,7 @@ def feed() -> None:
         analyse_job(run.pk, run.ended_at + REPORT_AFTER if run.ended_at else now)
     record_directory(sample_directory(now.date()))
     roll_up_due(sys.maxsize, now)
+    check_waits(sys.maxsize, now)
     close_months(now, timedelta(0))
     for days_ago in range(FLAG_DAYS, -1, -1):
         escalate(now - timedelta(days=days_ago))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from django.contrib.auth.models import AbstractUser
 from django.db import models
 from django.db.models import Q
+from django.db.models.functions import Coalesce
 
 # Found by Django only from here.
 from jobs.audit.models import AuditEntry as AuditEntry
@@ -196,6 +197,10 @@ class Job(models.Model):
             models.Index(fields=["changed_at"], name="job_by_change"),
             models.Index(fields=["job_id"], name="job_by_number"),
             models.Index(fields=["user", "project"], name="job_by_user_and_project"),
+            # Who waited in a partition at some time: until the start, or until a job was cancelled before it.
+            models.Index(
+                "cluster", "partition", Coalesce("started_at", "ended_at"), "eligible_at", name="waits_by_partition"
+            ),
             # A key is of one cluster, user and project already.
             models.Index(fields=["work_key", "ended_at", "id"], name="job_by_work"),
             models.Index(fields=["user", "walltime_used_s", "id"], name="user_by_run_time"),

@@ -19,6 +19,7 @@ from analysis.models import JobEfficiency
 from analysis.policy.services import remove_policy_rows
 from analysis.selectors import JUDGEMENT
 from analysis.silence.services import forget_silent_nodes
+from analysis.waiting.services import CHECK
 from jobs.audit.services import remove_entries
 from jobs.expiry.services import forget_runs, forget_work, locked_old_runs, remove_logs, remove_rows
 from jobs.models import Job, User
@@ -114,6 +115,7 @@ def _forget_some(user_pk: int, before: datetime) -> int:
         judged = JobEfficiency.objects.filter(job__in=runs)
         forget_work(REPORT, list(judged.values_list("pk", flat=True)))
         forget_work(JUDGEMENT, [run.pk for run in runs])
+        forget_work(CHECK, [run.pk for run in runs])
         measurements.forget_runs([(run.cluster, run.job_id, run.attempt) for run in runs])
         forget_runs(runs)
     return len(runs)

@@ -15,6 +15,7 @@ from analysis.outcomes.services import settle_due
 from analysis.policy.services import close_policy_months
 from analysis.rollups.services import roll_up_due
 from analysis.site.services import close_months
+from analysis.waiting.services import check_waits
 from portal import expiry
 from reports.services.publishing import follow_up as judge_and_report
 
@@ -29,6 +30,9 @@ PROJECTS = 50
 PEOPLE = 50
 """People whose changed works one run looks at."""
 
+IDLE_RUNS = 200
+"""Runs with idle GPUs for which one run checks who waited."""
+
 EXPIRES_S = 30
 EXPIRE_SECONDS_A_KIND = 240
 
@@ -37,12 +41,13 @@ log = logging.getLogger(__name__)
 
 @shared_task(acks_late=True, ignore_result=True, soft_time_limit=240)
 def follow_up() -> None:
-    """Judge what changed, make its reports, keep the daily sums and what became of advice, close ended months."""
+    """Judge what changed, make its reports, keep the sums and outcomes that follow from it, close ended months."""
     if judge_and_report(ALONE) >= ALONE:
         call_another()
         judge_and_report(BATCH_SIZE)
     roll_up_due(PROJECTS, timezone.now())
     settle_due(PEOPLE, timezone.now())
+    check_waits(IDLE_RUNS, timezone.now())
     close_months(timezone.now())
     close_months_of_advice(timezone.now())
     close_months_of_answers(timezone.now())

@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from analysis.site.idle import IdleHours
 from analysis.site.suppression import Parts, Runs, Table, rounded, runs_of, step_of, suppress
 from analysis.site.week import HOURS, by_hour, hours_between, parts_of_course
 from analysis.site.week_map import WeekMap, WeekRuns, week_map
@@ -55,13 +56,15 @@ class Cell(msgspec.Struct):
 class MonthFigures(msgspec.Struct):
     """The total, and the groups of each of `DIMENSIONS`; energy in kWh, None where it is not known or withheld.
 
-    There are no science fields where no project has one, and no `week` in months that were closed before there was one.
+    There are no science fields where no project has one, and no `week` in months that were closed before there was one;
+    `idle` is None where it is not known for all runs.
     """
 
     total: Cell
     tables: dict[str, list[Cell]] = {}
     energy_kwh: float | None = None
     week: WeekMap | None = None
+    idle: IdleHours | None = None
 
 
 class MonthSums:

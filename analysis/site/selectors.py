@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from typing import Any
 
 import msgspec
 
@@ -87,13 +88,17 @@ def month_ends(month: date) -> tuple[datetime, datetime]:
 
 def runs_of_month(month: date) -> Iterator[SiteRun]:
     """The counted runs with a record from Slurm that ended in a month, some people at a time."""
+    return (SiteRun(*row) for row in rows_of_month(month, *READ))
+
+
+def rows_of_month(month: date, *columns: str) -> Iterator[tuple[Any, ...]]:
+    """These columns of the same runs."""
     start, end = month_ends(month)
     for users in _some(list(User.objects.order_by("pk").values_list("pk", flat=True))):
         rows = JobEfficiency.objects.filter(
             BY_SITE, user__in=users, ended_at__gte=start, ended_at__lt=end, uncounted_reason="", gpu_hours__gt=0
         )
-        for row in rows.annotate(counted_class=COUNTED_CLASS).values_list(*READ).iterator():
-            yield SiteRun(*row)
+        yield from rows.annotate(counted_class=COUNTED_CLASS).values_list(*columns).iterator()
 
 
 def _some(users: Sequence[int]) -> Iterator[Sequence[int]]:

@@ -11,6 +11,7 @@ import msgspec
 from analysis.site.figures import MonthSums
 from analysis.site.models import SiteMonth
 from analysis.site.selectors import SETTLED_AFTER, month_ends, months_to_close, runs_of_month
+from analysis.waiting.selectors import idle_hours_of_month
 from jobs.failures.services import Work, attempt_each
 
 CLOSE_MONTH = "month of the site"
@@ -29,7 +30,9 @@ def _close(key: int, now: datetime) -> int:
     sums = MonthSums(*month_ends(month))
     for run in runs_of_month(month):
         sums.add(run)
-    row = SiteMonth(first_day=month, figures=msgspec.to_builtins(sums.figures(SystemRandom().random)), closed_at=now)
+    figures = sums.figures(SystemRandom().random)
+    figures.idle = idle_hours_of_month(month, figures)
+    row = SiteMonth(first_day=month, figures=msgspec.to_builtins(figures), closed_at=now)
     # Another worker whose claim ended may have stored it: the first answer stays.
     SiteMonth.objects.bulk_create([row], ignore_conflicts=True)
     return 1

@@ -24,13 +24,14 @@ from analysis.policy.services import close_policy_months
 from analysis.rollups.services import roll_up_due
 from analysis.selectors import last_change
 from analysis.site.services import close_months
+from analysis.waiting.services import check_waits
 from education.services.links import check_asked_links
 from jobs.models import Process
 from jobs.processes.services import keep_saying
 from portal import expiry
 from portal.logs import during_task
 from portal.rounds import a_round
-from portal.tasks import PEOPLE, PROJECTS
+from portal.tasks import IDLE_RUNS, PEOPLE, PROJECTS
 from portal.troubles import trouble
 from reports.mail.services.sending import deliver_due
 from reports.services.publishing import follow_up
@@ -98,6 +99,7 @@ def sweep() -> int:
         return 0
     done("roll_up", lambda: roll_up_due(PROJECTS, timezone.now()))
     done("settle_advice", lambda: settle_due(PEOPLE, timezone.now()))
+    done("check_waits", lambda: check_waits(IDLE_RUNS, timezone.now()))
     done("close_months", lambda: close_months(timezone.now()))
     done("close_months_of_advice", lambda: close_months_of_advice(timezone.now()))
     done("close_months_of_answers", lambda: close_months_of_answers(timezone.now()))

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_GET
 
 from analysis.outcomes.selectors import outcomes_of_run
 from analysis.selectors import measurements_of
+from analysis.waiting.selectors import shown_hold
 from education.selectors import current_lessons
 from jobs.models import Job
 from jobs.records import ENDED_STATES
@@ -29,6 +30,7 @@ from portal.pages.job.hardware import node_page
 from portal.pages.job.people import note_part, people
 from portal.pages.job.raw_link import raw_link
 from portal.pages.job.same_work import neighbours, other_runs, same_work
+from portal.pages.job.waited import waited_text
 from portal.unsaved import take_unsaved
 from reports.job_report import with_lessons
 from reports.models import Report
@@ -69,8 +71,11 @@ def job_page(request: HttpRequest, run: Job, more: Mapping[str, object] | None =
     context |= {"neighbours": neighbours(run, visible)}
     if row:
         others = other_runs(run, visible)
-        outcomes = outcome_rows(outcomes_of_run(run.pk, reach_of(person(request))))
+        reach = reach_of(person(request))
+        outcomes = outcome_rows(outcomes_of_run(run.pk, reach))
+        waited = waited_text(shown_hold(run.pk, reach), is_owner=run.user_id == reach.user_id)
         context |= _report_part(request, run, row) | {"same_work": same_work(run, others), "outcomes": outcomes}
+        context |= {"waited": waited}
     else:
         context |= {"unmade": unmade_report(run), "is_end_known": run.state in ENDED_STATES}
     return render(request, "portal/job/job.html", context | dict(more or {}))

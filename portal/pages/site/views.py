@@ -11,6 +11,7 @@ from analysis.feedback import GROUP_USERS_MIN
 from analysis.site.selectors import CLOSED_AFTER, closed_months
 from portal.access import site_readers_only
 from portal.charts.site_claims import number
+from portal.pages.site.idle import idle_part
 from portal.pages.site.parts import chart, row, tables
 from portal.pages.site.sections import sections
 from portal.pages.site.week import week_of
@@ -36,6 +37,7 @@ def site(request: HttpRequest) -> HttpResponse:
             "closed_at": shown.closed_at,
             "total": row(shown.figures.total),
             "tables": tables(shown.figures),
+            "idle": idle_part(shown.figures.idle),
             "energy_kwh": number(shown.figures.energy_kwh),
             "chart": chart(months),
             **sections(shown),

@@ -115,3 +115,18 @@ def test_other_periods_cannot_be_asked_for(cast, months) -> None:
 
 def test_before_the_first_month_the_page_says_when_one_appears(cast) -> None:
     assert "The figures of a month appear 7 days after its end." in text(cast("erin"), "/site/")
+
+
+def test_idle_hours_that_others_waited_for_stand_beside_the_others(cast, months) -> None:
+    month = SiteMonth.objects.get(first_day=date(2026, 10, 1))
+    assert "GPUs that stayed idle" not in text(cast("erin"), "/site/"), "a month from before they were added up"
+    month.figures["idle"] = {"wanted": 1200.0, "unwanted": 34000.0}
+    month.save()
+    page = text(cast("erin"), "/site/")
+    assert "Idle GPU-hours while others waited for them</dt><dd>1,200</dd>" in page
+    assert "Idle GPU-hours that nobody waited for</dt><dd>34,000</dd>" in page
+    month.figures["idle"] = {"withheld": "other_group"}
+    month.save()
+    page = text(cast("erin"), "/site/")
+    assert "GPUs that stayed idle" in page
+    assert "Idle GPU-hours" not in page
