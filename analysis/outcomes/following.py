@@ -7,8 +7,9 @@ system ended or that was too short to count answers nothing, unless it ran out o
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from statistics import median
@@ -99,8 +100,11 @@ class Outcome:
     `dimensions` are those that the followers moved as suggested. Of `later_runs` `following_runs` followed, in full or,
     with `PARTLY`, in part; `failed_runs` of these and `other_failed_runs` of the rest failed for memory or time.
     `realised_gpu_hours` is what the `compared_runs` of the followers were billed less than the advised run for as much
-    work, below zero where they were billed more; None where none can be compared. The last three are medians of the
+    work, below zero where they were billed more; None where none can be compared. The three medians are of the
     followers, of all later runs where none followed.
+
+    A run may follow several pieces of advice. Added up over all advice on a work, `credited_runs` counts each follower
+    once, and `credited_gpu_hours` what it was billed less than the first run whose advice it followed.
     """
 
     pk: int
@@ -118,12 +122,29 @@ class Outcome:
     util_percent_after: float | None = None
     gpu_hours_after: float | None = None
     run_s_after: float | None = None
+    credited_runs: int = 0
+    credited_gpu_hours: float = 0.0
+
+
+@dataclass(frozen=True)
+class _Followed:
+    """One piece of advice on a run and what became of it; `saved` is what each follower was billed less, by its key."""
+
+    run: AdvisedRun
+    outcome: Outcome
+    saved: Mapping[int, float | None]
+
+    @property
+    def order(self) -> tuple[datetime, int, int]:
+        """As it was given; of one report what saves most comes last, so that it is credited."""
+        advice = self.outcome.advice
+        return advice.given_at, self.run.pk, -list(OF_KIND).index(advice.kind)
 
 
 def outcomes(runs: Sequence[AdvisedRun]) -> list[Outcome]:
     """What became of every piece of advice on these runs of one work, by kind and then as it was given."""
     answers = sorted((run for run in runs if run.is_answer), key=lambda run: (run.submitted_at, run.pk))
-    found = []
+    found: list[_Followed] = []
     for kind in OF_KIND:
         given = sorted(
             ((run, advice) for run in runs for advice in run.advice if advice.kind == kind),
@@ -132,9 +153,9 @@ def outcomes(runs: Sequence[AdvisedRun]) -> list[Outcome]:
         later = _answers_to([advice.given_at for _, advice in given], answers)
         last = len(given) - 1
         found += [
-            _outcome(run, advice, later[place], is_repeated=place < last) for place, (run, advice) in enumerate(given)
+            _followed(run, advice, later[place], is_repeated=place < last) for place, (run, advice) in enumerate(given)
         ]
-    return found
+    return _credited(found)
 
 
 def _answers_to(given_at: Sequence[datetime], answers: Sequence[AdvisedRun]) -> list[list[AdvisedRun]]:
@@ -147,9 +168,32 @@ def _answers_to(given_at: Sequence[datetime], answers: Sequence[AdvisedRun]) -> 
     return found
 
 
-def _outcome(run: AdvisedRun, advice: Advice, later: Sequence[AdvisedRun], *, is_repeated: bool) -> Outcome:
+def _credited(found: Sequence[_Followed]) -> list[Outcome]:
+    """The outcomes in their order, each with what it is credited for.
+
+    A follower counts with the last advice that it followed. Its hours are divided: each piece of advice gets what was
+    billed less between its run and the run that got the next piece, the last one what the follower was billed less.
+    So the parts of older runs stay true once these are no longer read.
+    """
+    runs, gpu_hours = [0] * len(found), [0.0] * len(found)
+    by_follower: dict[int, list[int]] = defaultdict(list)
+    for place in sorted(range(len(found)), key=lambda place: found[place].order):
+        for pk in found[place].saved:
+            by_follower[pk].append(place)
+    for pk, places in by_follower.items():
+        runs[places[-1]] += 1
+        compared = [(place, hours) for place in places if (hours := found[place].saved[pk]) is not None]
+        for each, (place, hours) in enumerate(compared):
+            gpu_hours[place] += hours - (compared[each + 1][1] if each + 1 < len(compared) else 0.0)
+    return [
+        replace(each.outcome, credited_runs=runs[place], credited_gpu_hours=gpu_hours[place])
+        for place, each in enumerate(found)
+    ]
+
+
+def _followed(run: AdvisedRun, advice: Advice, later: Sequence[AdvisedRun], *, is_repeated: bool) -> _Followed:
     if not later:
-        return Outcome(run.pk, advice, Status.REPEATED if is_repeated else Status.OPEN)
+        return _Followed(run, Outcome(run.pk, advice, Status.REPEATED if is_repeated else Status.OPEN), {})
     levels = [_level(run.shape, advice, other.shape) for other in later]
     status = max(levels, key=list(Status).index)
     followers = [
@@ -157,9 +201,10 @@ def _outcome(run: AdvisedRun, advice: Advice, later: Sequence[AdvisedRun], *, is
     ]
     harms = frozenset(HARMS[advice.kind].split())
     failed = [other for other in later if other.failed_for & harms]
-    saved = [hours for other in followers if (hours := _saved_gpu_hours(run, advice, other)) is not None]
+    saved_by = {other.pk: _saved_gpu_hours(run, advice, other) for other in followers}
+    saved = [hours for hours in saved_by.values() if hours is not None]
     shown = followers or later
-    return Outcome(
+    outcome = Outcome(
         pk=run.pk,
         advice=advice,
         status=status,
@@ -176,6 +221,7 @@ def _outcome(run: AdvisedRun, advice: Advice, later: Sequence[AdvisedRun], *, is
         gpu_hours_after=_median([other.gpu_hours for other in shown]),
         run_s_after=_median([other.run_s for other in shown]),
     )
+    return _Followed(run, outcome, saved_by)
 
 
 def _median(values: Sequence[float | None]) -> float | None:
