@@ -2,6 +2,11 @@
 
 A later run answers the last advice of its kind that existed when it was submitted. One that was cancelled, that the
 system ended or that was too short to count answers nothing, unless it ran out of what the advice had reduced.
+
+Whether a request follows advice is one rule, `how_followed`, here and in `analysis.history.open_savings`.
+The questions differ. Here it is what the advice brought about: what was submitted before a report existed owes it
+nothing, and a run that failed shows what following did. There it is what the next run can still save: a request that
+works leaves nothing of it, whoever thought of it first, and one that failed is no better request.
 """
 
 from __future__ import annotations
@@ -194,7 +199,7 @@ def _credited(found: Sequence[_Followed]) -> list[Outcome]:
 def _followed(run: AdvisedRun, advice: Advice, later: Sequence[AdvisedRun], *, is_repeated: bool) -> _Followed:
     if not later:
         return _Followed(run, Outcome(run.pk, advice, Status.REPEATED if is_repeated else Status.OPEN), {})
-    levels = [_level(run.shape, advice, other.shape) for other in later]
+    levels = [how_followed(run.shape, advice.kind, advice.wanted, other.shape) for other in later]
     status = max(levels, key=list(Status).index)
     followers = [
         other for other, level in zip(later, levels, strict=True) if level is status is not Status.NOT_FOLLOWED
@@ -234,18 +239,14 @@ def _value(shape: Shape, dimension: str) -> object:
     return getattr(shape, name)
 
 
-def advised_dimensions(now: Shape, advice: Advice) -> tuple[str, ...]:
-    """What the advice changes, what it is about first.
+def advised_dimensions(now: Shape, kind: str, wanted: Shape) -> tuple[str, ...]:
+    """What advice changes, what it is about first.
 
-    >>> from datetime import UTC
-    >>> at = datetime(2026, 11, 20, tzinfo=UTC)
-    >>> advised_dimensions(Shape(1, 8, memory_gb=480.0), Advice("gpus", Shape(1, 2, memory_gb=120.0), at))
+    >>> advised_dimensions(Shape(1, 8, memory_gb=480.0), "gpus", Shape(1, 2, memory_gb=120.0))
     ('gpus', 'memory')
     """
     return tuple(
-        name
-        for name in OF_KIND[advice.kind]
-        if _value(advice.wanted, name) is not None and _value(advice.wanted, name) != _value(now, name)
+        name for name in OF_KIND[kind] if _value(wanted, name) is not None and _value(wanted, name) != _value(now, name)
     )
 
 
@@ -259,8 +260,13 @@ def _moved_fraction(now: Shape, wanted: Shape, later: Shape, dimension: str) -> 
     return (before - after) / (before - aim)
 
 
-def _level(now: Shape, advice: Advice, later: Shape) -> Status:
-    moved = {name: _moved_fraction(now, advice.wanted, later, name) for name in advised_dimensions(now, advice)}
+def how_followed(now: Shape, kind: str, wanted: Shape, later: Shape) -> Status:
+    """How far a later request went from the old one to the suggested one: followed, partly, or not.
+
+    >>> [how_followed(Shape(1, 8), "gpus", Shape(1, 2), Shape(1, gpus)).value for gpus in (2, 3, 4, 6)]
+    ['followed', 'partly', 'partly', 'not_followed']
+    """
+    moved = {name: _moved_fraction(now, wanted, later, name) for name in advised_dimensions(now, kind, wanted)}
     if not moved:
         return Status.NOT_FOLLOWED
     about = next(iter(moved.values()))
@@ -274,7 +280,7 @@ def _moved_by_all(now: Shape, advice: Advice, followers: Sequence[AdvisedRun]) -
     """What every follower moved as suggested."""
     return tuple(
         name
-        for name in advised_dimensions(now, advice)
+        for name in advised_dimensions(now, advice.kind, advice.wanted)
         if followers
         and all(_moved_fraction(now, advice.wanted, run.shape, name) >= REACHED_FRACTION for run in followers)
     )

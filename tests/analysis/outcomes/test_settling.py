@@ -12,6 +12,7 @@ from django.db.models import Q
 from django.test.utils import CaptureQueriesContext
 
 from analysis.history.periods import last_days
+from analysis.history.selectors import savings_of_works
 from analysis.models import AdviceDay, AdviceDue, AdviceOutcome, RecommendationRow
 from analysis.outcomes.selectors import saved_by, saved_by_work, sums_by_kind
 from analysis.outcomes.services import settle_due
@@ -164,6 +165,20 @@ def test_a_run_that_follows_advice_of_two_reports_is_saved_once() -> None:
     kinds = {row.kind: row.realised_gpu_hours for row in sums_by_kind([Q(user=first.user)], last_days(NOW, 90))}
     # 8 - 4 and 8 - 2; 4 - 2: each kind by itself.
     assert (kinds["gpus"], kinds["host_memory"]) == (pytest.approx(10.0), pytest.approx(2.0))
+
+
+def test_what_was_followed_is_no_longer_an_open_saving_whatever_was_advised() -> None:
+    first, month = run(1, 5, gpus=2, memory_requested_gb=240.0), last_days(NOW, 30)
+    # The memory of four GPUs bills 4 GPU-hours instead of 2.
+    (work,) = savings_of_works(Q(user=first.user), month).works
+    assert (work.jobs, work.gpu_hours) == (1, pytest.approx(2.0))
+    # 97 GB were advised. 100 are nearly that, but 28 cores are those of four GPUs: 2 GPU-hours can be saved again.
+    run(2, 4, gpus=2, memory_requested_gb=100.0, cpus_allocated=28)
+    settle()
+    assert outcome(1, "host_memory").status == "followed"
+    found = savings_of_works(Q(user=first.user), month)
+    assert [(work.jobs, work.gpu_hours) for work in found.works] == [(1, pytest.approx(2.0))]
+    assert found.changed_gpu_hours == pytest.approx(2.0)
 
 
 def test_the_queries_of_one_work_do_not_grow_with_its_runs() -> None:
