@@ -5,15 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db.models import Count, Q, QuerySet, Sum
+from django.db.models import Count, Max, Q, QuerySet, Sum
 
 from analysis.cases.models import CaseEvent, ShareRequest, SupportCase
 from analysis.cases.states import CLOSED, State
+from analysis.escalation.models import Flag
 from analysis.escalation.selectors import staff_sees
 from jobs.models import JobShare, User
 from jobs.selectors import open_shares
 
 WEEK = timedelta(days=7)
+PAUSE_AFTER_NO = timedelta(days=30)
+"""Nobody is asked to share jobs again so soon after a no."""
+
 IS_CLOSED = Q(state__in=CLOSED)
 
 
@@ -50,6 +54,13 @@ def last_answer(case: SupportCase) -> ShareRequest | None:
     """The latest answer of the owner to a request to share jobs."""
     answered = ShareRequest.objects.filter(case=case, answered_at__isnull=False)
     return answered.exclude(answer=ShareRequest.Answer.WITHDRAWN).order_by("-answered_at").first()
+
+
+def paused_until(flag: Flag, now: datetime) -> datetime | None:
+    """When the owner of a flag may be asked again to share jobs; None for at once."""
+    declined = ShareRequest.objects.filter(case__flag__user=flag.user_id, answer=ShareRequest.Answer.DECLINED)
+    latest = declined.filter(answered_at__gt=now - PAUSE_AFTER_NO).aggregate(at=Max("answered_at"))["at"]
+    return latest and latest + PAUSE_AFTER_NO
 
 
 def requests_ever_to(user: User) -> QuerySet[ShareRequest]:
