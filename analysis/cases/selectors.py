@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -43,6 +44,19 @@ def counts_by_state(now: datetime) -> dict[State, int]:
 def events_of(case: SupportCase) -> QuerySet[CaseEvent]:
     """What happened to a case, the latest first."""
     return CaseEvent.objects.filter(case=case).select_related("actor").order_by("-at", "-pk")
+
+
+def steps_of(flags: Sequence[Flag]) -> dict[int, list[CaseEvent]]:
+    """What support did about these flags, by flag, the earliest first: for whom the flag concerns, so without notes.
+
+    What follows from a step by itself is left out; a case that closes because its flag cleared is not.
+    """
+    of_kaiku = Q(kind=CaseEvent.Kind.STATE, actor__isnull=True) & ~IS_CLOSED
+    events = CaseEvent.objects.filter(case__flag__in=flags).exclude(kind=CaseEvent.Kind.NOTE).exclude(of_kaiku)
+    found: dict[int, list[CaseEvent]] = {}
+    for event in events.select_related("actor", "case").order_by("at", "pk"):
+        found.setdefault(event.case.flag_id, []).append(event)
+    return found
 
 
 def open_request(case: SupportCase) -> ShareRequest | None:

@@ -51,13 +51,10 @@ SAVINGS_LOOKED_AT_MAX = 10_000
 automation."""
 SHAPES_KEPT = 1024
 STATED_COLUMNS = (
-    *("work", "job_id", "ended_at", "saved_gpu_hours", "advice__kind", "wanted"),
+    *("work", "job_id", "ended_at", "allocated_gpus", "saved_gpu_hours", "advice__kind", "wanted"),
     *("job__state", "avg_gpu_util", "finding_codes"),
 )
-OF_SHAPE = (
-    *("job__node_count", "allocated_gpus", "job__cpus_allocated"),
-    *("job__memory_requested_gb", "job__walltime_requested_s", "job__partition"),
-)
+OF_SHAPE = ("node_count", "cpus_allocated", "memory_requested_gb", "walltime_requested_s", "partition")
 NO_GPU_USE = FindingCode.NO_GPU_USE.value
 LOW = (EfficiencyClass.INEFFICIENT.value, EfficiencyClass.WASTED.value)
 LEFT = "no longer a member"
@@ -117,24 +114,30 @@ def told_by_owners(whose: Sequence[Q], period: Period) -> int:
 
 
 def savings_of_works(part: Q, period: Period) -> OpenSavings:
-    """What the advice on the runs of the period would save and no later run has changed, by work: one query."""
+    """What the advice on the runs of the period would save and no later run has changed, by work: two queries.
+
+    What the runs were allocated is read by their keys: the first query needs no more of a run than an index holds.
+    """
     counted = judged(part, period.start, period.end).filter(uncounted_reason="")
     keys = counted.filter(saved_gpu_hours__gt=0).exclude(job__work_key="").values("job__work_key")
     rows = counted.filter(Q(saved_gpu_hours__gt=0) | Q(job__work_key__in=keys)).annotate(work=WORK)
     advice = FilteredRelation("recommendations", condition=~Q(recommendations__kind="walltime"))
     wanted = Cast("advice__wanted", TextField())
     read = rows.annotate(advice=advice, wanted=wanted).order_by("-ended_at", "-job_id")
-    found: Any = read.values_list(*STATED_COLUMNS, *OF_SHAPE)
-    return open_savings(_stated_run(*row) for row in found[:SAVINGS_LOOKED_AT_MAX])
+    found: Any = list(read.values_list(*STATED_COLUMNS)[:SAVINGS_LOOKED_AT_MAX])
+    runs = Job.objects.filter(pk__in=[row[1] for row in found]).values_list("pk", *OF_SHAPE)
+    shapes = {pk: columns for pk, *columns in runs}
+    # A run may go between two queries.
+    return open_savings(_stated_run(shapes[row[1]], *row) for row in found if row[1] in shapes)
 
 
-def _stated_run(*row: Any) -> StatedRun:
-    work, pk, ended_at, saved_gpu_hours, kind, wanted, state, use, codes, *allocated = row
+def _stated_run(allocated: Sequence[Any], *row: Any) -> StatedRun:
+    work, pk, ended_at, gpus, saved_gpu_hours, kind, wanted, state, use, codes = row
     return StatedRun(
         work,
         pk,
         ended_at,
-        _allocated(*allocated),
+        _allocated(gpus, *allocated),
         saved_gpu_hours,
         (kind, _wanted(wanted)) if kind else None,
         is_success=state == "COMPLETED" and use is not None,
@@ -144,8 +147,8 @@ def _stated_run(*row: Any) -> StatedRun:
 
 @lru_cache(maxsize=SHAPES_KEPT)
 def _allocated(*columns: Any) -> Shape:
-    """What a run was allocated, of `OF_SHAPE`; the same for most runs of a work."""
-    nodes, gpus, cores, memory_gb, walltime_s, partition = columns
+    """What a run was allocated, of its GPUs and `OF_SHAPE`; the same for most runs of a work."""
+    gpus, nodes, cores, memory_gb, walltime_s, partition = columns
     return Shape(nodes or 1, gpus, None, cores, memory_gb, walltime_s, partition)
 
 

@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
+from functools import lru_cache
 from statistics import median
 
 from analysis.comparable import SAME_WORK_MAX
@@ -260,6 +261,7 @@ def _moved_fraction(now: Shape, wanted: Shape, later: Shape, dimension: str) -> 
     return (before - after) / (before - aim)
 
 
+@lru_cache(maxsize=1024)
 def how_followed(now: Shape, kind: str, wanted: Shape, later: Shape) -> Status:
     """How far a later request went from the old one to the suggested one: followed, partly, or not.
 

@@ -96,7 +96,10 @@ def test_nobody_is_asked_again_soon_after_a_no_and_a_closed_case_asks_nothing(ca
     erin.post(f"{QUEUE}{case.pk}/request/", {"version": case.version})
     decline_sharing(ShareRequest.objects.get(), timezone.now())
     again = erin.post(f"{QUEUE}{case.pk}/request/", {"version": case_of().version}, follow=True).content.decode()
-    assert f"The owner shared nothing. A new request is possible from {timezone.now() + timedelta(days=30):%Y-%m-%d} on." in again
+    assert (
+        f"The owner shared nothing. A new request is possible from {timezone.now() + timedelta(days=30):%Y-%m-%d} on."
+        in again
+    )
     ShareRequest.objects.update(answered_at=timezone.now() - timedelta(days=31))
     erin.post(f"{QUEUE}{case.pk}/request/", {"version": case_of().version})
     assert ShareRequest.objects.filter(answered_at=None).count() == 1
