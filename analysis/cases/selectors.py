@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db.models import Count, Max, Q, QuerySet, Sum
+from django.db.models import Count, Max, Min, Q, QuerySet, Sum
 
 from analysis.cases.models import CaseEvent, ShareRequest, SupportCase
 from analysis.cases.states import CLOSED, State
@@ -35,10 +35,16 @@ def in_state(cases: QuerySet[SupportCase], state: State | None) -> QuerySet[Supp
     return cases.exclude(IS_CLOSED) if state is None else cases.filter(state=state)
 
 
+def queue_by_state(now: datetime) -> dict[State, tuple[int, datetime | None]]:
+    """How many cases are in each state, and since when staff see the oldest of them; in the order of the states."""
+    rows = cases_for_staff(now).order_by().values_list("state")
+    found = {state: rest for state, *rest in rows.annotate(Count("pk"), Min("flag__visible_to_staff_at"))}
+    return {state: tuple(found.get(state.value, (0, None))) for state in State}
+
+
 def counts_by_state(now: datetime) -> dict[State, int]:
     """How many cases are in each state, in the order of the states."""
-    rows = dict(cases_for_staff(now).order_by().values_list("state").annotate(Count("pk")))
-    return {state: rows.get(state.value, 0) for state in State}
+    return {state: count for state, (count, _) in queue_by_state(now).items()}
 
 
 def events_of(case: SupportCase) -> QuerySet[CaseEvent]:

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Exists, F, OuterRef, Q, QuerySet, Sum
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
 
 from analysis.escalation.models import Flag
 from analysis.escalation.rules import DEFAULTS, LOW, MEASURED, Evidence, FlagLimits
@@ -71,6 +71,12 @@ def staff_sees(now: datetime, table: str = "") -> Q:
 def seen_by_staff(now: datetime) -> QuerySet[Flag]:
     """The flags that staff see."""
     return Flag.objects.filter(staff_sees(now))
+
+
+def open_counts() -> dict[str, int]:
+    """How many flags of each kind are raised, whoever sees them."""
+    rows = dict(Flag.objects.filter(IS_OPEN).values_list("kind").annotate(Count("pk")).order_by())
+    return {kind: rows.get(kind, 0) for kind in Flag.Kind.values}
 
 
 def _latest_first(flags: QuerySet[Flag]) -> QuerySet[Flag]:

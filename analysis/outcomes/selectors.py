@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -47,6 +48,9 @@ GIVEN_COLUMNS = (
 """The columns of `Given`, in its order."""
 
 OUTCOMES_SHOWN = 10
+
+COUNTED_MAX = 1000
+"""The latest pieces of advice whose outcomes operators watch."""
 
 
 @dataclass(frozen=True)
@@ -273,6 +277,13 @@ def outcomes_of_run(job_pk: int, reach: Reach) -> QuerySet[AdviceOutcome]:
     """What became of the advice on one run, for who sees its later runs too: not for whom a single run is shared."""
     rows = AdviceOutcome.objects.filter(reach.all, job=job_pk).exclude(status__in=(Status.OPEN, Status.REPEATED))
     return rows.select_related("job__efficiency").prefetch_related("job__efficiency__recommendations").order_by("kind")
+
+
+def latest_statuses() -> dict[str, int]:
+    """What became of the latest advice of the site, as counts by status."""
+    latest = AdviceOutcome.objects.order_by("-given_at").values_list("status", flat=True)[:COUNTED_MAX]
+    found = Counter(latest)
+    return {status.value: found[status.value] for status in Status}
 
 
 def given_between(first: date, until: date) -> Iterator[Given]:
