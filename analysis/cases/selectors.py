@@ -79,8 +79,9 @@ def last_answer(case: SupportCase) -> ShareRequest | None:
 def paused_until(flag: Flag, now: datetime) -> datetime | None:
     """When the owner of a flag may be asked again to share jobs; None for at once."""
     declined = ShareRequest.objects.filter(case__flag__user=flag.user_id, answer=ShareRequest.Answer.DECLINED)
-    latest = declined.filter(answered_at__gt=now - PAUSE_AFTER_NO).aggregate(at=Max("answered_at"))["at"]
-    return latest and latest + PAUSE_AFTER_NO
+    latest: datetime | None = declined.aggregate(at=Max("answered_at"))["at"]
+    until = latest + PAUSE_AFTER_NO if latest else None
+    return until if until and until > now else None
 
 
 def requests_ever_to(user: User) -> QuerySet[ShareRequest]:
