@@ -38,6 +38,7 @@ CODES_BY_CLASS = {
     "UNKNOWN": ((), ("walltime_overrequest",)),
 }
 ADVISED = {"overscaling": "overscaling", "idle_gpus": "active_gpus", "no_gpu_use": "no_gpu_use"}
+WANTED = json.dumps({"nodes": 1, "gpus": 2})
 # The numbers that any of those codes is ranked by.
 EVIDENCE = json.dumps(
     {
@@ -212,5 +213,5 @@ def _rows(work: Work, place: int, dice: np.random.Generator) -> tuple[list[Any],
         *(int(not measured), "bench", 1, 1, int(bool(measured)), ended),
     )
     found = [(pk, position, code, 0.8, EVIDENCE) for position, code in enumerate(codes)]
-    advised = [(pk, 0, "gpus", basis, 2, "{}", "{}", "[]", "[]") for basis in advice[:1]]
+    advised = [(pk, 0, "gpus", basis, 2, "{}", WANTED, "[]", "[]") for basis in advice[:1]]
     return [job], [judgement], found, advised

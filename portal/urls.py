@@ -36,7 +36,7 @@ from portal.pages.settings.views import api_tokens, appearance, mail_settings, r
 from portal.pages.site.views import site
 from portal.pages.support.advice import advice_quality
 from portal.pages.support.case import case, change_case, note_case, offer_in_case, request_in_case
-from portal.pages.support.letter import help_letter
+from portal.pages.support.letter import help_letter, restore_letter
 from portal.pages.support.queue import queue
 from portal.pages.support.views import directory_state, feedback_page, outbox_page, shared_jobs_page, support
 from portal.pages.system.views import system
@@ -107,6 +107,7 @@ urlpatterns = [
     path("support/queue/<int:pk>/offer/", offer_in_case, name="offer-in-case"),
     path("support/queue/<int:pk>/request/", request_in_case, name="request-in-case"),
     path("support/letter/", help_letter, name="help-letter"),
+    path("support/letter/restore/", restore_letter, name="restore-letter"),
     path("support/directory/", directory_state, name="directory-state"),
     path("support/links/", lesson_links, name="lesson-links"),
     path("support/links/check/", check_links, name="check-links"),

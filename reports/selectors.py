@@ -252,4 +252,4 @@ def offer_versions() -> QuerySet[HelpLetter]:
 def offer_text() -> tuple[int, OfferText]:
     """The number of the present version of the offer of help, 0 for the shipped one, and its text."""
     row = HelpLetter.objects.order_by("-number").first()
-    return (0, SHIPPED) if row is None else (row.number, OfferText(row.subject, row.text))
+    return (0, SHIPPED) if row is None else (row.number, OfferText(row.subject, row.text).as_shown())

@@ -40,6 +40,7 @@ class CaseEvent(models.Model):
         OFFER = "offer", "Help offered by mail"
         REQUEST = "request", "Sharing requested"
         ANSWER = "answer", "Answer of the owner"
+        WITHDRAWN = "withdrawn", "Request withdrawn"
 
     case = models.ForeignKey(SupportCase, on_delete=models.CASCADE, related_name="events")
     kind = models.CharField(max_length=16, choices=Kind.choices)

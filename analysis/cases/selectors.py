@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db.models import Count, Q, QuerySet, Sum
+from django.db.models import Count, Max, Min, Q, QuerySet, Sum
 
 from analysis.cases.models import CaseEvent, ShareRequest, SupportCase
 from analysis.cases.states import CLOSED, State
+from analysis.escalation.models import Flag
 from analysis.escalation.selectors import staff_sees
 from jobs.models import JobShare, User
 from jobs.selectors import open_shares
 
 WEEK = timedelta(days=7)
+PAUSE_AFTER_NO = timedelta(days=30)
+"""Nobody is asked to share jobs again so soon after a no."""
+
 IS_CLOSED = Q(state__in=CLOSED)
 
 
@@ -30,15 +35,34 @@ def in_state(cases: QuerySet[SupportCase], state: State | None) -> QuerySet[Supp
     return cases.exclude(IS_CLOSED) if state is None else cases.filter(state=state)
 
 
+def queue_by_state(now: datetime) -> dict[State, tuple[int, datetime | None]]:
+    """How many cases are in each state, and since when staff see the oldest of them; in the order of the states."""
+    rows = cases_for_staff(now).order_by().values_list("state")
+    found = {state: rest for state, *rest in rows.annotate(Count("pk"), Min("flag__visible_to_staff_at"))}
+    return {state: tuple(found.get(state.value, (0, None))) for state in State}
+
+
 def counts_by_state(now: datetime) -> dict[State, int]:
     """How many cases are in each state, in the order of the states."""
-    rows = dict(cases_for_staff(now).order_by().values_list("state").annotate(Count("pk")))
-    return {state: rows.get(state.value, 0) for state in State}
+    return {state: count for state, (count, _) in queue_by_state(now).items()}
 
 
 def events_of(case: SupportCase) -> QuerySet[CaseEvent]:
     """What happened to a case, the latest first."""
     return CaseEvent.objects.filter(case=case).select_related("actor").order_by("-at", "-pk")
+
+
+def steps_of(flags: Sequence[Flag]) -> dict[int, list[CaseEvent]]:
+    """What support did about these flags, by flag, the earliest first: for whom the flag concerns, so without notes.
+
+    What follows from a step by itself is left out; a case that closes because its flag cleared is not.
+    """
+    of_kaiku = Q(kind=CaseEvent.Kind.STATE, actor__isnull=True) & ~IS_CLOSED
+    events = CaseEvent.objects.filter(case__flag__in=flags).exclude(kind=CaseEvent.Kind.NOTE).exclude(of_kaiku)
+    found: dict[int, list[CaseEvent]] = {}
+    for event in events.select_related("actor", "case").order_by("at", "pk"):
+        found.setdefault(event.case.flag_id, []).append(event)
+    return found
 
 
 def open_request(case: SupportCase) -> ShareRequest | None:
@@ -50,6 +74,14 @@ def last_answer(case: SupportCase) -> ShareRequest | None:
     """The latest answer of the owner to a request to share jobs."""
     answered = ShareRequest.objects.filter(case=case, answered_at__isnull=False)
     return answered.exclude(answer=ShareRequest.Answer.WITHDRAWN).order_by("-answered_at").first()
+
+
+def paused_until(flag: Flag, now: datetime) -> datetime | None:
+    """When the owner of a flag may be asked again to share jobs; None for at once."""
+    declined = ShareRequest.objects.filter(case__flag__user=flag.user_id, answer=ShareRequest.Answer.DECLINED)
+    latest: datetime | None = declined.aggregate(at=Max("answered_at"))["at"]
+    until = latest + PAUSE_AFTER_NO if latest else None
+    return until if until and until > now else None
 
 
 def requests_ever_to(user: User) -> QuerySet[ShareRequest]:

@@ -8,6 +8,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import F
 
 from analysis.cases.models import CaseEvent, ShareRequest, SupportCase
+from analysis.cases.selectors import PAUSE_AFTER_NO, paused_until
 from analysis.cases.states import CLOSED, Action, State, after
 from analysis.escalation.models import Flag
 from jobs.audit.services import Action as Audited
@@ -19,8 +20,8 @@ SHARED_DAYS = 14
 SHARED_JOBS_MAX = 3
 """How many jobs one request is about: enough to see what they have in common, few enough to be looked through."""
 
-PAUSE_AFTER_NO, PAUSE_AFTER_OFFER = timedelta(days=30), timedelta(days=7)
-"""Nobody is asked again so soon after a no, or offered help again so soon."""
+PAUSE_AFTER_OFFER = timedelta(days=7)
+"""Nobody is offered help again so soon."""
 
 SHARED_NOTE = "Shared after support requested it."
 
@@ -48,11 +49,10 @@ def close_case(flag: Flag, now: datetime) -> None:
     case = SupportCase.objects.filter(flag=flag).select_for_update().first()
     if case is None:
         return
-    _withdraw_request(case, now)
+    _withdraw_request(case, None, now)
     if case.state not in CLOSED:
         case.version += 1
-        _change(case, State.RESOLVED, now)
-        _add_event(case, CaseEvent.Kind.STATE, None, now, "The flag cleared.")
+        _move(case, State.RESOLVED, None, now, "The flag cleared.")
 
 
 def change_state(case: SupportCase, action: Action, based_on: int, by: User, now: datetime) -> SupportCase:
@@ -66,22 +66,23 @@ def change_state(case: SupportCase, action: Action, based_on: int, by: User, now
             raise NotPossible("The flag has cleared, so the case stays closed.")
         if action is Action.CLAIM and held.holder_id == by.pk:
             raise NotPossible("You have claimed this case already.")
+        text = "Taken over." if action is Action.CLAIM and held.holder_id else ""
         if action in (Action.CLAIM, Action.REOPEN):
             held.holder = by
         elif action is Action.RELEASE:
             held.holder = None
-        _change(held, state, now)
         if state in CLOSED:
-            _withdraw_request(held, now)
-        _add_event(held, CaseEvent.Kind.STATE, by, now)
+            _withdraw_request(held, by, now)
+        _move(held, state, by, now, text)
         record_change(by_person(by), Audited.CASE_CHANGED, Kind.CASE, held, f"{action.value}: {state.value}")
     return held
 
 
-def _withdraw_request(case: SupportCase, now: datetime) -> None:
+def _withdraw_request(case: SupportCase, by: User | None, now: datetime) -> None:
     """What was requested of the owner of a closed case is no longer open."""
     asked = ShareRequest.objects.filter(case=case, answered_at__isnull=True)
-    asked.update(answer=ShareRequest.Answer.WITHDRAWN, answered_at=now)
+    if asked.update(answer=ShareRequest.Answer.WITHDRAWN, answered_at=now):
+        _add_event(case, CaseEvent.Kind.WITHDRAWN, by, now)
 
 
 def add_note(case: SupportCase, text: str, by: User, now: datetime) -> None:
@@ -99,6 +100,7 @@ def record_offer(case: SupportCase, based_on: int, by: User, now: datetime, name
         if latest := offered.order_by("-at").first():
             raise NotPossible(f"Help was offered on {latest.at:%Y-%m-%d} already.")
         _add_event(held, CaseEvent.Kind.OFFER, by, now, f"To {names}.")
+        _wait(held, by, now)
         record_change(by_person(by), Audited.HELP_OFFERED, Kind.CASE, held, names)
     return held
 
@@ -107,14 +109,14 @@ def request_sharing(case: SupportCase, based_on: int, by: User, now: datetime) -
     """Ask the owner to share some jobs: the case waits for the answer. Raises CaseConflict and NotPossible."""
     if case.flag.user_id is None:
         raise NotPossible("A project has no single owner who could share its jobs.")
-    declined = ShareRequest.objects.filter(case__flag__user=case.flag.user_id, answer=ShareRequest.Answer.DECLINED)
-    if declined.filter(answered_at__gt=now - PAUSE_AFTER_NO).exists():
-        raise NotPossible(f"The owner shared nothing within the last {PAUSE_AFTER_NO.days} days: no new request yet.")
+    if until := paused_until(case.flag, now):
+        raise NotPossible(f"The owner shared nothing. A new request is possible from {until:%Y-%m-%d} on.")
     try:
         with transaction.atomic():
             held = _for_the_user(case, based_on, by, now)
             ShareRequest.objects.create(case=held, asked_by=by, asked_at=now)
             _add_event(held, CaseEvent.Kind.REQUEST, by, now)
+            _wait(held, by, now)
             record_change(by_person(by), Audited.SHARING_REQUESTED, Kind.CASE, held)
     except IntegrityError as error:
         raise NotPossible("A request is open already; the owner has not answered yet.") from error
@@ -142,23 +144,32 @@ def _answer(request: ShareRequest, answer: ShareRequest.Answer, now: datetime, j
     if not mine.update(answer=answer, answered_at=now, jobs=jobs):
         return False
     case = SupportCase.objects.select_for_update().get(pk=request.case_id)
+    count = f"{jobs} {'job' if jobs == 1 else 'jobs'}"
+    shared = f"{count} shared for {SHARED_DAYS} days."
+    nothing = f"Nothing was shared. No new request before {now + PAUSE_AFTER_NO:%Y-%m-%d}."
+    is_shared = answer is ShareRequest.Answer.SHARED
+    _add_event(case, CaseEvent.Kind.ANSWER, case.flag.user, now, shared if is_shared else nothing)
     if case.state == State.WAITING:
         case.version += 1
-        _change(case, State.CLAIMED if case.holder_id else State.OPEN, now)
-    count = f"{jobs} {'job' if jobs == 1 else 'jobs'}"
-    said = f"{count} shared for {SHARED_DAYS} days." if answer is ShareRequest.Answer.SHARED else "Nothing was shared."
-    _add_event(case, CaseEvent.Kind.ANSWER, case.flag.user, now, said)
+        _move(case, State.CLAIMED if case.holder_id else State.OPEN, None, now, "The owner answered.")
     return True
 
 
 def _for_the_user(case: SupportCase, based_on: int, by: User, now: datetime) -> SupportCase:
-    """The case, locked, claimed by who acts where nobody did, and waiting for the user from now on."""
+    """The case, locked, claimed by who acts where nobody did. Raises CaseConflict and NotPossible."""
     held = _claimed(case, based_on)
     if held.state in CLOSED:
         raise NotPossible("The case is closed. Reopen it first.")
-    held.holder = held.holder or by
-    _change(held, State.WAITING, now)
+    if held.holder is None:
+        held.holder = by
+        _move(held, State.CLAIMED, by, now)
     return held
+
+
+def _wait(case: SupportCase, by: User, now: datetime) -> None:
+    """The case waits for the user from now on."""
+    if case.state != State.WAITING:
+        _move(case, State.WAITING, by, now)
 
 
 def _claimed(case: SupportCase, based_on: int) -> SupportCase:
@@ -170,10 +181,11 @@ def _claimed(case: SupportCase, based_on: int) -> SupportCase:
     return now_there
 
 
-def _change(case: SupportCase, state: State, now: datetime) -> None:
-    """Store a new state of a row that this transaction holds."""
+def _move(case: SupportCase, state: State, by: User | None, now: datetime, text: str = "") -> None:
+    """Store a new state of a row that this transaction holds; it is a line of its own in the history."""
     case.state, case.changed_at = state, now
     case.save(update_fields=["state", "holder", "changed_at", "version"])
+    _add_event(case, CaseEvent.Kind.STATE, by, now, text)
 
 
 def _add_event(case: SupportCase, kind: CaseEvent.Kind, by: User | None, now: datetime, text: str = "") -> None:

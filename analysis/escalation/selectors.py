@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Exists, F, OuterRef, Q, QuerySet, Sum
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
 
 from analysis.escalation.models import Flag
-from analysis.escalation.rules import DEFAULTS, LOW, Evidence, FlagLimits
+from analysis.escalation.rules import DEFAULTS, LOW, MEASURED, Evidence, FlagLimits
 from analysis.history.periods import Period, last_days
 from analysis.history.run_sums import JudgedRun, RunSums, add_run, add_sums, first_and_last
-from analysis.models import JobEfficiency
+from analysis.models import JobEfficiency, ended_early
 from analysis.rollups.models import PersonDay, ProjectDay, RollUpDue, WorkDay
 from analysis.rollups.selectors import READ, Part, days_of, due_days, judged_runs, site_zone, unpacked
 from jobs.models import Job, JobShare, User
@@ -71,6 +71,12 @@ def staff_sees(now: datetime, table: str = "") -> Q:
 def open_to_staff(moment: datetime) -> Q:
     """The flags that staff saw as open at a moment."""
     return (IS_OPEN | Q(cleared_at__gt=moment)) & Q(visible_to_staff_at__lte=moment)
+
+
+def open_counts() -> dict[str, int]:
+    """How many flags of each kind are raised, whoever sees them."""
+    rows = dict(Flag.objects.filter(IS_OPEN).values_list("kind").annotate(Count("pk")).order_by())
+    return {kind: rows.get(kind, 0) for kind in Flag.Kind.values}
 
 
 def _latest_first(flags: QuerySet[Flag]) -> QuerySet[Flag]:
@@ -137,20 +143,36 @@ def sums_of_works(project: int, period: Period) -> dict[tuple[int, str], RunSums
     return found
 
 
-def runs_to_share(flag: Flag, now: datetime, limit: int) -> list[JobEfficiency]:
-    """Runs that show best why a flag of a person or work was raised: its low ones with the most unused GPU-hours.
+def counted_runs(flag: Flag) -> QuerySet[JobEfficiency]:
+    """The runs that the sums of a flag rest on since its last check, by the conditions of `rules.counted_in`."""
+    evidence = flag.at_last
+    first, last = (
+        datetime(day.year, day.month, day.day, tzinfo=site_zone())
+        for day in (evidence.first_day, evidence.last_day + timedelta(days=1))
+    )
+    found = JobEfficiency.objects.filter(
+        BY_SITE,
+        ~ended_early("job__"),
+        ended_at__gte=first,
+        ended_at__lt=last,
+        uncounted_reason="",
+        efficiency_class__in=MEASURED,
+    )
+    if flag.user_id is not None:
+        found = found.filter(user=flag.user_id)
+    if flag.project_id is not None:
+        found = found.filter(project=flag.project_id)
+    return found.filter(job__work_key=flag.work_key) if flag.work_key else found
 
-    From the window of the flag until now; runs that support sees already are left out.
+
+def runs_to_share(flag: Flag, now: datetime, limit: int) -> list[JobEfficiency]:
+    """Runs that show best why a flag of a person or work is raised: its low ones with the most unused GPU-hours.
+
+    Only runs that the flag counts; those that support sees already are left out.
     """
     if flag.user_id is None:
         return []
-    began = flag.at_raising.first_day
-    since = datetime(began.year, began.month, began.day, tzinfo=site_zone())
-    runs = JobEfficiency.objects.filter(
-        BY_SITE, user=flag.user_id, ended_at__gte=since, uncounted_reason="", efficiency_class__in=LOW
-    )
-    if flag.kind == Flag.Kind.WORK:
-        runs = runs.filter(job__work_key=flag.work_key, project=flag.project_id)
+    runs = counted_runs(flag).filter(efficiency_class__in=LOW)
     shared = JobShare.objects.filter(job=OuterRef("job_id"), revoked_at__isnull=True, expires_at__gt=now)
     left = runs.filter(~Exists(shared), wasted_gpu_hours__isnull=False).select_related("job__user", "job__project")
     return list(left.order_by("-wasted_gpu_hours", "-pk")[:limit])

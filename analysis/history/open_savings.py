@@ -1,6 +1,9 @@
 """Which stated savings are still open, work by work: those that no later run of the work has changed since.
 
 A run that went worse changes nothing: without GPU use, failed, or unmeasured, it shows no better request at work.
+Whether its request follows advice is `analysis.outcomes.following.how_followed`, the rule by which advice is credited.
+What is open is not simply what was not credited: a request that was there before the report existed is not credited to
+it, and leaves nothing open; and what one run did not follow, the next may have.
 """
 
 from __future__ import annotations
@@ -10,20 +13,26 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from analysis.outcomes.following import Status, how_followed
+from jobs.sbatch import Shape
+
+GPUS = "gpus"
+
 
 @dataclass(frozen=True)
 class StatedRun:
     """One counted run of a work and what its page states; `saved_gpu_hours` is None where it states no saving.
 
-    `advised_gpus` is None without advice on GPUs. `is_success`: it completed and its GPUs were measured.
+    `shape` is what it was allocated; `advice` the kind and the shape of the advice that changes the bill, None without
+    any. `is_success`: it completed and its GPUs were measured.
     """
 
     work: str
     pk: int
     ended_at: datetime
-    gpus: int
+    shape: Shape
     saved_gpu_hours: float | None
-    advised_gpus: int | None
+    advice: tuple[str, Shape] | None
     is_success: bool
     has_gpu_use: bool
 
@@ -51,11 +60,13 @@ def open_savings(runs: Iterable[StatedRun]) -> OpenSavings:
 
     >>> from datetime import UTC, timedelta
     >>> day = [datetime(2026, 11, 1, tzinfo=UTC) + timedelta(days=days) for days in range(3)]
-    >>> wide = StatedRun("cp2k", 7, day[0], 8, 6.0, 2, is_success=True, has_gpu_use=True)
-    >>> worse = StatedRun("cp2k", 8, day[1], 8, None, 0, is_success=True, has_gpu_use=False)
+    >>> fewer, none = ("gpus", Shape(1, 2)), ("gpus", Shape(1, 0))
+    >>> wide = StatedRun("cp2k", 7, day[0], Shape(1, 8), 6.0, fewer, is_success=True, has_gpu_use=True)
+    >>> worse = StatedRun("cp2k", 8, day[1], Shape(1, 8), None, none, is_success=True, has_gpu_use=False)
     >>> open_savings([wide, worse])
     OpenSavings(works=(WorkSaving(work='cp2k', jobs=1, gpu_hours=6.0, latest_pk=7),), changed_gpu_hours=0.0)
-    >>> open_savings([wide, worse, StatedRun("cp2k", 9, day[2], 2, None, None, is_success=True, has_gpu_use=True)])
+    >>> followed = StatedRun("cp2k", 9, day[2], Shape(1, 2), None, None, is_success=True, has_gpu_use=True)
+    >>> open_savings([wide, worse, followed])
     OpenSavings(works=(), changed_gpu_hours=6.0)
     """
     by_work: dict[str, list[StatedRun]] = defaultdict(list)
@@ -85,10 +96,13 @@ def _still_open(ordered: Sequence[StatedRun]) -> list[StatedRun]:
 
 
 def _has_changed(still_open: Sequence[StatedRun], run: StatedRun) -> bool:
-    """Whether a later run followed the last advice on GPUs, or did well with a request that leaves nothing to save."""
+    """Whether a later run followed the last advice, or did well with a request that leaves nothing to save."""
     if not run.is_success:
         return False
-    last = next((earlier for earlier in reversed(still_open) if earlier.advised_gpus is not None), None)
-    if last is not None and run.gpus <= (last.advised_gpus or 0) and (run.has_gpu_use or not last.has_gpu_use):
-        return True
-    return run.has_gpu_use and run.saved_gpu_hours is None and run.advised_gpus is None
+    last = next((earlier for earlier in reversed(still_open) if earlier.advice is not None), None)
+    if last is not None and last.advice is not None and (run.has_gpu_use or not last.has_gpu_use):
+        kind, wanted = last.advice
+        if how_followed(last.shape, kind, wanted, run.shape) is Status.FOLLOWED:
+            return True
+    is_advised = run.advice is not None and run.advice[0] == GPUS
+    return run.has_gpu_use and run.saved_gpu_hours is None and not is_advised

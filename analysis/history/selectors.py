@@ -8,10 +8,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 import msgspec
-from django.db.models import Case, CharField, Count, F, Max, OuterRef, Q, QuerySet, Subquery, When
+from django.db.models import (
+    Case,
+    CharField,
+    Count,
+    F,
+    FilteredRelation,
+    Max,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    TextField,
+    When,
+)
 from django.db.models.functions import Cast
 
 from analysis.efficiency import EfficiencyClass
@@ -25,6 +39,7 @@ from analysis.models import FindingRow, JobEfficiency, RecommendationRow
 from analysis.rollups.selectors import GroupSums, Part, days_of, sums_by_member, sums_by_work
 from analysis.thresholds import RULES_VERSION
 from jobs.models import Job, Project, User
+from jobs.sbatch import Shape
 
 """The latest runs of advised work that are compared: enough for a month of a person, with a limit for automation."""
 
@@ -34,6 +49,12 @@ CAUSES_LOOKED_AT_MAX = 2000
 SAVINGS_LOOKED_AT_MAX = 10_000
 """The latest runs of works with savings that are added up: a job every four minutes of a month, with a limit for
 automation."""
+SHAPES_KEPT = 1024
+STATED_COLUMNS = (
+    *("work", "job_id", "ended_at", "allocated_gpus", "saved_gpu_hours", "advice__kind", "wanted"),
+    *("job__state", "avg_gpu_util", "finding_codes"),
+)
+OF_SHAPE = ("node_count", "cpus_allocated", "memory_requested_gb", "walltime_requested_s", "partition")
 NO_GPU_USE = FindingCode.NO_GPU_USE.value
 LOW = (EfficiencyClass.INEFFICIENT.value, EfficiencyClass.WASTED.value)
 LEFT = "no longer a member"
@@ -93,29 +114,47 @@ def told_by_owners(whose: Sequence[Q], period: Period) -> int:
 
 
 def savings_of_works(part: Q, period: Period) -> OpenSavings:
-    """What the advice on the runs of the period would save and no later run has changed, by work: one query."""
+    """What the advice on the runs of the period would save and no later run has changed, by work: two queries.
+
+    What the runs were allocated is read by their keys: the first query needs no more of a run than an index holds.
+    """
     counted = judged(part, period.start, period.end).filter(uncounted_reason="")
     keys = counted.filter(saved_gpu_hours__gt=0).exclude(job__work_key="").values("job__work_key")
     rows = counted.filter(Q(saved_gpu_hours__gt=0) | Q(job__work_key__in=keys)).annotate(work=WORK)
-    advice = RecommendationRow.objects.filter(efficiency=OuterRef("pk"), kind="gpus")
-    read = rows.annotate(advised=Subquery(advice.values("recommended_gpus")[:1])).order_by("-ended_at", "-job_id")
-    columns = ("work", "job_id", "ended_at", "allocated_gpus", "saved_gpu_hours", "advised")
-    found: Any = read.values_list(*columns, "job__state", "avg_gpu_util", "finding_codes")
-    return open_savings(_stated_run(*row) for row in found[:SAVINGS_LOOKED_AT_MAX])
+    advice = FilteredRelation("recommendations", condition=~Q(recommendations__kind="walltime"))
+    wanted = Cast("advice__wanted", TextField())
+    read = rows.annotate(advice=advice, wanted=wanted).order_by("-ended_at", "-job_id")
+    found: Any = list(read.values_list(*STATED_COLUMNS)[:SAVINGS_LOOKED_AT_MAX])
+    runs = Job.objects.filter(pk__in=[row[1] for row in found]).values_list("pk", *OF_SHAPE)
+    shapes = {pk: columns for pk, *columns in runs}
+    # A run may go between two queries.
+    return open_savings(_stated_run(shapes[row[1]], *row) for row in found if row[1] in shapes)
 
 
-def _stated_run(*row: Any) -> StatedRun:
-    work, pk, ended_at, gpus, saved_gpu_hours, advised_gpus, state, use, codes = row
+def _stated_run(allocated: Sequence[Any], *row: Any) -> StatedRun:
+    work, pk, ended_at, gpus, saved_gpu_hours, kind, wanted, state, use, codes = row
     return StatedRun(
         work,
         pk,
         ended_at,
-        gpus,
+        _allocated(gpus, *allocated),
         saved_gpu_hours,
-        advised_gpus,
+        (kind, _wanted(wanted)) if kind else None,
         is_success=state == "COMPLETED" and use is not None,
         has_gpu_use=NO_GPU_USE not in codes.split(),
     )
+
+
+@lru_cache(maxsize=SHAPES_KEPT)
+def _allocated(*columns: Any) -> Shape:
+    """What a run was allocated, of its GPUs and `OF_SHAPE`; the same for most runs of a work."""
+    gpus, nodes, cores, memory_gb, walltime_s, partition = columns
+    return Shape(nodes or 1, gpus, None, cores, memory_gb, walltime_s, partition)
+
+
+@lru_cache(maxsize=SHAPES_KEPT)
+def _wanted(stored: str) -> Shape:
+    return msgspec.json.decode(stored, type=Shape)
 
 
 def latest_savings(part: Q, savings: Iterable[WorkSaving]) -> dict[str, JobEfficiency]:

@@ -2,15 +2,22 @@
 
 A later run answers the last advice of its kind that existed when it was submitted. One that was cancelled, that the
 system ended or that was too short to count answers nothing, unless it ran out of what the advice had reduced.
+
+Whether a request follows advice is one rule, `how_followed`, here and in `analysis.history.open_savings`.
+The questions differ. Here it is what the advice brought about: what was submitted before a report existed owes it
+nothing, and a run that failed shows what following did. There it is what the next run can still save: a request that
+works leaves nothing of it, whoever thought of it first, and one that failed is no better request.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
+from functools import lru_cache
 from statistics import median
 
 from analysis.comparable import SAME_WORK_MAX
@@ -99,8 +106,11 @@ class Outcome:
     `dimensions` are those that the followers moved as suggested. Of `later_runs` `following_runs` followed, in full or,
     with `PARTLY`, in part; `failed_runs` of these and `other_failed_runs` of the rest failed for memory or time.
     `realised_gpu_hours` is what the `compared_runs` of the followers were billed less than the advised run for as much
-    work, below zero where they were billed more; None where none can be compared. The last three are medians of the
+    work, below zero where they were billed more; None where none can be compared. The three medians are of the
     followers, of all later runs where none followed.
+
+    A run may follow several pieces of advice. Added up over all advice on a work, `credited_runs` counts each follower
+    once, and `credited_gpu_hours` what it was billed less than the first run whose advice it followed.
     """
 
     pk: int
@@ -118,12 +128,29 @@ class Outcome:
     util_percent_after: float | None = None
     gpu_hours_after: float | None = None
     run_s_after: float | None = None
+    credited_runs: int = 0
+    credited_gpu_hours: float = 0.0
+
+
+@dataclass(frozen=True)
+class _Followed:
+    """One piece of advice on a run and what became of it; `saved` is what each follower was billed less, by its key."""
+
+    run: AdvisedRun
+    outcome: Outcome
+    saved: Mapping[int, float | None]
+
+    @property
+    def order(self) -> tuple[datetime, int, int]:
+        """As it was given; of one report what saves most comes last, so that it is credited."""
+        advice = self.outcome.advice
+        return advice.given_at, self.run.pk, -list(OF_KIND).index(advice.kind)
 
 
 def outcomes(runs: Sequence[AdvisedRun]) -> list[Outcome]:
     """What became of every piece of advice on these runs of one work, by kind and then as it was given."""
     answers = sorted((run for run in runs if run.is_answer), key=lambda run: (run.submitted_at, run.pk))
-    found = []
+    found: list[_Followed] = []
     for kind in OF_KIND:
         given = sorted(
             ((run, advice) for run in runs for advice in run.advice if advice.kind == kind),
@@ -132,9 +159,9 @@ def outcomes(runs: Sequence[AdvisedRun]) -> list[Outcome]:
         later = _answers_to([advice.given_at for _, advice in given], answers)
         last = len(given) - 1
         found += [
-            _outcome(run, advice, later[place], is_repeated=place < last) for place, (run, advice) in enumerate(given)
+            _followed(run, advice, later[place], is_repeated=place < last) for place, (run, advice) in enumerate(given)
         ]
-    return found
+    return _credited(found)
 
 
 def _answers_to(given_at: Sequence[datetime], answers: Sequence[AdvisedRun]) -> list[list[AdvisedRun]]:
@@ -147,19 +174,43 @@ def _answers_to(given_at: Sequence[datetime], answers: Sequence[AdvisedRun]) -> 
     return found
 
 
-def _outcome(run: AdvisedRun, advice: Advice, later: Sequence[AdvisedRun], *, is_repeated: bool) -> Outcome:
+def _credited(found: Sequence[_Followed]) -> list[Outcome]:
+    """The outcomes in their order, each with what it is credited for.
+
+    A follower counts with the last advice that it followed. Its hours are divided: each piece of advice gets what was
+    billed less between its run and the run that got the next piece, the last one what the follower was billed less.
+    So the parts of older runs stay true once these are no longer read.
+    """
+    runs, gpu_hours = [0] * len(found), [0.0] * len(found)
+    by_follower: dict[int, list[int]] = defaultdict(list)
+    for place in sorted(range(len(found)), key=lambda place: found[place].order):
+        for pk in found[place].saved:
+            by_follower[pk].append(place)
+    for pk, places in by_follower.items():
+        runs[places[-1]] += 1
+        compared = [(place, hours) for place in places if (hours := found[place].saved[pk]) is not None]
+        for each, (place, hours) in enumerate(compared):
+            gpu_hours[place] += hours - (compared[each + 1][1] if each + 1 < len(compared) else 0.0)
+    return [
+        replace(each.outcome, credited_runs=runs[place], credited_gpu_hours=gpu_hours[place])
+        for place, each in enumerate(found)
+    ]
+
+
+def _followed(run: AdvisedRun, advice: Advice, later: Sequence[AdvisedRun], *, is_repeated: bool) -> _Followed:
     if not later:
-        return Outcome(run.pk, advice, Status.REPEATED if is_repeated else Status.OPEN)
-    levels = [_level(run.shape, advice, other.shape) for other in later]
+        return _Followed(run, Outcome(run.pk, advice, Status.REPEATED if is_repeated else Status.OPEN), {})
+    levels = [how_followed(run.shape, advice.kind, advice.wanted, other.shape) for other in later]
     status = max(levels, key=list(Status).index)
     followers = [
         other for other, level in zip(later, levels, strict=True) if level is status is not Status.NOT_FOLLOWED
     ]
     harms = frozenset(HARMS[advice.kind].split())
     failed = [other for other in later if other.failed_for & harms]
-    saved = [hours for other in followers if (hours := _saved_gpu_hours(run, advice, other)) is not None]
+    saved_by = {other.pk: _saved_gpu_hours(run, advice, other) for other in followers}
+    saved = [hours for hours in saved_by.values() if hours is not None]
     shown = followers or later
-    return Outcome(
+    outcome = Outcome(
         pk=run.pk,
         advice=advice,
         status=status,
@@ -176,6 +227,7 @@ def _outcome(run: AdvisedRun, advice: Advice, later: Sequence[AdvisedRun], *, is
         gpu_hours_after=_median([other.gpu_hours for other in shown]),
         run_s_after=_median([other.run_s for other in shown]),
     )
+    return _Followed(run, outcome, saved_by)
 
 
 def _median(values: Sequence[float | None]) -> float | None:
@@ -188,18 +240,14 @@ def _value(shape: Shape, dimension: str) -> object:
     return getattr(shape, name)
 
 
-def advised_dimensions(now: Shape, advice: Advice) -> tuple[str, ...]:
-    """What the advice changes, what it is about first.
+def advised_dimensions(now: Shape, kind: str, wanted: Shape) -> tuple[str, ...]:
+    """What advice changes, what it is about first.
 
-    >>> from datetime import UTC
-    >>> at = datetime(2026, 11, 20, tzinfo=UTC)
-    >>> advised_dimensions(Shape(1, 8, memory_gb=480.0), Advice("gpus", Shape(1, 2, memory_gb=120.0), at))
+    >>> advised_dimensions(Shape(1, 8, memory_gb=480.0), "gpus", Shape(1, 2, memory_gb=120.0))
     ('gpus', 'memory')
     """
     return tuple(
-        name
-        for name in OF_KIND[advice.kind]
-        if _value(advice.wanted, name) is not None and _value(advice.wanted, name) != _value(now, name)
+        name for name in OF_KIND[kind] if _value(wanted, name) is not None and _value(wanted, name) != _value(now, name)
     )
 
 
@@ -213,8 +261,14 @@ def _moved_fraction(now: Shape, wanted: Shape, later: Shape, dimension: str) -> 
     return (before - after) / (before - aim)
 
 
-def _level(now: Shape, advice: Advice, later: Shape) -> Status:
-    moved = {name: _moved_fraction(now, advice.wanted, later, name) for name in advised_dimensions(now, advice)}
+@lru_cache(maxsize=1024)
+def how_followed(now: Shape, kind: str, wanted: Shape, later: Shape) -> Status:
+    """How far a later request went from the old one to the suggested one: followed, partly, or not.
+
+    >>> [how_followed(Shape(1, 8), "gpus", Shape(1, 2), Shape(1, gpus)).value for gpus in (2, 3, 4, 6)]
+    ['followed', 'partly', 'partly', 'not_followed']
+    """
+    moved = {name: _moved_fraction(now, wanted, later, name) for name in advised_dimensions(now, kind, wanted)}
     if not moved:
         return Status.NOT_FOLLOWED
     about = next(iter(moved.values()))
@@ -228,7 +282,7 @@ def _moved_by_all(now: Shape, advice: Advice, followers: Sequence[AdvisedRun]) -
     """What every follower moved as suggested."""
     return tuple(
         name
-        for name in advised_dimensions(now, advice)
+        for name in advised_dimensions(now, advice.kind, advice.wanted)
         if followers
         and all(_moved_fraction(now, advice.wanted, run.shape, name) >= REACHED_FRACTION for run in followers)
     )

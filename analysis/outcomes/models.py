@@ -42,6 +42,8 @@ class AdviceOutcome(models.Model):
     util_percent_after = models.FloatField(null=True)
     gpu_hours_after = models.FloatField(null=True)
     run_s_after = models.FloatField(null=True)
+    credited_runs = models.PositiveIntegerField(default=0, db_default=0)
+    credited_gpu_hours = models.FloatField(default=0.0, db_default=0.0)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["job", "kind"], name="outcome_once")]
@@ -65,6 +67,7 @@ class AdviceDay(models.Model):
 
     Sums of `AdviceOutcome`, which stay when the runs are deleted after their time and go with the person. `answered`
     had a later run; `runs` followed, the first of them ended at `first_at`; the hours are of `compared_runs` alone.
+    Over several kinds or days only what is credited may be added up: it counts each run once.
     """
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+", db_index=False, db_constraint=False)
@@ -83,6 +86,8 @@ class AdviceDay(models.Model):
     claimed_gpu_hours = models.FloatField(null=True)
     realised_gpu_hours = models.FloatField(null=True)
     first_at = models.DateTimeField(null=True)
+    credited_runs = models.PositiveIntegerField(default=0, db_default=0)
+    credited_gpu_hours = models.FloatField(default=0.0, db_default=0.0)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["user", "day", "project", "kind"], name="advice_day_once")]

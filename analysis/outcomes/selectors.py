@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -47,6 +48,9 @@ GIVEN_COLUMNS = (
 """The columns of `Given`, in its order."""
 
 OUTCOMES_SHOWN = 10
+
+COUNTED_MAX = 1000
+"""The latest pieces of advice whose outcomes operators watch."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +150,10 @@ def works_moved_to_cpus() -> list[tuple[int, str]]:
 
 @dataclass(frozen=True)
 class SavedSum:
-    """What following advice saved one person or project: below zero where it cost more. `since` is None without any."""
+    """What following advice saved one person or project: below zero where it cost more. `since` is None without any.
+
+    Each of the `runs` counts once, however much advice it followed.
+    """
 
     runs: int = 0
     saved_gpu_hours: float = 0.0
@@ -163,14 +170,14 @@ def saved_by(*parts: Q) -> SavedSum:
 
 def saved_by_work(user_pk: int, work_key: str) -> SavedSum:
     """The same of one work, as far as its runs are stored: one query."""
-    followed = AdviceOutcome.objects.filter(user=user_pk, work_key=work_key, following_runs__gt=0)
-    return _saved([followed.annotate(runs=F("following_runs"))])
+    return _saved([AdviceOutcome.objects.filter(user=user_pk, work_key=work_key, following_runs__gt=0)])
 
 
 def _saved(parts: Iterable[QuerySet[Any]]) -> SavedSum:
     runs, saved_gpu_hours, since = 0, 0.0, []
     for followed in parts:
-        row = followed.aggregate(count=Sum("runs"), saved=Sum("realised_gpu_hours"), since=Min("first_at"))
+        sums = {"count": Sum("credited_runs"), "saved": Sum("credited_gpu_hours"), "since": Min("first_at")}
+        row = followed.aggregate(**sums)
         runs, saved_gpu_hours = runs + (row["count"] or 0), saved_gpu_hours + (row["saved"] or 0.0)
         since += [row["since"]] if row["since"] else []
     return SavedSum(runs, saved_gpu_hours, min(since, default=None))
@@ -212,6 +219,9 @@ OF_DAYS = (
 )
 """The columns of `AdviceDay` that `OF_OUTCOMES` adds up, and of `KindSums` after the kind, in the same order."""
 
+CREDITED = ("credited_runs", "credited_gpu_hours")
+"""The columns of both tables that count each run once."""
+
 
 def sums_by_kind(parts: Iterable[Q], period: Period) -> list[KindSums]:
     """What became of the advice that was given in a period, kind by kind, the most often given first.
@@ -232,13 +242,14 @@ def days_of_advice(user_pk: int, days: Sequence[date]) -> list[AdviceDay]:
     zone = site_zone()
     rows = AdviceOutcome.objects.filter(user=user_pk, given_at__gte=_start(min(days)), given_at__lt=_end(max(days)))
     by_day = rows.annotate(day=TruncDate("given_at", tzinfo=zone)).filter(day__in=days)
-    sums = by_day.values_list("project_id", "day", "kind").annotate(**OF_OUTCOMES, first=Min("first_at")).order_by()
+    summed = OF_OUTCOMES | {f"all_{name}": Sum(name) for name in CREDITED} | {"first": Min("first_at")}
+    sums = by_day.values_list("project_id", "day", "kind").annotate(**summed).order_by()
     return [
         AdviceDay(
-            **{"user_id": user_pk, "project_id": project, "day": day, "kind": kind, "first_at": first},
-            **dict(zip(OF_DAYS, values, strict=True)),
+            **{"user_id": user_pk, "project_id": project, "day": day, "kind": kind},
+            **dict(zip((*OF_DAYS, *CREDITED, "first_at"), values, strict=True)),
         )
-        for project, day, kind, *values, first in sums
+        for project, day, kind, *values in sums
     ]
 
 
@@ -266,6 +277,13 @@ def outcomes_of_run(job_pk: int, reach: Reach) -> QuerySet[AdviceOutcome]:
     """What became of the advice on one run, for who sees its later runs too: not for whom a single run is shared."""
     rows = AdviceOutcome.objects.filter(reach.all, job=job_pk).exclude(status__in=(Status.OPEN, Status.REPEATED))
     return rows.select_related("job__efficiency").prefetch_related("job__efficiency__recommendations").order_by("kind")
+
+
+def latest_statuses() -> dict[str, int]:
+    """What became of the latest advice of the site, as counts by status."""
+    latest = AdviceOutcome.objects.order_by("-given_at").values_list("status", flat=True)[:COUNTED_MAX]
+    found = Counter(latest)
+    return {status.value: found[status.value] for status in Status}
 
 
 def given_between(first: date, until: date) -> Iterator[Given]:

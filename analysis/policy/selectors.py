@@ -89,7 +89,7 @@ def _add_followed(found: dict[tuple[int, int], PolicySums], month: date) -> None
     """
     start, end = month_ends(month)
     outcomes = AdviceOutcome.objects.filter(first_at__gte=start, first_at__lt=end).order_by()
-    sums_of = outcomes.values_list("user_id", "project_id").annotate(Sum("following_runs"), Sum("realised_gpu_hours"))
+    sums_of = outcomes.values_list("user_id", "project_id").annotate(Sum("credited_runs"), Sum("credited_gpu_hours"))
     for user, project, runs, saved_gpu_hours in sums_of:
         whose = found.get((user, project))
         if whose is not None:

@@ -10,7 +10,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from jobs.models import Tally
-from jobs.tallies.kinds import COLLECTOR_FAILURES
+from jobs.tallies.kinds import COLLECTOR_FAILURES, ROUNDS
 
 REASONS_KEPT = timedelta(days=30)
 """After this long without a new occurrence, a reason is replaced by another."""
@@ -29,3 +29,9 @@ def counted_since(name: str, since: datetime) -> list[tuple[tuple[str, ...], Tal
     """What was counted under this name since then, by its labels, the latest first."""
     rows = Tally.objects.filter(name=name, last_at__gte=since).order_by("-last_at", "labels")
     return [(tuple(json.loads(row.labels)), row) for row in rows]
+
+
+def last_rounds() -> dict[str, datetime]:
+    """When each sweep last ended without an error, by its name."""
+    rows = Tally.objects.filter(name=f"{ROUNDS.name}_sum").values_list("labels", "last_at")
+    return {json.loads(labels)[0]: at for labels, at in rows}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import msgspec
 
 from analysis.models import AdviceOutcome, JobEfficiency
-from analysis.outcomes.following import Advice, Status, advised_dimensions
+from analysis.outcomes.following import Status, advised_dimensions
 from analysis.outcomes.selectors import KindSums, shape_of_run
 from jobs.models import Job
 from jobs.sbatch import Shape
@@ -94,7 +94,7 @@ def _suggested(row: AdviceOutcome) -> tuple[str, ...]:
     if advice is None:
         return ()
     now, wanted = shape_of_run(row.job), msgspec.convert(advice.wanted, Shape)
-    names = advised_dimensions(now, Advice(row.kind, wanted, row.given_at))
+    names = advised_dimensions(now, row.kind, wanted)
     return tuple(f"{NAMED.get(name, '')}{_value(name, now)} → {_value(name, wanted)}" for name in names)
 
 

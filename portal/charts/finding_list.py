@@ -19,6 +19,9 @@ from reports.wording import TITLES
 SITE = "site"
 """The calendar whose days the sums of a page are over, in the address of the Jobs page."""
 
+FLAGS = "flags"
+"""The jobs that flags count, in the address of the Jobs page."""
+
 
 @dataclass(frozen=True)
 class ListedFinding:

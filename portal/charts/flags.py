@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
 
 from django.urls import reverse
 
+from analysis.cases.models import CaseEvent
+from analysis.cases.states import State
 from analysis.escalation.models import Flag
 from analysis.escalation.rules import PARTS_OF_AN_HOUR, Counted, Evidence, Reason
 from analysis.findings import FindingCode
+from portal.charts.finding_list import FLAGS, SITE, jobs_address
 from reports.numbers import DIGITS_MAX, one_digit, unbroken
 from reports.wording import TITLES
 
@@ -131,13 +134,19 @@ class StaffFigures:
 
 @dataclass(frozen=True)
 class FlagCard:
-    """One flag as a page shows it; `url` leads to the work or project, empty where there is none to show."""
+    """One flag as a page shows it; `url` leads to the work or project, empty where there is none to show.
+
+    `jobs_url` lists exactly the jobs that it counts. `steps` are what support did about it, the earliest first; None
+    where the reader is not whom it concerns.
+    """
 
     flag: Flag
     title: str
     owner: str
     url: str
+    jobs_url: str
     is_seen_by_staff: bool
+    steps: Sequence[Step] | None = None
 
     @property
     def raised(self) -> Figures:
@@ -155,22 +164,86 @@ class FlagCard:
         return CLEARED.get(self.flag.cleared_by, "")
 
 
-def flag_cards(flags: Sequence[Flag], names: dict[str, str], now: datetime) -> list[FlagCard]:
-    """The flags in their order; `names` are the works that the reader sees, by key."""
-    return [_card(flag, names, now) for flag in flags]
+def flag_cards(
+    flags: Sequence[Flag],
+    names: Mapping[str, str],
+    now: datetime,
+    *,
+    leads: bool,
+    steps: Mapping[int, Sequence[CaseEvent]] | None = None,
+) -> list[FlagCard]:
+    """The flags in their order; `names` are the works that the reader sees, by key; `leads` where they lead a project.
+
+    `steps` are `analysis.cases.selectors.steps_of` these flags, None for whom they do not concern.
+    """
+    found = []
+    for flag in flags:
+        title, url = _title_and_url(flag, names)
+        owner, is_seen = flag.user.username if flag.user else "", flag.visible_to_staff_at <= now
+        done = None if steps is None else [step_of(event) for event in steps.get(flag.pk, ())]
+        found.append(FlagCard(flag, title, owner, url, counted_jobs_address(flag, leads=leads), is_seen, done))
+    return found
 
 
-def _card(flag: Flag, names: dict[str, str], now: datetime) -> FlagCard:
-    owner = flag.user.username if flag.user else ""
-    is_seen = flag.visible_to_staff_at <= now
+def _title_and_url(flag: Flag, names: Mapping[str, str]) -> tuple[str, str]:
+    """What a flag is about; the page of its project or work, empty where there is none to show."""
     if flag.kind == Flag.Kind.USER:
-        return FlagCard(flag, "All your GPU jobs", owner, reverse("my-jobs"), is_seen)
+        return "All your GPU jobs", ""
     project = flag.project.name if flag.project else ""
     if flag.kind == Flag.Kind.PROJECT:
-        return FlagCard(flag, f"Project {project}", owner, reverse("project", args=[project]), is_seen)
+        return f"Project {project}", reverse("project", args=[project])
     name = names.get(flag.work_key, "")
-    url = reverse("work", args=[flag.work_key]) if name else ""
-    return FlagCard(flag, f"Work “{name or 'unnamed'}” in {project}", owner, url, is_seen)
+    return f"Work “{name or 'unnamed'}” in {project}", reverse("work", args=[flag.work_key]) if name else ""
+
+
+def counted_jobs_address(flag: Flag, *, leads: bool) -> str:
+    """The Jobs page with exactly the jobs that a flag counts; whoever leads a project sees jobs of others there too."""
+    last = flag.at_last
+    chosen = {"since": f"{last.first_day:%Y-%m-%d}", "until": f"{last.last_day:%Y-%m-%d}", "zone": SITE}
+    if flag.project is not None:
+        chosen["project"] = flag.project.name
+    if flag.work_key:
+        chosen["work"] = flag.work_key
+    elif flag.user is not None and leads:
+        chosen["owner"] = flag.user.username
+    return jobs_address({**chosen, "counted": FLAGS})
+
+
+@dataclass(frozen=True)
+class Step:
+    """One thing that support, or the owner of the flag, did about it."""
+
+    at: datetime
+    text: str
+
+
+DONE = {
+    State.OPEN: "No longer claimed",
+    State.CLAIMED: "Claimed",
+    State.WAITING: "Waiting for you",
+    State.RESOLVED: "Closed: resolved",
+    State.DISMISSED: "Closed: no help needed",
+}
+"""What support did, by the state after it, as whom it concerns reads it."""
+
+
+def step_of(event: CaseEvent) -> Step:
+    """One line of the history of a case in the words of whom it concerns; never what staff wrote."""
+    by = f" ({event.actor.username} of support)" if event.actor else " (support)"
+    match event.kind:
+        case CaseEvent.Kind.OFFER:
+            text = f"Help offered by mail{by}."
+        case CaseEvent.Kind.REQUEST:
+            text = f"Asked you to share some jobs{by}."
+        case CaseEvent.Kind.ANSWER:
+            text = f"You answered: {event.text[:1].lower()}{event.text[1:]}"
+        case CaseEvent.Kind.WITHDRAWN:
+            text = "The request to share jobs is no longer open."
+        case _ if event.actor is None:
+            text = "Closed, as the flag cleared."
+        case _:
+            text = f"{DONE[State(event.state)]}{by}."
+    return Step(event.at, text)
 
 
 def staff_title(flag: Flag) -> str:

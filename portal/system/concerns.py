@@ -13,7 +13,7 @@ from django.conf import settings
 from django.urls import reverse
 
 from portal.system.state import SystemState
-from portal.system.work_names import set_aside, waiting
+from portal.system.work_names import SWEEPS, set_aside, waiting
 from reports.numbers import counted, duration
 
 LATE_S = {"judgement": 1800, "report": 900, "mail": 3600}
@@ -78,7 +78,8 @@ def _failed(state: SystemState) -> Iterator[Concern]:
             url = reverse("admin:jobs_workfailure_changelist")
             yield Concern(set_aside(failed.kind, failed.count), "Fix the cause, then retry.", failed.since, url)
     for (sweep,), _ in state.rounds_failed:
-        yield Concern(f"Background work ended with an error within a day: {sweep}", "Check the log of the workers.")
+        what = SWEEPS.get(sweep, sweep)
+        yield Concern(f"Background work ended with an error within a day: {what}", "Check the log of the workers.")
     if ("failed",) in state.messages:
         advice = "Check which messages failed, and what the mail server answered."
         url = f"{reverse('outbox')}?state=failed"

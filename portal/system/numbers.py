@@ -20,13 +20,17 @@ from django.utils import timezone
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from analysis.cases.selectors import queue_by_state
+from analysis.cases.states import State
+from analysis.escalation.selectors import open_counts
+from analysis.outcomes.selectors import COUNTED_MAX, latest_statuses
 from analysis.silence.selectors import jobs_missing_summaries, silent_nodes
 from analysis.thresholds import RULES_VERSION
 from jobs.failures.selectors import failure_counts
 from jobs.imports.selectors import last_imports
 from jobs.processes.selectors import processes_there
 from jobs.tallies.kinds import KINDS, Count, Times, running_total
-from jobs.tallies.selectors import tallies
+from jobs.tallies.selectors import last_rounds, tallies
 from portal.system.readiness import UNKNOWN, UNUSED, Part, parts, trouble_of
 from portal.system.state import DUE_MAX, IMPORTS_LOOKED_AT, data_directory, database_bytes, due_work
 from portal.troubles import Trouble, trouble
@@ -62,6 +66,7 @@ def _rows(now: datetime) -> Iterator[Metric]:
     yield from _counted()
     yield from _work(now)
     yield from _missing(now)
+    yield from _advice(now)
     stored_at = {(source,): at.timestamp() for source, at in last_imports(now - IMPORTS_LOOKED_AT).items()}
     what = "When a directory was last imported"
     yield _gauge("kaiku_directory_imported_timestamp_seconds", what, ("source",), stored_at)
@@ -92,6 +97,23 @@ def _missing(now: datetime) -> Iterator[Metric]:
     silent = Counter((cluster,) for cluster in silent_nodes(now).order_by().values_list("cluster", flat=True))
     what = "Nodes without a summary for their latest jobs"
     yield _gauge("kaiku_silent_nodes", what, ("cluster",), silent)
+
+
+def _advice(now: datetime) -> Iterator[Metric]:
+    """Counts of the whole site alone: no label names or groups people."""
+    yield _gauge("kaiku_flags", "Flags that are raised", ("kind",), {(kind,): n for kind, n in open_counts().items()})
+    queue = queue_by_state(now)
+    cases = {(state.value,): count for state, (count, _) in queue.items()}
+    yield _gauge("kaiku_support_cases", "Cases that support sees", ("state",), cases)
+    _, since = queue[State.OPEN]
+    waits_s = (now - since).total_seconds() if since else 0.0
+    yield _number("kaiku_oldest_unclaimed_case_seconds", "How long the oldest case waits that nobody claimed", waits_s)
+    statuses = {(status,): count for status, count in latest_statuses().items()}
+    what = f"What became of the latest advice, at most {COUNTED_MAX} recommendations"
+    yield _gauge("kaiku_latest_advice", what, ("outcome",), statuses)
+    ended_at = {(sweep,): at.timestamp() for sweep, at in last_rounds().items()}
+    what = "When a round of background work last ended without an error"
+    yield _gauge("kaiku_sweep_ended_timestamp_seconds", what, ("sweep",), ended_at)
 
 
 def _counted() -> Iterator[Metric]:

@@ -10,10 +10,43 @@ FAILED = {
     "report": "Report",
     "mail to a person": "Mail to a person",
     "link check": "Link check",
+    "directory import": "Directory import",
     "summary of the support queue": "Summary of the support queue",
     "flag of a person": "Flag of a person",
     "flags of a project": "Flags of a project",
+    "roll-up": "Daily sums of a project",
+    "outcome of advice": "Outcomes of a person's advice",
+    "month of advice": "Monthly figures of the advice",
+    "month of the site": "Monthly figures of the site",
+    "month of the policy export": "Monthly figures of the policy export",
 }
+"""By the kind of `jobs.failures.services.Work`."""
+
+COUNTED = {
+    "judgement": ("job without analysis,", "jobs without analysis,"),
+    "report": ("report", "reports"),
+    "link check": ("link check", "link checks"),
+    "directory import": ("import of the directory", "imports of the directory"),
+    "summary of the support queue": ("summary of the support queue", "summaries of the support queue"),
+    "flag of a person": ("flag of a person", "flags of people"),
+    "flags of a project": ("project without a check of its flags,", "projects without a check of their flags,"),
+    "roll-up": ("project without new daily sums,", "projects without new daily sums,"),
+    "outcome of advice": ("person without new outcomes of advice,", "people without new outcomes of advice,"),
+    "month of advice": ("month of the figures of advice", "months of the figures of advice"),
+    "month of the site": ("month of the site's figures", "months of the site's figures"),
+    "month of the policy export": ("month of the policy export", "months of the policy export"),
+}
+"""What one and several of them are called."""
+
+SWEEPS = {
+    "follow_up": "analysis, reports and sums",
+    "deliver": "mail",
+    "escalate": "flags and the policy export",
+    "check_links": "link check",
+    "import_directory": "directory import",
+    "expire": "deletion of old data",
+}
+"""By the name of the task."""
 
 
 def waiting(kind: str, count: int) -> str:
@@ -35,9 +68,7 @@ def set_aside(kind: str, count: int) -> str:
     >>> set_aside("link check", 2)
     '2 link checks set aside after repeated failures'
     """
-    if kind == "judgement":
-        return f"{counted(count, 'job')} without analysis, set aside after repeated failures"
     if kind == "mail to a person":
         return f"Mail to {count:,} {'person' if count == 1 else 'people'} set aside after repeated failures"
-    what = counted(count, kind) if kind in FAILED else f"{counted(count, 'piece')} of work ({kind})"
-    return f"{what} set aside after repeated failures"
+    one, several = COUNTED.get(kind, (f"piece of work ({kind})", f"pieces of work ({kind})"))
+    return f"{count:,} {one if count == 1 else several} set aside after repeated failures"

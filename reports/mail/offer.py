@@ -6,6 +6,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from jobs.records import printable_lines
+from jobs.shown_text.joiners import without_stray_marks
+
 SUBJECT_LENGTH_MAX, TEXT_LENGTH_MAX = 150, 4000
 PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 PLACEHOLDERS = {
@@ -27,6 +30,10 @@ class OfferText:
     subject: str
     text: str
 
+    def as_shown(self) -> OfferText:
+        """The same as others may read it, whoever wrote it and when."""
+        return OfferText(subject_line(self.subject), printable_lines(self.text))
+
 
 SHIPPED = OfferText(
     "Help with your GPU jobs",
@@ -39,6 +46,15 @@ SHIPPED = OfferText(
     "Kind regards\n{sender}, support",
 )
 """Used until staff save a text of their own."""
+
+
+def subject_line(text: str) -> str:
+    """A subject on one line: tabs and line breaks become spaces, marks that hide or turn text go.
+
+    >>> subject_line(" Help\\twith\\nyour \\u202ejobs")
+    'Help with your jobs'
+    """
+    return without_stray_marks(" ".join(text.split()), "").strip()
 
 
 def unknown_placeholders(text: str) -> list[str]:

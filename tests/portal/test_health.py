@@ -13,12 +13,15 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from analysis.models import AdviceOutcome, SupportCase
+from analysis.outcomes.services import settle_due
 from analysis.services import analyse_due
 from jobs.models import Job, Process, Tally, User, WorkFailure
 from jobs.services import record_job
 from metrics.services import create_collector_token
 from portal.beat_lease import LEASE
 from portal.ingest import tallies
+from portal.rounds import a_round
 from reports.mail.services.sending import deliver_due
 from reports.models import Delivery
 from tests.payloads import job_record, summary
@@ -218,6 +221,31 @@ def test_work_that_waits_is_counted_with_its_age() -> None:
     assert 'kaiku_jobs_missing_summaries{age="6h",nodes="all"} 1.0' in lines
     assert 'kaiku_jobs_missing_summaries{age="1h",nodes="all"} 0.0' in lines
     assert 'kaiku_silent_nodes{cluster="lumi"} 1.0' in lines
+
+
+@pytest.mark.django_db
+def test_flags_cases_and_advice_are_counted_without_anybody(cast, flagged) -> None:
+    lines = scraped()
+    assert {f'kaiku_flags{{kind="{kind}"}} 1.0' for kind in ("user", "project", "work")} <= set(lines)
+    assert {'kaiku_support_cases{state="open"} 3.0', 'kaiku_support_cases{state="claimed"} 0.0'} <= set(lines)
+    (waited_s,) = (float(line.split()[-1]) for line in lines if line.startswith("kaiku_oldest_unclaimed_case_seconds "))
+    # Raised eight days ago, seen after seven.
+    assert 86_300 <= waited_s < 86_500
+    for case in SupportCase.objects.all():
+        cast("erin").post(f"/support/queue/{case.pk}/change/", {"action": "claim", "version": case.version})
+    settle_due(10, timezone.now())
+    with a_round("escalate"):
+        pass
+    lines = scraped()
+    assert {'kaiku_support_cases{state="claimed"} 3.0', "kaiku_oldest_unclaimed_case_seconds 0.0"} <= set(lines)
+    # All nine jobs were analysed at once, so all but the last of each kind of advice were repeated.
+    found = {line.split()[0]: float(line.split()[-1]) for line in lines if line.startswith("kaiku_latest_advice")}
+    assert sum(found.values()) == AdviceOutcome.objects.count() > 0
+    assert found['kaiku_latest_advice{outcome="open"}'] == AdviceOutcome.objects.filter(status="open").count()
+    (at,) = (float(line.split()[-1]) for line in lines if 'ended_timestamp_seconds{sweep="escalate"}' in line)
+    assert abs(at - timezone.now().timestamp()) < 60
+    ours = [line for line in lines if re.match("kaiku_(flags|support|oldest_un|latest_adv)", line)]
+    assert not any(name in line for line in ours for name in ("alice", "erin", "465000001", "train"))
 
 
 @pytest.mark.django_db

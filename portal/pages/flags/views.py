@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.contrib import messages
@@ -12,13 +13,13 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
 from analysis.cases.models import ShareRequest
-from analysis.cases.selectors import requests_ever_to, requests_to
+from analysis.cases.selectors import requests_ever_to, requests_to, steps_of
 from analysis.cases.services import SHARED_DAYS, SHARED_JOBS_MAX, decline_sharing, share_requested
 from analysis.escalation.selectors import IS_OPEN, flag_limits, flags_of_led, own_flags, runs_to_share, work_names
 from analysis.models import JobEfficiency
 from jobs.selectors import reach_of
 from portal.access import person
-from portal.charts.flags import flag_cards, side_by_side
+from portal.charts.flags import FlagCard, flag_cards, side_by_side
 from portal.rate_limits import CHANGES, limited
 from reports.services.links import job_url
 
@@ -27,9 +28,10 @@ CLEARED_MAX = 50
 
 @dataclass(frozen=True)
 class Asked:
-    """A request of support, and the jobs that would be shared."""
+    """A request of support, the flag that it is about, and the jobs that would be shared."""
 
     request: ShareRequest
+    card: FlagCard | None
     runs: list[tuple[JobEfficiency, str]]
 
 
@@ -39,11 +41,12 @@ def flags(request: HttpRequest) -> HttpResponse:
     """The flags of the reader's jobs and works and of led projects, requests first, then cleared flags."""
     user, now = person(request), timezone.now()
     own = [*own_flags(user).filter(IS_OPEN), *own_flags(user).exclude(IS_OPEN)[:CLEARED_MAX]]
-    led = list(flags_of_led(reach_of(user)))
-    cards = flag_cards([*own, *led], work_names(own), now)
+    reach = reach_of(user)
+    shown = [*own, *flags_of_led(reach)]
+    cards = flag_cards(shown, work_names(own), now, leads=bool(reach.led), steps=steps_of(shown))
     limits = flag_limits()
     context = {
-        "asked": [_asked(row) for row in requests_to(user)],
+        "asked": [_asked(row, cards) for row in requests_to(user)],
         "raised": [card for card in cards if card.flag.cleared_at is None],
         "cleared": [card for card in cards if card.flag.cleared_at is not None],
         "shared_days": SHARED_DAYS,
@@ -54,9 +57,11 @@ def flags(request: HttpRequest) -> HttpResponse:
     return render(request, "portal/flags/flags.html", context)
 
 
-def _asked(row: ShareRequest) -> Asked:
+def _asked(row: ShareRequest, cards: Sequence[FlagCard]) -> Asked:
+    """A request comes with the flag that it is about, which is raised: otherwise it would be withdrawn."""
     runs = runs_to_share(row.case.flag, timezone.now(), SHARED_JOBS_MAX)
-    return Asked(row, [(judged, job_url(judged.job)) for judged in runs])
+    card = next((card for card in cards if card.flag.pk == row.case.flag_id), None)
+    return Asked(row, card, [(judged, job_url(judged.job)) for judged in runs])
 
 
 @require_POST

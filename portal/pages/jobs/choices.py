@@ -14,7 +14,8 @@ from portal.pages.jobs.orders import FIRST_SORT
 class Choices:
     """One field for each parameter of the address, empty or None where nothing was chosen.
 
-    `zone` is "site" where the days are those of the site's calendar instead of the reader's.
+    `zone` is "site" where the days are those of the site's calendar instead of the reader's; `counted` is "flags" where
+    only the jobs are left that flags count.
 
     >>> Choices(q="mps", days=7).address, Choices(q="mps", days=7).without("q")
     ('q=mps&days=7', 'days=7')
@@ -33,6 +34,7 @@ class Choices:
     zone: str = ""
     array: str = ""
     work: str = ""
+    counted: str = ""
     group: str = ""
     sort: str = ""
 
@@ -49,7 +51,7 @@ class Choices:
     @property
     def is_judged(self) -> bool:
         """Whether only judged runs can be left."""
-        return bool(self.efficiency_class or self.finding)
+        return bool(self.efficiency_class or self.finding or self.counted)
 
     @property
     def order(self) -> str:

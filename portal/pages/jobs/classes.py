@@ -6,12 +6,16 @@ from django.db.models import Case, CharField, F, Q, Value, When
 
 from analysis.efficiency import EfficiencyClass
 from analysis.models import ended_early
+from jobs.selectors import BY_SITE
 from portal.charts.run_classes import OPEN, UNKNOWN
 
 MEASURED = tuple(name.value for name in EfficiencyClass if name is not EfficiencyClass.UNKNOWN)
 IS_JUDGED = Q(efficiency__uncounted_reason="") & ~ended_early()
 """As `analysis.facts.JobFacts.is_use_judged`, of runs that are analysed: neither short, nor ended early or by the
 system."""
+
+COUNTED_BY_FLAGS = Q(efficiency__efficiency_class__in=MEASURED) & IS_JUDGED & BY_SITE
+"""The runs that flags count, as `analysis.escalation.selectors.counted_runs`."""
 
 SHOWN_CLASS = Case(
     When(

@@ -12,7 +12,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator, RegexVa
 from jobs.models import SavedFilter
 from jobs.records import ENDED_STATES, printable
 from jobs.saved_filters.models import FILTER_ADDRESS_LENGTH_MAX
-from portal.charts.finding_list import SITE
+from portal.charts.finding_list import FLAGS, SITE
 from portal.charts.run_classes import SHOWN_NAMES
 from portal.pages.jobs.choices import Choices
 from portal.pages.jobs.offered import Offered
@@ -73,6 +73,7 @@ class JobFilterForm(forms.Form):
     zone = forms.ChoiceField(required=False, label="Calendar", choices=[(SITE, SITE)], widget=forms.HiddenInput)
     array = forms.CharField(required=False, validators=[ARRAY], widget=forms.HiddenInput)
     work = forms.ChoiceField(required=False, widget=forms.HiddenInput)
+    counted = forms.ChoiceField(required=False, choices=[(FLAGS, "by flags")], widget=forms.HiddenInput)
 
     def __init__(self, data: Any, offered: Offered) -> None:
         super().__init__(data)

@@ -19,7 +19,7 @@ from jobs.models import Job, User
 from jobs.notes.selectors import noted_jobs
 from jobs.selectors import Reach
 from portal.pages.jobs.choices import Choices
-from portal.pages.jobs.classes import has_class
+from portal.pages.jobs.classes import COUNTED_BY_FLAGS, has_class
 from portal.pages.jobs.kind_sorts import CLASSES, KindSort, of_class
 from portal.pages.jobs.offered import Offered
 from portal.pages.jobs.orders import FIRST_SORT, LATEST, LATEST_JUDGED, SORTS
@@ -84,6 +84,8 @@ class JobQuery:
             found &= Q(state=chosen.state)
         if chosen.efficiency_class:
             found &= has_class(chosen.efficiency_class)
+        if chosen.counted:
+            found &= COUNTED_BY_FLAGS
         if chosen.finding:
             found &= Q(**{f"{JUDGED}finding_codes__contains": code_list([chosen.finding])})
         if chosen.array:

@@ -75,7 +75,7 @@ def project(request: HttpRequest, name: str) -> HttpResponse:
 def _flag_cards(reach: Reach, project_pk: int) -> list[FlagCard]:
     """The raised flags of the project and of its works, for its PI."""
     found = list(flags_in_project(reach, project_pk).filter(IS_OPEN)[:FLAGS_MAX])
-    return flag_cards(found, work_names(found), timezone.now())
+    return flag_cards(found, work_names(found), timezone.now(), leads=True)
 
 
 def _burn_down(row: ProjectAllocation, runs: Days, now: datetime, since: datetime) -> dict[str, Any]:

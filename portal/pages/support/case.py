@@ -11,7 +11,14 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
 from analysis.cases.models import SupportCase
-from analysis.cases.selectors import cases_for_staff, events_of, last_answer, open_request, shares_of_owner
+from analysis.cases.selectors import (
+    cases_for_staff,
+    events_of,
+    last_answer,
+    open_request,
+    paused_until,
+    shares_of_owner,
+)
 from analysis.cases.services import CaseConflict, NotPossible, add_note, change_state, request_sharing
 from analysis.cases.states import BUTTONS, CLOSED, NEXT, Action, State
 from jobs.models import User
@@ -55,6 +62,7 @@ def _page(request: HttpRequest, row: SupportCase, form: NoteForm, status: int = 
         "offer": offer_to(row, people[0], user) if people else None,
         "has_owner": row.flag.user_id is not None,
         "asked": open_request(row),
+        "paused_until": paused_until(row.flag, timezone.now()),
         "answered": last_answer(row),
         "shared": [(share, job_url(share.job)) for share in shares],
         "events": events_of(row)[:EVENTS_SHOWN],

@@ -9,7 +9,14 @@ from django.core.exceptions import ValidationError
 
 from analysis.cases.models import NOTE_LENGTH_MAX
 from jobs.records import printable
-from reports.mail.offer import PLACEHOLDERS, SUBJECT_LENGTH_MAX, TEXT_LENGTH_MAX, OfferText, unknown_placeholders
+from reports.mail.offer import (
+    PLACEHOLDERS,
+    SUBJECT_LENGTH_MAX,
+    TEXT_LENGTH_MAX,
+    OfferText,
+    subject_line,
+    unknown_placeholders,
+)
 
 
 class Lines(forms.CharField):
@@ -22,6 +29,13 @@ class Lines(forms.CharField):
         return "\n".join(printable(line) for line in whole.split("\n"))
 
 
+class SubjectLine(forms.CharField):
+    """One line without tabs and invisible characters, as it is stored."""
+
+    def to_python(self, value: Any) -> str:
+        return subject_line(super().to_python(value) or "")
+
+
 class NoteForm(forms.Form):
     """A note of staff."""
 
@@ -32,7 +46,7 @@ class OfferForm(forms.Form):
     """The offer of help; `version` is the one that the editor opened, 0 the shipped text."""
 
     version = forms.IntegerField(widget=forms.HiddenInput, min_value=0, max_value=2**31 - 2)
-    subject = forms.CharField(max_length=SUBJECT_LENGTH_MAX)
+    subject = SubjectLine(max_length=SUBJECT_LENGTH_MAX)
     text = Lines(max_length=TEXT_LENGTH_MAX, widget=forms.Textarea(attrs={"rows": 16}))
 
     def clean(self) -> dict[str, Any]:

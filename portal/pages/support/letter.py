@@ -5,15 +5,17 @@ from __future__ import annotations
 from http import HTTPStatus
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_POST
 
 from portal.access import person, staff_only
 from portal.pages.support.forms import OfferForm
+from portal.rate_limits import CHANGES, limited
 from reports.mail.offer import PLACEHOLDERS, SHIPPED, OfferText, filled
-from reports.mail.services.offers import OfferConflict, save_offer
+from reports.mail.services.offers import OfferConflict, restore_offer, save_offer
+from reports.models import HelpLetter
 from reports.selectors import offer_text, offer_versions
 from reports.services.links import address
 
@@ -43,6 +45,26 @@ def help_letter(request: HttpRequest) -> HttpResponse:
     return redirect("help-letter")
 
 
+@require_POST
+@limited(CHANGES)
+@staff_only
+def restore_letter(request: HttpRequest) -> HttpResponse:
+    """Store an earlier version, or the text that comes with Kaiku, as a new version."""
+    opened, number = request.POST.get("version", ""), request.POST.get("number", "")
+    if not all(text.isdecimal() and len(text) < 9 for text in (opened, number)):
+        raise Http404("There is no such version.")
+    try:
+        is_changed = restore_offer(int(opened), int(number), person(request), timezone.now())
+    except HelpLetter.DoesNotExist as error:
+        raise Http404("There is no such version.") from error
+    except OfferConflict as conflict:
+        messages.error(request, f"Version {conflict.newest.number} was saved meanwhile. Nothing was restored.")
+    else:
+        what = f"Version {int(number)}" if int(number) else "The original text"
+        messages.success(request, f"{what} is restored." if is_changed else f"{what} is the present text already.")
+    return redirect("help-letter")
+
+
 def _page(
     request: HttpRequest, form: OfferForm, shown: OfferText, status: int = HTTPStatus.OK, **more: object
 ) -> HttpResponse:
@@ -53,6 +75,7 @@ def _page(
         "preview": filled(shown, values),
         "placeholders": PLACEHOLDERS.items(),
         "versions": offer_versions()[:VERSIONS_SHOWN],
+        "present_number": offer_text()[0],
         "shipped": SHIPPED,
         **more,
     }

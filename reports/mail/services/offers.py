@@ -13,7 +13,7 @@ from analysis.escalation.models import Flag
 from jobs.audit.services import Action, Kind, by_person, record_change
 from jobs.models import Membership, User
 from reports.mail.digest import Frequency
-from reports.mail.offer import OfferText, filled
+from reports.mail.offer import SHIPPED, OfferText, filled, subject_line
 from reports.models import Delivery, HelpLetter, Notice
 from reports.numbers import one_digit
 from reports.selectors import delivery_choices, offer_text
@@ -30,6 +30,7 @@ class OfferConflict(Exception):
 
 def save_offer(based_on: int, offer: OfferText, editor: User, now: datetime) -> bool:
     """Store a new version over version `based_on`; False when nothing changed. Raises OfferConflict."""
+    offer = offer.as_shown()
     number, present = offer_text()
     newest = HelpLetter.objects.select_related("editor").order_by("-number").first()
     if newest is not None and newest.number != based_on:
@@ -46,6 +47,17 @@ def save_offer(based_on: int, offer: OfferText, editor: User, now: datetime) -> 
         newest = HelpLetter.objects.select_related("editor").latest("number")
         raise OfferConflict(newest) from error
     return True
+
+
+def restore_offer(based_on: int, number: int, editor: User, now: datetime) -> bool:
+    """Store version `number`, 0 for the shipped text, as a new version; False when it is the present text already.
+
+    Raises OfferConflict, and HelpLetter.DoesNotExist.
+    """
+    if number == 0:
+        return save_offer(based_on, SHIPPED, editor, now)
+    row = HelpLetter.objects.get(number=number)
+    return save_offer(based_on, OfferText(row.subject, row.text), editor, now)
 
 
 def recipients(flag: Flag) -> list[User]:
@@ -97,6 +109,6 @@ def offer_help(case: SupportCase, based_on: int, sender: User, now: datetime) ->
             offer = offer_to(case, user, sender)
             delivery = Delivery.objects.create(user=user, created_at=now, due_at=now)
             Notice.objects.create(
-                delivery=delivery, kind=Notice.Kind.OFFER, subject=offer.subject[:200], text=offer.text
+                delivery=delivery, kind=Notice.Kind.OFFER, subject=subject_line(offer.subject)[:200], text=offer.text
             )
     return people

@@ -10,6 +10,8 @@ import pytest
 from analysis.outcomes.following import Advice, AdvisedRun, outcomes
 from jobs.sbatch import Shape
 from tests.analysis.outcomes.cases import CASES, HOUR_S, Case, Seen
+from tests.analysis.outcomes.credited_cases import CASES as CREDITED_CASES
+from tests.analysis.outcomes.credited_cases import Credited
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 REPORT_AFTER = timedelta(minutes=6)
@@ -90,3 +92,20 @@ def test_failures_of_runs_that_did_not_follow_are_what_is_normal() -> None:
     failed = replace(as_before, state="OUT_OF_MEMORY", at_h=40)
     (found,) = outcomes([advised_run(pk, seen) for pk, seen in enumerate((advised, as_before, failed), start=1)])
     assert (found.later_runs, found.following_runs, found.failed_runs, found.other_failed_runs) == (2, 0, 0, 1)
+
+
+@pytest.mark.parametrize("case", CREDITED_CASES, ids=lambda case: case.name)
+def test_a_run_is_credited_once_whatever_it_followed(case: Credited) -> None:
+    found = outcomes([advised_run(pk, seen) for pk, seen in enumerate(case.runs, start=1)])
+    assert sum(each.credited_runs for each in found) == case.following
+    assert sum(each.credited_gpu_hours for each in found) == pytest.approx(case.saved_gpu_hours)
+
+
+def test_what_was_credited_stays_right_when_the_oldest_run_is_no_longer_read() -> None:
+    case = next(case for case in CREDITED_CASES if "one run later" in case.name)
+    runs = [advised_run(pk, seen) for pk, seen in enumerate(case.runs, start=1)]
+    first, later = outcomes(runs), outcomes(runs[1:])
+    assert [each.pk for each in first] == [1, 2]
+    # The first outcome stays stored as it was: with it the sum is still 11.
+    assert first[0].credited_gpu_hours + sum(each.credited_gpu_hours for each in later) == pytest.approx(11.0)
+    assert first[0].credited_runs + sum(each.credited_runs for each in later) == 2

@@ -12,8 +12,9 @@ from django.db.models import Q
 from django.test.utils import CaptureQueriesContext
 
 from analysis.history.periods import last_days
+from analysis.history.selectors import savings_of_works
 from analysis.models import AdviceDay, AdviceDue, AdviceOutcome, RecommendationRow
-from analysis.outcomes.selectors import saved_by, sums_by_kind
+from analysis.outcomes.selectors import saved_by, saved_by_work, sums_by_kind
 from analysis.outcomes.services import settle_due
 from analysis.services import analyse_job
 from jobs.models import Job
@@ -148,6 +149,36 @@ def test_sums_are_of_the_person_and_of_the_period_in_which_advice_was_given() ->
     assert (row.claimed_gpu_hours, row.realised_gpu_hours) == (pytest.approx(12.0), pytest.approx(12.0))
     assert [row for row in sums_by_kind([Q(user=first.user)], last_days(NOW, 7)) if row.kind == "gpus"] == []
     assert saved_by(Q(user=0)).since is None
+
+
+def test_a_run_that_follows_advice_of_two_reports_is_saved_once() -> None:
+    first = run(1, 40)
+    # Two GPUs with the memory of four: 4 GPU-hours instead of 8, and its own report advises less memory.
+    run(2, 30, gpus=2, memory_requested_gb=240.0)
+    run(3, 20, gpus=2)
+    settle()
+    assert outcome(2, "host_memory").following_runs == 1
+    # 8 - 4 of the second run and 8 - 2 of the third, which followed both reports.
+    saved = saved_by(Q(user=first.user))
+    assert (saved.runs, saved.saved_gpu_hours) == (2, pytest.approx(10.0))
+    assert saved_by_work(first.user_id, first.work_key) == saved
+    kinds = {row.kind: row.realised_gpu_hours for row in sums_by_kind([Q(user=first.user)], last_days(NOW, 90))}
+    # 8 - 4 and 8 - 2; 4 - 2: each kind by itself.
+    assert (kinds["gpus"], kinds["host_memory"]) == (pytest.approx(10.0), pytest.approx(2.0))
+
+
+def test_what_was_followed_is_no_longer_an_open_saving_whatever_was_advised() -> None:
+    first, month = run(1, 5, gpus=2, memory_requested_gb=240.0), last_days(NOW, 30)
+    # The memory of four GPUs bills 4 GPU-hours instead of 2.
+    (work,) = savings_of_works(Q(user=first.user), month).works
+    assert (work.jobs, work.gpu_hours) == (1, pytest.approx(2.0))
+    # 97 GB were advised. 100 are nearly that, but 28 cores are those of four GPUs: 2 GPU-hours can be saved again.
+    run(2, 4, gpus=2, memory_requested_gb=100.0, cpus_allocated=28)
+    settle()
+    assert outcome(1, "host_memory").status == "followed"
+    found = savings_of_works(Q(user=first.user), month)
+    assert [(work.jobs, work.gpu_hours) for work in found.works] == [(1, pytest.approx(2.0))]
+    assert found.changed_gpu_hours == pytest.approx(2.0)
 
 
 def test_the_queries_of_one_work_do_not_grow_with_its_runs() -> None:

@@ -157,8 +157,8 @@ def outcome(job_id: int, first_at: datetime | None, runs: int, saved_gpu_hours: 
     job = Job.objects.get(job_id=job_id)
     columns = {"kind": "gpus", "basis": "active_gpus", "status": "followed"} | more
     AdviceOutcome.objects.create(
-        job=job, user=job.user, project=job.project, work_key=job.work_key, given_at=OCTOBER, following_runs=runs,
-        realised_gpu_hours=saved_gpu_hours, first_at=first_at, **columns,
+        job=job, user=job.user, project=job.project, work_key=job.work_key, given_at=OCTOBER, credited_runs=runs,
+        credited_gpu_hours=saved_gpu_hours or 0.0, first_at=first_at, **columns,
     )  # fmt: skip
 
 

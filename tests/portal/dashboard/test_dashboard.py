@@ -281,7 +281,9 @@ def test_what_followed_advice_saved_is_that_of_the_work_page(cast, reported) -> 
     saved = alice.get("/").context["month"].saved
     assert saved == work.context["saved"]
     assert (saved.runs, saved.saved_gpu_hours) == (1, pytest.approx(6.0))
-    assert "GPU-hours saved by followed advice since" in text(alice, "/")
+    line = f"GPU-hours saved since {timezone.now() - timedelta(days=80):%Y-%m-%d} by 1 run that followed advice"
+    for path in ("/", "/history/?days=365"):
+        assert line in " ".join(re.sub(r"<[^>]+>", "", text(alice, path)).split()), path
 
 
 def test_a_later_run_that_did_worse_does_not_hide_what_an_earlier_one_states(cast, work) -> None:

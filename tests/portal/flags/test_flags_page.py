@@ -132,7 +132,7 @@ def test_the_owner_shares_the_listed_jobs_with_one_click(cast, asked) -> None:
     assert share.expires_at - share.shared_at == timedelta(days=14)
     case = case_of("user")
     assert (case.state, case.holder.username) == ("claimed", "erin")
-    assert case.events.latest("at").text == "3 jobs shared for 14 days."
+    assert case.events.get(kind="answer").text == "3 jobs shared for 14 days."
     assert AuditEntry.objects.filter(action="job_shared", actor="alice").count() == 3
     again = alice.post(f"/flags/requests/{asked.pk}/", {"answer": "share", "job": jobs}, follow=True)
     assert b"This request is no longer open" in again.content
@@ -143,7 +143,7 @@ def test_or_shares_nothing_with_one_click(cast, asked) -> None:
     answer = cast("alice").post(f"/flags/requests/{asked.pk}/", {"answer": "decline"}, follow=True)
     assert b"Nothing is shared." in answer.content
     assert not JobShare.objects.exists()
-    assert case_of("user").events.latest("at").text == "Nothing was shared."
+    assert case_of("user").events.get(kind="answer").text.startswith("Nothing was shared. No new request before ")
     assert case_of("user").state == "claimed"
 
 

@@ -187,6 +187,40 @@ def test_a_hostile_template_stays_text(cast, addressed) -> None:
     assert "<script>alert" not in mail.outbox[0].html
 
 
+def test_a_subject_is_one_line_without_marks_however_it_comes(cast, addressed) -> None:
+    hostile = "Hei\t{name}\u202e\r\nBcc: x\u200b"
+    cast("erin").post(LETTER, {"version": 0, "subject": hostile, "text": "About {what}."})
+    assert HelpLetter.objects.get().subject == "Hei {name} Bcc: x"
+    save_offer(1, OfferText("Moi\t\u2066{name}", "two"), user("grace"), timezone.now())
+    assert HelpLetter.objects.get(number=2).subject == "Moi {name}"
+    HelpLetter.objects.filter(number=2).update(subject="Old\t\u202erow", text="a\u202eb")
+    assert offer_text() == (2, OfferText("Old row", "a\ufffdb"))
+    offer(cast("erin"))
+    assert Notice.objects.get().subject == "Old row"
+
+
+def test_the_original_text_and_every_version_can_be_restored(cast, addressed) -> None:
+    erin = cast("erin")
+    assert "Restore" not in erin.get(LETTER).content.decode()
+    for number, subject in enumerate(("First", "Second")):
+        save_offer(number, OfferText(subject, "text"), user("grace"), timezone.now())
+    page = erin.get(LETTER).content.decode()
+    assert page.count("Restore this version") == 1, "the second is the present one"
+    sent = {"version": "2", "number": "0"}
+    restored = erin.post(f"{LETTER}restore/", sent, follow=True).content.decode()
+    assert "The original text is restored." in restored
+    assert offer_text() == (3, SHIPPED)
+    assert AuditEntry.objects.filter(action="letter_changed", actor="erin").count() == 1
+    assert "Version 3 was saved meanwhile." in erin.post(f"{LETTER}restore/", sent, follow=True).content.decode()
+    erin.post(f"{LETTER}restore/", {"version": "3", "number": "1"})
+    assert offer_text() == (4, OfferText("First", "text"))
+    for number in ("9", "", "x", "-1"):
+        assert erin.post(f"{LETTER}restore/", {"version": "4", "number": number}).status_code == 404
+    for name in ("alice", "carol", "frank"):
+        assert cast(name).post(f"{LETTER}restore/", {"version": "4", "number": "0"}).status_code == 404
+    assert HelpLetter.objects.count() == 4
+
+
 def test_nobody_else_edits_it(cast, addressed) -> None:
     for name in ("alice", "carol", "frank"):
         assert cast(name).post(LETTER, {"version": 0, "subject": "a", "text": "b"}).status_code == 404

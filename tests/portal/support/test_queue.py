@@ -96,7 +96,10 @@ def test_nobody_is_asked_again_soon_after_a_no_and_a_closed_case_asks_nothing(ca
     erin.post(f"{QUEUE}{case.pk}/request/", {"version": case.version})
     decline_sharing(ShareRequest.objects.get(), timezone.now())
     again = erin.post(f"{QUEUE}{case.pk}/request/", {"version": case_of().version}, follow=True).content.decode()
-    assert "The owner shared nothing within the last 30 days" in again
+    assert (
+        f"The owner shared nothing. A new request is possible from {timezone.now() + timedelta(days=30):%Y-%m-%d} on."
+        in again
+    )
     ShareRequest.objects.update(answered_at=timezone.now() - timedelta(days=31))
     erin.post(f"{QUEUE}{case.pk}/request/", {"version": case_of().version})
     assert ShareRequest.objects.filter(answered_at=None).count() == 1
@@ -136,6 +139,32 @@ def test_a_case_is_claimed_waits_goes_on_and_is_resolved_with_who_and_when(cast,
     assert (entries[0].actor, entries[0].details) == ("erin", "claim: claimed")
     assert entries.count() == 4
     assert "The case is claimed now." in act(erin, "reopen")
+
+
+def test_each_change_is_a_line_of_its_own_with_who_did_it(cast, flagged) -> None:
+    erin, case = cast("erin"), case_of()
+    erin.post(f"{QUEUE}{case.pk}/request/", {"version": case.version})
+    decline_sharing(ShareRequest.objects.get(), timezone.now())
+    act(cast("grace"), "claim")
+    lines = CaseEvent.objects.filter(case=case).order_by("pk").values_list("actor__username", "kind", "state", "text")
+    until = timezone.now() + timedelta(days=30)
+    assert list(lines) == [
+        (None, "state", "open", ""),
+        ("erin", "state", "claimed", ""),
+        ("erin", "request", "claimed", ""),
+        ("erin", "state", "waiting", ""),
+        ("alice", "answer", "waiting", f"Nothing was shared. No new request before {until:%Y-%m-%d}."),
+        (None, "state", "claimed", "The owner answered."),
+        ("grace", "state", "claimed", "Taken over."),
+    ]
+    shown = words(erin, f"{QUEUE}{case.pk}/")
+    assert f"No new request before {until:%Y-%m-%d}" in shown
+    assert "Ask to share jobs" not in shown
+    ShareRequest.objects.update(answered_at=timezone.now() - timedelta(days=31))
+    erin.post(f"{QUEUE}{case.pk}/request/", {"version": case_of().version})
+    act(erin, "dismiss")
+    latest = CaseEvent.objects.filter(case=case).order_by("-pk").values_list("actor__username", "kind", "state")
+    assert list(latest[:2]) == [("erin", "state", "dismissed"), ("erin", "withdrawn", "waiting")]
 
 
 def test_what_the_state_does_not_allow_changes_nothing(cast, flagged) -> None:

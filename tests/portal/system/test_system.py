@@ -8,12 +8,25 @@ from datetime import datetime, timedelta
 import pytest
 from django.utils import timezone
 
-from analysis.services import analyse_due
+from analysis.escalation import services as escalation
+from analysis.outcomes import services as outcomes
+from analysis.policy import services as policy
+from analysis.rollups import services as rollups
+from analysis.services import JUDGEMENT, analyse_due
+from analysis.site import services as site
+from education.services.links import LINK
 from jobs.models import DirectoryImport, Process, WorkFailure
 from jobs.services import record_job
-from jobs.tallies.kinds import COLLECTOR_FAILURES, MESSAGES, SWEEP_FAILURES
+from jobs.tallies.kinds import COLLECTOR_FAILURES, MESSAGES, SWEEP_FAILURES, SWEEPS
 from jobs.tallies.services import add
+from jobs.tasks import IMPORT
+from portal.schedule import beat_schedule
+from portal.system.work_names import COUNTED, FAILED
+from portal.system.work_names import SWEEPS as NAMES_OF_SWEEPS
+from reports.mail.services.planning import PLANNING
+from reports.mail.services.summaries import SUMMARY
 from reports.models import Delivery
+from reports.selectors import REPORT
 from tests.payloads import job_record
 
 pytestmark = pytest.mark.django_db
@@ -83,6 +96,29 @@ def test_each_kind_of_failed_work_has_a_title(cast, worker: Process, now: dateti
     assert titles(cast) == [title]
 
 
+def test_all_work_that_can_fail_and_every_sweep_has_a_name_of_its_own() -> None:
+    kinds = {
+        *(escalation.OF_PEOPLE, escalation.OF_PROJECTS, outcomes.SETTLE, outcomes.CLOSE_MONTH, policy.CLOSE_MONTH),
+        *(site.CLOSE_MONTH, rollups.ROLL_UP, IMPORT, SUMMARY, PLANNING, LINK, REPORT, JUDGEMENT),
+    }
+    assert kinds == set(FAILED)
+    assert kinds - {PLANNING} == set(COUNTED)
+    tasks = beat_schedule(sweep_seconds=1, deliver_seconds=1, flag_seconds=1, directory_seconds=1).values()
+    assert {entry["task"].rpartition(".")[2] for entry in tasks} == set(NAMES_OF_SWEEPS) == set(SWEEPS)
+
+
+def test_the_names_of_failed_work_are_shown_in_full(cast, worker: Process, now: datetime) -> None:
+    for kind in ("month of the policy export", "outcome of advice", "roll-up"):
+        for key in (1, 2):
+            WorkFailure.objects.create(kind=kind, key=key, tries=5, first_at=now, last_at=now, set_aside_at=now)
+    assert set(titles(cast)) == {
+        "2 months of the policy export set aside after repeated failures",
+        "2 people without new outcomes of advice, set aside after repeated failures",
+        "2 projects without new daily sums, set aside after repeated failures",
+    }
+    assert "Monthly figures of the policy export set aside 2" in page(cast)
+
+
 def test_what_failed_is_counted_by_kind_with_its_first_time(cast, worker: Process, now: datetime) -> None:
     first = now - timedelta(hours=5)
     for key, aside in enumerate((first, now, None)):
@@ -97,7 +133,7 @@ def test_what_failed_is_counted_by_kind_with_its_first_time(cast, worker: Proces
 def test_failures_of_the_last_day_are_named(cast, worker: Process) -> None:
     add(MESSAGES.of("failed"), SWEEP_FAILURES.of("deliver"), COLLECTOR_FAILURES.of("lumi", "<b>no GPU</b>", times=3))
     assert titles(cast) == [
-        "Background work ended with an error within a day: deliver",
+        "Background work ended with an error within a day: mail",
         "Messages failed permanently within a day",
     ]
     assert "&lt;b&gt;no GPU&lt;/b&gt; lumi" in page(cast)
