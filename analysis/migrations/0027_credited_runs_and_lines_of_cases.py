@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("analysis", "0023_sum_again_what_ended_early"),
+        ("analysis", "0026_idle_holds"),
     ]
 
     operations = [
