@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from analysis.site.idle import IdleHours
+from portal.charts.site_claims import number
 from portal.charts.withheld import WITHHELD_WORDS
-from portal.pages.site.parts import number
 
 
 @dataclass(frozen=True)
