@@ -130,7 +130,7 @@ REFUSED = {
     "made for another party": {"azp": "other"},
     "expired": {"iat": int(time.time()) - 900, "exp": int(time.time()) - 600},
     "never expiring": {"exp": None},
-    "not valid yet": {"nbf": int(time.time()) + 900},
+    "not valid yet": {"nbf": int(time.time()) + 86_400},
     "no subject": {"sub": None},
     "a subject that is a number": {"sub": 7},
     "another person than the userinfo's": {"sub": "bob@myaccessid.org"},
