@@ -146,7 +146,7 @@ def idle_hours_of_month(month: date, figures: MonthFigures) -> IdleHours | None:
     for *row, idle, wanted in rows_of_month(month, *READ, *held):
         run = SiteRun(*row)
         sums.add(run.user, groups_of(run), parts_of(run), idle or 0.0, wanted or 0.0)
-    shown = [{cell.name for cell in figures.tables[name] if not cell.withheld} for name in DIMENSIONS]
+    shown = [{cell.name for cell in figures.tables.get(name, []) if not cell.withheld} for name in DIMENSIONS]
     return sums.figures(shown)
 
 
