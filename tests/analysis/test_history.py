@@ -245,6 +245,7 @@ def test_a_run_counts_under_its_first_cause_and_what_costs_nothing_is_left_out()
     assert [(row.work, row.lost_gpu_hours) for row in apart] == [("other", pytest.approx(8.0)), ("key", 4.0)]
 
 
+@pytest.mark.one_database
 def test_the_queries_do_not_grow_with_the_runs(db) -> None:
     counts = []
     for first in (1, 10):

@@ -27,6 +27,7 @@ pytestmark = pytest.mark.django_db
 LATER = datetime(2026, 11, 20, 12, 30, tzinfo=UTC)
 
 
+@pytest.mark.one_database
 @pytest.mark.django_db(transaction=True)
 def test_fifty_of_five_hundred_that_cannot_be_judged_are_set_aside_and_the_others_are_judged(settings) -> None:
     """By the worker of a machine without Redis; tests/portal/serving/test_celery.py has the same with Celery's."""

@@ -85,6 +85,7 @@ def test_what_failed_is_tried_again_although_nothing_changed(monkeypatch: pytest
     assert analyse_changed(10, hours_later) == 1
 
 
+@pytest.mark.one_database
 def test_a_sweep_costs_the_same_however_many_jobs_there_are() -> None:
     def queries() -> int:
         for _ in range(3):

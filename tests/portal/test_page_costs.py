@@ -30,7 +30,7 @@ from tests.payloads import raw_payload
 from tests.portal.test_access import NAMES, TABLE, address
 from tests.roles import set_role
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
 
 PAGE_BYTES_MAX = 250_000
 LOADED = re.compile(r'(?:<link[^>]* href|<script[^>]* src|<img[^>]* src)="([^"]+)"')

@@ -120,6 +120,7 @@ def test_the_list_holds_the_record_and_the_class(job) -> None:
     assert as_user("dave").get("/api/v1/jobs/").json()["count"] == 0
 
 
+@pytest.mark.one_database
 def test_the_list_costs_the_same_queries_for_one_job_and_for_fifty() -> None:
     client, counts = as_user("alice"), []
     for ids in (range(1, 2), range(2, 51)):

@@ -46,6 +46,7 @@ def test_who_is_not_signed_in_signs_in_first(db) -> None:
     assert Client().get(f"{PATH}gpu_use.svg").status_code == 302
 
 
+@pytest.mark.one_database
 def test_every_figure_of_it_can_be_loaded_in_each_size_and_scheme(cast) -> None:
     client = cast("dave")
     addresses = re.findall(r'(?:src|srcset)="(/sample-report/[^"]+)"', text(client, PATH))

@@ -91,6 +91,7 @@ def test_about_is_open_and_tells_the_thresholds_in_force(db) -> None:
     assert RULES_VERSION in page
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize("path", PAGES)
 def test_a_page_costs_the_same_queries_for_two_jobs_and_for_forty(cast, recent, reported, path: str) -> None:
     client, counts = cast("alice"), []

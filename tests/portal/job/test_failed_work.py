@@ -97,6 +97,7 @@ def test_a_job_that_the_administrator_may_see_is_a_link(grace) -> None:
     assert grace.get(f"{PAGE}?attempt=0").status_code == 200
 
 
+@pytest.mark.one_database
 def test_a_page_of_many_costs_as_many_queries_as_one_of_few(grace) -> None:
     counts = []
     for job_ids in (range(1, 3), range(3, 41)):

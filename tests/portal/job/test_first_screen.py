@@ -81,6 +81,7 @@ def test_nothing_that_a_report_says_speaks_to_somebody_else(state: str, gpus) ->
     assert [text for text in said if re.search(r"\byou", text, re.IGNORECASE)] == []
 
 
+@pytest.mark.one_database
 def test_downloads_read_for_each_reader_as_the_page_does(cast, reported) -> None:
     reported()
 

@@ -107,6 +107,7 @@ def test_a_hostile_name_is_text(cast, reported) -> None:
     assert "<img src=x" not in content
 
 
+@pytest.mark.one_database
 def test_the_page_costs_the_same_queries_for_one_node_and_for_fifty(cast, reported) -> None:
     reported(1)
     nodes = [f"nid{number:06d}" for number in range(50)]
@@ -218,6 +219,7 @@ def test_figures_whose_measurements_are_gone_leave_the_page_standing(cast, repor
     assert "As a table" not in answer.content.decode()
 
 
+@pytest.mark.one_database
 def test_the_page_of_1024_restless_gpus_weighs_less_than_250_kb_with_all_it_loads(cast) -> None:
     dice, nodes = random.Random(7), [f"nid{number:06d}" for number in range(128)]
     record_job(job_record(nodes=nodes, node_count=128, gpus_allocated=1024))

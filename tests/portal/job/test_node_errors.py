@@ -58,6 +58,7 @@ def shown(client: Client) -> dict[str, str]:
     return {name: re.sub(r"\s+", " ", html.unescape(text)) for name, text in texts.items()}
 
 
+@pytest.mark.one_database
 def test_every_form_of_the_report_says_once_what_concerns_the_run_and_where(alice: Client) -> None:
     for name, text in shown(alice).items():
         for said in SAID:

@@ -59,6 +59,7 @@ def words(content: bytes) -> str:
     return " ".join(content.decode().replace("&#x27;", "'").replace("\\#", "#").split())
 
 
+@pytest.mark.one_database
 def test_every_rendering_says_where_it_comes_from(cast) -> None:
     own()
     client = cast("alice")

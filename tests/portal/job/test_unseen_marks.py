@@ -59,6 +59,7 @@ def test_no_page_table_or_list_holds_them(cast, marked, path: str) -> None:
     assert path == "/" or "tr\ufffdx\ufffdx" in content
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize("form", ["txt", "md", "html", "json", "pdf"])
 def test_no_file_of_a_report_holds_them(cast, marked, form: str) -> None:
     content = cast("alice").get(f"{FILE}{form}").content

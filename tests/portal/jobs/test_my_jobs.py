@@ -170,6 +170,7 @@ def test_a_hostile_name_is_text(cast, reported) -> None:
     assert "<script>" not in content
 
 
+@pytest.mark.one_database
 def test_a_full_page_costs_the_same_queries_with_few_and_with_many_jobs_behind_it(cast, reported) -> None:
     client, counts = cast("alice"), []
     for job_ids in (range(1, 28), range(28, 101)):

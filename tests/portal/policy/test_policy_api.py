@@ -274,6 +274,7 @@ def test_nothing_that_is_read_names_a_person(program, closed) -> None:
     assert not [name for name in names for page in pages if name in page]
 
 
+@pytest.mark.one_database
 def test_accounting_of_one_person_finds_no_single_row_in_any_answer(program, db) -> None:
     """An attacker who knows each person's jobs and GPU-hours exactly, and asks everything that may be asked."""
     people = "alice bob carol dave erin frank grace heidi ivan judy mallory niaj".split()
