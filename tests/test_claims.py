@@ -109,7 +109,7 @@ def one_node_runs(draw: st.DrawFn) -> Run:
     return record, measured, host
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     st.sampled_from([2, 3, 4, 6]),
     st.lists(st.sampled_from([0.0, 3.0, 20.0, 40.0, 90.0]), min_size=6, max_size=6),
@@ -151,7 +151,7 @@ def test_claims_are_true_on_several_nodes(
         assert one.is_true, one
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(one_node_runs())
 def test_claims_are_true_for_any_use_and_any_request(run: Run) -> None:
     record, measured, host = run
@@ -160,7 +160,7 @@ def test_claims_are_true_for_any_use_and_any_request(run: Run) -> None:
         assert one.is_true, one
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(one_node_runs(), st.integers(0, 2**10))
 def test_claims_are_true_where_only_some_of_the_request_is_known(run: Run, known: int) -> None:
     record, measured, host = run

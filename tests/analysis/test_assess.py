@@ -146,7 +146,7 @@ def check(judged: Assessment) -> None:
     assert report_text(job_report(judged, seed_lessons()))
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
 @given(RECORD, st.lists(NODE, max_size=3))
 def test_whatever_the_wire_accepts_gets_a_sound_judgement(changes: dict[str, Any], nodes: list[dict[str, Any]]) -> None:
     told = msgspec.convert(record() | changes, JobRecord)
@@ -251,7 +251,6 @@ def test_a_timeout_and_an_idle_gpu_are_both_said() -> None:
     assert {FindingCode.TIMEOUT, FindingCode.IDLE_GPUS} <= {finding.code for finding in judged.findings}
 
 
-@settings(deadline=None)
 @given(st.floats(0, 1), st.floats(0, 1))
 def test_less_coverage_is_never_more_confidence(less: float, more: float) -> None:
     less, more = sorted((less, more))
@@ -265,7 +264,6 @@ def test_less_coverage_is_never_more_confidence(less: float, more: float) -> Non
         assert sure[0][code] <= sure[1][code] + 1e-9
 
 
-@settings(deadline=None)
 @given(st.floats(0.95, 1), st.floats(0.95, 1))
 def test_more_evidence_is_never_less_confidence(less: float, more: float) -> None:
     sure = []

@@ -138,7 +138,7 @@ IDLE_RUN = st.tuples(
 )
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(st.lists(IDLE_RUN, min_size=1, max_size=3), st.booleans())
 def test_a_run_whose_gpus_all_stood_idle_is_never_left_without_a_finding(drawn: list, has_timeline: bool) -> None:
     step_s, gpus = drawn[0][2], []

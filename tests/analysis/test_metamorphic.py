@@ -20,7 +20,7 @@ from metrics.services import record_node_summary
 from tests.analysis.drawn_runs import BUCKETS, DrawnRun, measured, record_of, runs
 from tests.payloads import job_record
 
-EXAMPLES = settings(deadline=None, max_examples=120)
+EXAMPLES = settings(max_examples=120)
 PLACES = {"gpu_list", "node"}
 """Evidence that names GPUs or a node: its order follows that of the nodes."""
 CLASSES = ("UNKNOWN", "WASTED", "INEFFICIENT", "ACCEPTABLE", "EFFICIENT")
@@ -189,7 +189,7 @@ EDGES = 0.01
 
 
 @pytest.mark.parametrize("what", LESS)
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(runs())
 def test_less_data_never_raises_a_confidence(what: str, run: DrawnRun) -> None:
     one, less = run.judged(), LESS[what](run).judged()

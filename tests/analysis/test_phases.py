@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.facts import JobFacts
@@ -176,7 +176,6 @@ def test_two_busy_phases_with_a_gap_between_are_no_bursts_yet() -> None:
     assert course(seen) is Course.UNEVEN
 
 
-@settings(deadline=None)
 @given(st.lists(st.none() | st.floats(0, 100), max_size=60))
 def test_phases_are_parts_of_the_run_whatever_was_measured(util: list[float | None]) -> None:
     seen = phases(over_time(util))

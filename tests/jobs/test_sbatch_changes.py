@@ -106,7 +106,7 @@ def requests(draw: st.DrawFn) -> dict[str, str]:
     }
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.data())
 def test_the_changes_applied_give_what_was_wanted_and_are_never_refused(data: st.DataObject) -> None:
     request = data.draw(requests())
@@ -135,7 +135,7 @@ def test_the_changes_applied_give_what_was_wanted_and_are_never_refused(data: st
             assert shape_of(rest, partition, threads_per_core=THREADS) != reached
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(requests())
 def test_a_request_that_fits_changes_nothing_and_explains_itself(request: dict[str, str]) -> None:
     partition = PARTITIONS[request["--partition"]]
@@ -145,7 +145,7 @@ def test_a_request_that_fits_changes_nothing_and_explains_itself(request: dict[s
     assert (now is None) or changes_to(request, now, now, partition, partition, THREADS) == ()
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.data(), st.sampled_from(["", "mi250"]), st.booleans(), st.booleans())
 def test_a_block_gives_the_rounded_shape(data: st.DataObject, kind: str, has_tasks: bool, has_memory: bool) -> None:
     wanted = data.draw(shapes(Shape(4, 32), "small-g"))

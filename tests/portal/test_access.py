@@ -116,6 +116,7 @@ TABLE: dict[str, tuple[dict[str, object], tuple[int, ...]]] = {
     "support-case": ({"pk": 0}, (302, *(404,) * 7)),
     **{name: ({"pk": 0}, WRITE_ONLY) for name in ("change-case", "note-case", "offer-in-case", "request-in-case")},
     "help-letter": ({}, STAFF),
+    "restore-letter": ({}, WRITE_ONLY),
     "directory-state": ({}, STAFF),
     "lesson-links": ({}, STAFF),
     "check-links": ({}, WRITE_ONLY),

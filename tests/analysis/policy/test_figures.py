@@ -199,7 +199,7 @@ def test_every_share_is_rounded_down_or_up_and_all_add_up(values: list[float], s
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=5, max_size=60))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_every_amount_of_users_is_shared_by_five_and_at_most_the_own(values: list[float]) -> None:
     found = banded(values)
     assert all(found.count(band) >= 5 for band in found)
