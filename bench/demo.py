@@ -71,7 +71,7 @@ SCIENCE_FIELDS = ("Computer and information sciences", "Physical sciences")
 FLAG_DAYS = 40
 """For so many days back flags are raised and cleared as they would have been, so that support has cases."""
 
-STAFF = {"peggy": Grant.Role.SUPPORT, "trent": Grant.Role.ADMINISTRATOR}
+STAFF = {"peggy": Grant.Role.SUPPORT, "victor": Grant.Role.POLICY, "trent": Grant.Role.ADMINISTRATOR}
 
 
 def demo() -> None:
@@ -112,7 +112,7 @@ def show_accounts() -> None:
     password = secrets.token_urlsafe(9)
     User.objects.update(password=make_password(password))
     leads = User.objects.filter(memberships__role="pi").distinct().order_by("username")
-    others = User.objects.exclude(pk__in=leads).exclude(is_staff=True).order_by("username")
+    others = User.objects.exclude(pk__in=leads).exclude(username__in=STAFF).order_by("username")
     print(f"Sign in at http://{ADDRESS}/ with the password {password}")
     print(f"  as a PI, who sees a whole project: {', '.join(user.username for user in leads)}")
     print(f"  as a member, who sees own jobs:    {', '.join(user.username for user in others)}")

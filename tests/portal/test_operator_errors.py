@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -99,3 +100,13 @@ def test_the_test_runner_rejects_what_pytest_does_not_know_once() -> None:
     status, lines = run("tests/run", "--bogus", PYTHON_BIN=str(Path(sys.executable).parent))
     assert status == 2
     assert lines == ["tests/run: nothing was run: unrecognized arguments: --bogus"]
+
+
+def test_a_server_does_not_share_the_port_of_another_program(tmp_path: Path) -> None:
+    """The processes of one server share its port, so a second server could, and would answer half of the requests."""
+    with socket.create_server(("127.0.0.1", 0), reuse_port=True) as other:
+        where = f"127.0.0.1:{other.getsockname()[1]}"
+        status, lines = run(*MANAGE, "serve", "--bind", where, KAIKU_VAR_DIR=str(tmp_path))
+    assert (status, len(lines)) == (1, 1)
+    assert f"--bind: cannot listen at {where}: " in lines[0]
+    assert "Address already in use" in lines[0]

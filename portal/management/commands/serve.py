@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from copy import deepcopy
 from typing import Any
 
@@ -10,6 +11,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
 from granian.server.mp import MPServer
+
+DEFAULT_HOST = "127.0.0.1"
 
 HEAD_MS = 10_000
 """The head of a request must arrive within this time."""
@@ -33,17 +36,27 @@ class Command(BaseCommand):
         host, _, port = options["bind"].rpartition(":")
         if not port.isdigit():
             raise CommandError(f"--bind: {options['bind']!r} is not HOST:PORT")
+        refuse_a_used_port(host, int(port))
         alone = settings.IS_EMBEDDED or options["ingest_only"]
         server(
             INGEST_ONLY if options["ingest_only"] else PAGES, host, int(port), options["workers"] or 2 - alone
         ).serve()
 
 
+def refuse_a_used_port(host: str, port: int) -> None:
+    """CommandError where another program listens: the processes of a server share its port, and would share it, too."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        socket.create_server((host.strip("[]") or DEFAULT_HOST, port), family=family).close()
+    except (OSError, OverflowError) as error:
+        raise CommandError(f"--bind: cannot listen at {host}:{port}: {error}") from error
+
+
 def server(target: str, host: str, port: int, workers: int) -> MPServer:
     """The server of an ASGI application, with a deadline for heads."""
     return MPServer(
         target,
-        address=host.strip("[]") or "127.0.0.1",
+        address=host.strip("[]") or DEFAULT_HOST,
         port=port,
         interface=Interfaces.ASGI,
         workers=workers,

@@ -53,7 +53,7 @@ def titles(cast) -> list[str]:
 
 
 def test_a_portal_that_works_says_so(cast, worker: Process) -> None:
-    assert "Everything works. Nothing is late, failed or missing." in page(cast)
+    assert "Every component works. Nothing is late or failed." in page(cast)
     assert "uan01 1.0.0 1" in page(cast)
 
 
