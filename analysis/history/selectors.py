@@ -17,7 +17,6 @@ from django.db.models import (
     CharField,
     Count,
     F,
-    FilteredRelation,
     Max,
     OuterRef,
     Q,
@@ -41,19 +40,15 @@ from analysis.thresholds import RULES_VERSION
 from jobs.models import Job, Project, User
 from jobs.sbatch import Shape
 
-"""The latest runs of advised work that are compared: enough for a month of a person, with a limit for automation."""
-
 CAUSES_LOOKED_AT_MAX = 2000
 """The latest runs whose causes are added up: enough for a month of a person, with a limit for automation."""
 
 SAVINGS_LOOKED_AT_MAX = 10_000
-"""The latest runs of works with savings that are added up: a job every four minutes of a month, with a limit for
+"""The latest counted runs that are looked at for savings: a job every four minutes of a month, with a limit for
 automation."""
 SHAPES_KEPT = 1024
-STATED_COLUMNS = (
-    *("work", "job_id", "ended_at", "allocated_gpus", "saved_gpu_hours", "advice__kind", "wanted"),
-    *("job__state", "avg_gpu_util", "finding_codes"),
-)
+JUDGED_COLUMNS = ("job_id", "pk", "ended_at", "allocated_gpus", "saved_gpu_hours", "avg_gpu_util", "finding_codes")
+SAVED = JUDGED_COLUMNS.index("saved_gpu_hours")
 OF_SHAPE = ("node_count", "cpus_allocated", "memory_requested_gb", "walltime_requested_s", "partition")
 NO_GPU_USE = FindingCode.NO_GPU_USE.value
 LOW = (EfficiencyClass.INEFFICIENT.value, EfficiencyClass.WASTED.value)
@@ -114,32 +109,34 @@ def told_by_owners(whose: Sequence[Q], period: Period) -> int:
 
 
 def savings_of_works(part: Q, period: Period) -> OpenSavings:
-    """What the advice on the runs of the period would save and no later run has changed, by work: two queries.
+    """What the advice on the runs of the period would save and no later run has changed, by work: three queries.
 
-    What the runs were allocated is read by their keys: the first query needs no more of a run than an index holds.
+    Each table is read by its own keys: joined, the database would read the names of the works of all runs of a site.
     """
-    counted = judged(part, period.start, period.end).filter(uncounted_reason="")
-    keys = counted.filter(saved_gpu_hours__gt=0).exclude(job__work_key="").values("job__work_key")
-    rows = counted.filter(Q(saved_gpu_hours__gt=0) | Q(job__work_key__in=keys)).annotate(work=WORK)
-    advice = FilteredRelation("recommendations", condition=~Q(recommendations__kind="walltime"))
-    wanted = Cast("advice__wanted", TextField())
-    read = rows.annotate(advice=advice, wanted=wanted).order_by("-ended_at", "-job_id")
-    found: Any = list(read.values_list(*STATED_COLUMNS)[:SAVINGS_LOOKED_AT_MAX])
-    runs = Job.objects.filter(pk__in=[row[1] for row in found]).values_list("pk", *OF_SHAPE)
-    shapes = {pk: columns for pk, *columns in runs}
-    # A run may go between two queries.
-    return open_savings(_stated_run(shapes[row[1]], *row) for row in found if row[1] in shapes)
+    counted = judged(part, period.start, period.end).filter(uncounted_reason="").order_by("-ended_at", "-job_id")
+    rows = {row[0]: row for row in counted.values_list(*JUDGED_COLUMNS)[:SAVINGS_LOOKED_AT_MAX]}
+    runs = Job.objects.filter(pk__in=rows).values_list("pk", "work_key", "state", *OF_SHAPE)
+    # A run may go between two queries. One that nothing names is a work of its own.
+    jobs = {pk: (work_key or str(pk), state, columns) for pk, work_key, state, *columns in runs}
+    works = {jobs[pk][0] for pk, row in rows.items() if pk in jobs and (row[SAVED] or 0.0) > 0}
+    kept = {pk: row for pk, row in rows.items() if pk in jobs and jobs[pk][0] in works}
+    advised = RecommendationRow.objects.filter(efficiency__in=[row[1] for row in kept.values()])
+    wanted = advised.exclude(kind="walltime").annotate(shape=Cast("wanted", TextField())).order_by("-position")
+    advice = {pk: (kind, _wanted(shape)) for pk, kind, shape in wanted.values_list("efficiency", "kind", "shape")}
+    return open_savings(_stated_run(row, *jobs[pk], advice.get(row[1])) for pk, row in kept.items())
 
 
-def _stated_run(allocated: Sequence[Any], *row: Any) -> StatedRun:
-    work, pk, ended_at, gpus, saved_gpu_hours, kind, wanted, state, use, codes = row
+def _stated_run(
+    row: Sequence[Any], work: str, state: str, columns: Sequence[Any], advice: tuple[str, Shape] | None
+) -> StatedRun:
+    pk, _, ended_at, gpus, saved_gpu_hours, use, codes = row
     return StatedRun(
         work,
         pk,
         ended_at,
-        _allocated(gpus, *allocated),
+        _allocated(gpus, *columns),
         saved_gpu_hours,
-        (kind, _wanted(wanted)) if kind else None,
+        advice,
         is_success=state == "COMPLETED" and use is not None,
         has_gpu_use=NO_GPU_USE not in codes.split(),
     )
