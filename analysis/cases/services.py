@@ -1,4 +1,7 @@
-"""Changing cases of the support queue; two people who change one at the same time notice it, and nothing is lost."""
+"""Changing cases of the support queue; two people who change one at the same time notice it, and nothing is lost.
+
+Every change holds the case first and what belongs to it afterwards, so that no two of them wait for each other.
+"""
 
 from __future__ import annotations
 
@@ -140,10 +143,10 @@ def decline_sharing(request: ShareRequest, now: datetime) -> bool:
 
 
 def _answer(request: ShareRequest, answer: ShareRequest.Answer, now: datetime, jobs: int = 0) -> bool:
+    case = SupportCase.objects.select_for_update().filter(pk=request.case_id).first()
     mine = ShareRequest.objects.filter(pk=request.pk, answered_at__isnull=True)
-    if not mine.update(answer=answer, answered_at=now, jobs=jobs):
+    if case is None or not mine.update(answer=answer, answered_at=now, jobs=jobs):
         return False
-    case = SupportCase.objects.select_for_update().get(pk=request.case_id)
     count = f"{jobs} {'job' if jobs == 1 else 'jobs'}"
     shared = f"{count} shared for {SHARED_DAYS} days."
     nothing = f"Nothing was shared. No new request before {now + PAUSE_AFTER_NO:%Y-%m-%d}."
