@@ -15,7 +15,7 @@ from jobs.models import Membership, User
 from reports.mail.digest import Frequency
 from reports.mail.offer import SHIPPED, OfferText, filled, subject_line
 from reports.models import Delivery, HelpLetter, Notice
-from reports.numbers import one_digit
+from reports.numbers import part_of
 from reports.selectors import delivery_choices, offer_text
 from reports.services.links import address
 
@@ -84,14 +84,21 @@ def subject_of(flag: Flag) -> str:
 
 
 def offer_to(case: SupportCase, user: User, sender: User) -> OfferText:
-    """The offer as this person gets it, with rough sums of when the flag was raised: staff read it before."""
-    evidence = case.flag.at_raising
+    """The offer as this person gets it, with the rough sums of the last check: staff read it before.
+
+    Where too few jobs are left for these, with those of when the flag was raised.
+    """
+    last = case.flag.at_last
+    evidence = last if last.has_enough_jobs else case.flag.at_raising
+    unused, hours = part_of(evidence.counted.unused_gpu_hours, evidence.counted.gpu_hours)
     values = {
         "name": user.username,
         "what": subject_of(case.flag),
-        "unused": one_digit(evidence.counted.unused_gpu_hours),
-        "hours": one_digit(evidence.counted.gpu_hours),
+        "unused": unused,
+        "hours": hours,
         "days": str(evidence.window_days),
+        "first_day": f"{evidence.first_day:%Y-%m-%d}",
+        "last_day": f"{evidence.last_day:%Y-%m-%d}",
         "sender": sender.username,
         "link": address("flags"),
     }

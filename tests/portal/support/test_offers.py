@@ -13,7 +13,7 @@ from django.utils import timezone
 from analysis.models import CaseEvent, SupportCase
 from jobs.models import AuditEntry, User
 from reports.mail.digest import Choices, Frequency
-from reports.mail.offer import SHIPPED, OfferText, filled
+from reports.mail.offer import PLACEHOLDERS, SHIPPED, OfferText, filled
 from reports.mail.services.offers import OfferConflict, save_offer
 from reports.mail.services.preferences import opt_out, save_choices
 from reports.mail.services.sending import send_due
@@ -25,6 +25,7 @@ from reports.services.expiry import remove_letters
 pytestmark = pytest.mark.django_db
 
 LETTER = "/support/letter/"
+NO_BREAK = "\u00a0"
 
 
 @pytest.fixture(autouse=True)
@@ -64,7 +65,9 @@ def test_an_offer_goes_through_the_outbox_to_the_owner(cast, addressed) -> None:
     assert send_due(10) == 1
     (letter,) = mail.outbox
     assert (letter.to, letter.subject) == (["alice@users.example"], "Help with your GPU jobs")
-    assert "About 60 of 70 GPU-hours of your GPU jobs were unused in 14 days (estimate)." in joined(letter.body)
+    flag = case_of().flag.at_last
+    days = f"in the 14 days from {flag.first_day:%Y-%m-%d} to {flag.last_day:%Y-%m-%d} (estimate)."
+    assert f"About 60 of 70 GPU-hours of your GPU jobs were unused {days}" in joined(letter.body)
     assert max(map(len, letter.body.splitlines()[:12])) <= 78
     assert "/flags/" in letter.body
     assert "erin, support" in letter.body
@@ -73,6 +76,43 @@ def test_an_offer_goes_through_the_outbox_to_the_owner(cast, addressed) -> None:
     assert "List-Unsubscribe" in letter.extra_headers
     assert "train" not in letter.body
     assert Delivery.objects.get().state == "sent"
+
+
+def stored(name: str, first_day: str, last_day: str, **counted: float) -> None:
+    """What a check of alice's flag would have stored as `evidence` or `latest`."""
+    flag = case_of().flag
+    row = getattr(flag, name)
+    setattr(flag, name, row | {"first_day": first_day, "last_day": last_day, "counted": row["counted"] | counted})
+    flag.save()
+
+
+def test_an_offer_states_the_sums_of_the_case_page_and_their_days(cast, addressed) -> None:
+    stored("evidence", "2026-10-01", "2026-10-14", jobs=12, unused_gpu_hours=260.0, gpu_hours=317.0)
+    stored("latest", "2026-11-01", "2026-11-14", jobs=11, unused_gpu_hours=443.0, gpu_hours=481.0)
+    page = cast("erin").get(f"/support/queue/{case_of().pk}/").content.decode().replace(NO_BREAK, " ")
+    # 443 of 481 would be 400 of 500 by itself.
+    assert (
+        "About 400 of 500 GPU-hours of your GPU jobs were unused in the 14 days from 2026-11-01 to 2026-11-14" in page
+    )
+    assert "<dd>about 400</dd>" in page
+    assert "of about 500 GPU-hours in" in page
+    # 243 of 281 would both be 300.
+    stored("latest", "2026-11-02", "2026-11-15", jobs=11, unused_gpu_hours=243.0, gpu_hours=281.0)
+    offer(cast("erin"))
+    text = joined(Notice.objects.get().text)
+    assert "About 200 of 300 GPU-hours of your GPU jobs were unused in the 14 days from 2026-11-02 to" in text
+    page = cast("erin").get(f"/support/queue/{case_of().pk}/").content.decode()
+    assert "<dd>about 200</dd>" in page
+
+
+def test_an_offer_states_no_sums_of_few_jobs_but_those_of_the_raising(cast, addressed) -> None:
+    stored("evidence", "2026-10-01", "2026-10-14", jobs=12, unused_gpu_hours=260.0, gpu_hours=317.0)
+    stored("latest", "2026-11-01", "2026-11-14", jobs=4, unused_gpu_hours=40.0, gpu_hours=80.0)
+    page = cast("erin").get(f"/support/queue/{case_of().pk}/").content.decode()
+    assert (
+        "About 200 of 300 GPU-hours of your GPU jobs were unused in the 14 days from 2026-10-01 to 2026-10-14" in page
+    )
+    assert "About 40" not in page
 
 
 def test_an_offer_about_a_project_goes_to_its_pi(cast, addressed) -> None:
@@ -227,7 +267,7 @@ def test_nobody_else_edits_it(cast, addressed) -> None:
 
 
 def test_every_placeholder_of_the_shipped_text_is_filled() -> None:
-    values = {name: f"<{name}>" for name in ("name", "what", "unused", "hours", "days", "sender", "link")}
+    values = {name: f"<{name}>" for name in PLACEHOLDERS}
     done = filled(SHIPPED, values)
     assert not re.search(r"[{}]", done.subject + done.text)
     assert all(value in done.text for value in values.values())

@@ -91,6 +91,24 @@ def test_the_sums_of_fewer_jobs_than_raise_a_flag_are_not_shown(cast, flagged) -
     assert "GPU-hours unused" not in shown
 
 
+@pytest.mark.parametrize(
+    ("unused", "low", "whole", "shown"),
+    [
+        (243.0, 260.0, 281.0, ("about 200", "of about 300", "about 90 %")),
+        (310.0, 317.0, 330.0, ("about 300", "of more than 300", "more than 90 %")),
+        (330.0, 330.0, 330.0, ("about 300", "of about 300", "about 100 %")),
+    ],
+)
+def test_no_rounding_of_a_part_reads_as_all(
+    cast, flagged, unused: float, low: float, whole: float, shown: tuple[str, str, str]
+) -> None:
+    flag = case_of().flag
+    flag.latest["counted"] |= {"unused_gpu_hours": unused, "low_gpu_hours": low, "gpu_hours": whole}
+    flag.save()
+    expected = f"GPU-hours unused (estimate) {shown[0]} {shown[1]} GPU-hours in Inefficient or Wasted {shown[2]}"
+    assert expected in words(cast("erin"), f"{QUEUE}{case_of().pk}/")
+
+
 def test_nobody_is_asked_again_soon_after_a_no_and_a_closed_case_asks_nothing(cast, flagged) -> None:
     erin, case = cast("erin"), case_of()
     erin.post(f"{QUEUE}{case.pk}/request/", {"version": case.version})
