@@ -1,4 +1,4 @@
-"""Two who change one case at the same moment: neither waits for the other for ever, and the second reads of it."""
+"""Two who act on cases of one person at the same moment: neither waits for ever, and the second reads of it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,14 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from analysis.cases.services import change_state, decline_sharing, request_sharing, share_requested
+from analysis.cases.services import (
+    NotPossible,
+    change_state,
+    decline_sharing,
+    record_offer,
+    request_sharing,
+    share_requested,
+)
 from analysis.cases.states import Action
 from analysis.escalation.selectors import runs_to_share
 from analysis.models import ShareRequest, SupportCase
@@ -40,6 +47,29 @@ def share(request: ShareRequest) -> int:
     return share_requested(request, [row.job for row in runs_to_share(request.case.flag, now, 3)], now)
 
 
+def ask(case: SupportCase, by: str) -> SupportCase:
+    return request_sharing(case, case.version, User.objects.get(username=by), timezone.now())
+
+
+def offer(case: SupportCase, by: str) -> SupportCase:
+    return record_offer(case, case.version, User.objects.get(username=by), timezone.now(), "alice")
+
+
+def in_thread(step: Callable[[], object]) -> tuple[threading.Thread, list[object]]:
+    """A thread to start, and where its one outcome, or error, will be."""
+    outcomes: list[object] = []
+
+    def run() -> None:
+        try:
+            outcomes.append(step())
+        except Exception as error:
+            outcomes.append(error)
+        finally:
+            connection.close()
+
+    return threading.Thread(target=run), outcomes
+
+
 def until_someone_waits() -> None:
     """Until a statement of another connection waits for a lock."""
     end = time.monotonic() + WAIT_S
@@ -62,17 +92,7 @@ def until_someone_waits() -> None:
 def test_an_answer_waits_for_who_closes_the_case_and_then_changes_nothing(cast, asked, answer: Callable) -> None:
     if connection.vendor != "postgresql":
         missing("PostgreSQL")
-    outcomes: list[object] = []
-
-    def run() -> None:
-        try:
-            outcomes.append(answer(asked))
-        except Exception as error:
-            outcomes.append(error)
-        finally:
-            connection.close()
-
-    thread = threading.Thread(target=run)
+    thread, outcomes = in_thread(lambda: answer(asked))
     erin = User.objects.get(username="erin")
     with transaction.atomic():
         case = SupportCase.objects.select_for_update().get(pk=asked.case_id)
@@ -85,6 +105,23 @@ def test_an_answer_waits_for_who_closes_the_case_and_then_changes_nothing(cast, 
     assert ShareRequest.objects.get().answer == "withdrawn"
     assert not JobShare.objects.exists()
     assert not SupportCase.objects.get(pk=asked.case_id).events.filter(kind="answer").exists()
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("step", [ask, offer], ids=["ask", "offer"])
+def test_of_two_who_write_to_one_person_by_two_cases_at_the_same_moment_one_does(cast, flagged, step: Callable) -> None:
+    if connection.vendor != "postgresql":
+        missing("PostgreSQL")
+    cases = {kind: SupportCase.objects.select_related("flag").get(flag__kind=kind) for kind in ("user", "work")}
+    thread, outcomes = in_thread(lambda: step(cases["work"], "grace"))
+    with transaction.atomic():
+        step(cases["user"], "erin")
+        thread.start()
+        until_someone_waits()
+    thread.join(WAIT_S)
+    assert [type(outcome) for outcome in outcomes] == [NotPossible]
+    assert SupportCase.objects.get(flag__kind="work").state == "open"
 
 
 @pytest.mark.parametrize("sent", ["share", "decline"])

@@ -148,6 +148,7 @@ def test_new_mail_choices_do_not_lose_an_offer(cast, addressed) -> None:
     offer(cast("erin"))
     save_choices(user("alice"), Choices(frequency=Frequency.WEEKLY))
     assert send_due(10) == 1
+    CaseEvent.objects.filter(kind="offer").update(at=timezone.now() - timedelta(days=8))
     offer(cast("erin"), "work")
     save_choices(user("alice"), Choices(frequency=Frequency.OFF))
     assert send_due(10) == 0
@@ -194,6 +195,18 @@ def test_a_version_that_never_was_is_a_conflict_and_help_is_offered_once_a_week(
     offer(erin)
     assert "Help was offered on" in offer(erin)
     assert Notice.objects.count() == 1
+
+
+def test_a_person_is_offered_help_once_a_week_over_all_their_cases(cast, addressed) -> None:
+    """The flags of alice and of her work are two cases; the one of the project goes to carol."""
+    erin, now = cast("erin"), timezone.now()
+    assert "for alice." in offer(erin)
+    second = offer(cast("grace"), "work")
+    assert f"Help was offered on {now:%Y-%m-%d} already in another case of this person." in second
+    assert (Notice.objects.count(), case_of("work").state, case_of("work").holder) == (1, "open", None)
+    assert "for carol." in offer(erin, "project")
+    CaseEvent.objects.filter(kind="offer").update(at=now - timedelta(days=7, minutes=1))
+    assert "for alice." in offer(erin, "work")
 
 
 def test_the_second_of_two_editors_keeps_the_text_and_reads_of_the_first(cast, addressed) -> None:

@@ -259,6 +259,22 @@ def test_one_request_at_a_time_and_none_for_a_project(cast, flagged) -> None:
     assert AuditEntry.objects.get(action="sharing_requested").actor == "erin"
 
 
+def test_a_person_is_asked_by_one_case_at_a_time(cast, flagged) -> None:
+    erin, other = cast("erin"), f"{QUEUE}{case_of('work').pk}/"
+    erin.post(f"{QUEUE}{case_of().pk}/request/", {"version": case_of().version})
+    shown = words(erin, other)
+    assert "in another case . alice has not answered yet." in shown
+    assert "Ask to share" not in shown
+    sent = {"version": case_of("work").version}
+    second = erin.post(f"{other}request/", sent, follow=True).content.decode()
+    assert "A request is open already in another case of this person; the owner has not answered yet." in second
+    assert (ShareRequest.objects.count(), case_of("work").state) == (1, "open")
+    assert "Ask to share jobs" not in words(erin, f"{QUEUE}{case_of('project').pk}/")
+    act(erin, "resolve")
+    erin.post(f"{other}request/", {"version": case_of("work").version})
+    assert ShareRequest.objects.get(answered_at=None).case == case_of("work")
+
+
 def test_when_the_flag_clears_the_case_closes_itself_and_keeps_who_had_it(cast, flagged) -> None:
     act(cast("erin"), "claim")
     act(cast("grace"), "dismiss", case_of("project"))
