@@ -135,8 +135,14 @@ class StaffFigures:
 
     @property
     def findings(self) -> list[str]:
-        """The titles of the findings, the most frequent first."""
-        return [title for title, _ in Figures(self.evidence).findings]
+        """What to call the findings, the most frequent first: titles only of those that as many jobs have.
+
+        The title of one that fewer have would be what a report of one of these jobs states, which only its owner may
+        show.
+        """
+        rows = Figures(self.evidence).findings
+        named = [title for title, jobs in rows if jobs >= self.evidence.jobs_min]
+        return named if len(named) == len(rows) else [*named, "other findings"]
 
 
 @dataclass(frozen=True)

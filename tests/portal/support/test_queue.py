@@ -15,8 +15,10 @@ from analysis.cases.selectors import queue_summary
 from analysis.cases.services import CaseConflict, NotPossible, change_state, decline_sharing, request_sharing
 from analysis.cases.states import CLOSED, NEXT, Action, State, after
 from analysis.escalation.services import escalate
+from analysis.findings import FindingCode
 from analysis.models import CaseEvent, Flag, ShareRequest, SupportCase
 from jobs.models import AuditEntry, User
+from reports.wording import TITLES
 from tests.parts import missing
 
 pytestmark = pytest.mark.django_db
@@ -89,6 +91,32 @@ def test_the_sums_of_fewer_jobs_than_raise_a_flag_are_not_shown(cast, flagged) -
         shown = words(cast("erin"), path)
         assert "too few jobs are left" in shown
     assert "GPU-hours unused" not in shown
+
+
+def test_a_finding_of_fewer_jobs_than_raise_a_flag_is_not_named(cast, flagged, reported) -> None:
+    """Ten of her jobs use only some of their GPUs; one of these, of yesterday, ended at its time limit too."""
+    ended = timezone.now() - timedelta(days=1)
+    times = {"ended_at": ended.isoformat(), "started_at": (ended - timedelta(hours=2)).isoformat()}
+    reported(20, state="TIMEOUT", **times)
+    escalate(timezone.now())
+    counts = case_of().flag.latest["findings"]
+    alone = [TITLES[FindingCode(code)] for code, jobs in counts.items() if jobs == 1]
+    assert (case_of().flag.latest["counted"]["jobs"], len(alone)) == (10, 1), counts
+    shown = words(cast("erin"), f"{QUEUE}{case_of().pk}/")
+    named = shown.split("Findings of these jobs: ")[1].split(" Only those of")[0]
+    assert named.startswith("Only some of the GPUs were used, ")
+    assert named.endswith(", other findings.")
+    assert alone[0] not in shown
+    assert f"{alone[0]} (1)" in words(cast("alice"), "/flags/")
+
+
+@pytest.mark.parametrize(("jobs", "named"), [(5, True), (4, False)])
+def test_findings_of_exactly_as_many_jobs_are_named(cast, flagged, jobs: int, named: bool) -> None:
+    flag = case_of().flag
+    flag.latest["findings"] = {FindingCode.PARALLELISM_MISMATCH.value: 9, FindingCode.LATE_START.value: jobs}
+    flag.save()
+    shown = words(cast("erin"), f"{QUEUE}{case_of().pk}/")
+    assert (TITLES[FindingCode.LATE_START] in shown, "other findings" in shown) == (named, not named)
 
 
 @pytest.mark.parametrize(
