@@ -110,8 +110,10 @@ def record_offer(case: SupportCase, based_on: int, by: User, now: datetime, name
 
 def request_sharing(case: SupportCase, based_on: int, by: User, now: datetime) -> SupportCase:
     """Ask the owner to share some jobs: the case waits for the answer. Raises CaseConflict and NotPossible."""
-    if case.flag.user_id is None:
+    if case.flag.user is None:
         raise NotPossible("A project has no single owner who could share its jobs.")
+    if not case.flag.user.is_active:
+        raise NotPossible("The account is closed, so nobody can answer.")
     with transaction.atomic():
         held = _for_the_user(case, based_on, by, now)
         if until := paused_until(case.flag, now):

@@ -131,7 +131,10 @@ def test_nobody_is_written_to_who_cannot_or_does_not_want_to_be(cast, addressed,
         save_choices(alice, Choices(projects={case_of("work").flag.project_id: Frequency.OFF}))
     else:
         User.objects.filter(pk=alice.pk).update(**({"email": ""} if how == "no address" else {"is_active": False}))
-    assert "Nobody can be written to" in offer(cast("erin"), kind)
+    why = "the account is closed" if how == "closed" else "no mail address is known, or mail was turned off"
+    assert f"Nothing was changed. Nobody can be written to: {why}." in offer(cast("erin"), kind)
+    page = cast("erin").get(f"/support/queue/{case_of(kind).pk}/").content.decode()
+    assert f"<p>Nobody can be written to: {why}.</p>" in page
     assert not Notice.objects.exists()
     assert case_of(kind).state == "open"
 

@@ -303,6 +303,23 @@ def test_a_person_is_asked_by_one_case_at_a_time(cast, flagged) -> None:
     assert ShareRequest.objects.get(answered_at=None).case == case_of("work")
 
 
+def test_a_closed_account_is_not_waited_for(cast, flagged) -> None:
+    erin, work = cast("erin"), case_of("work")
+    erin.post(f"{QUEUE}{case_of().pk}/request/", {"version": case_of().version})
+    assert "alice has not answered yet." in words(erin, f"{QUEUE}{case_of().pk}/")
+    User.objects.filter(username="alice").update(is_active=False)
+    shown = words(erin, f"{QUEUE}{case_of().pk}/")
+    assert "The account alice is closed, so nobody can answer." in shown
+    assert "has not answered yet" not in shown
+    ShareRequest.objects.all().delete()
+    shown = words(erin, f"{QUEUE}{work.pk}/")
+    assert "The account alice is closed, so nobody can be asked." in shown
+    assert "Ask to share jobs" not in shown
+    refused = erin.post(f"{QUEUE}{work.pk}/request/", {"version": work.version}, follow=True).content.decode()
+    assert "Nothing was changed. The account is closed, so nobody can answer." in refused
+    assert not ShareRequest.objects.exists()
+
+
 def test_when_the_flag_clears_the_case_closes_itself_and_keeps_who_had_it(cast, flagged) -> None:
     act(cast("erin"), "claim")
     act(cast("grace"), "dismiss", case_of("project"))
