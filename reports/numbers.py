@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, tzinfo
+from decimal import ROUND_DOWN, ROUND_HALF_EVEN, Context
 
 from analysis.thresholds import LIMITS
 
@@ -133,4 +134,28 @@ def one_digit(hours: float) -> str:
     >>> one_digit(131.3), one_digit(0.44), one_digit(0.0), one_digit(96.0)
     ('100', '0.4', '0', '100')
     """
-    return f"{float(f'{hours:.1g}'):,.10g}"
+    return f"{_to_one_digit(hours):,.10g}"
+
+
+def part_of(part: float, whole: float) -> tuple[str, str]:
+    """Hours and the hours that they are part of, to one digit each; a part of them never reads as all of them.
+
+    Where both round to the same, the part is rounded down; where that does not help, the whole is "more than" it.
+
+    >>> part_of(243.0, 281.0), part_of(310.0, 330.0), part_of(56.2, 72.0), part_of(72.0, 72.0), part_of(0.0, 0.0)
+    (('200', '300'), ('300', 'more than 300'), ('60', '70'), ('70', '70'), ('0', '0'))
+    """
+    shown = one_digit(part), one_digit(whole)
+    if part >= whole or shown[0] != shown[1]:
+        return shown
+    down = _to_one_digit(part, ROUND_DOWN)
+    return (f"{down:,.10g}", shown[1] if down < _to_one_digit(whole) else f"more than {shown[1]}")
+
+
+def _to_one_digit(hours: float, rounding: str = ROUND_HALF_EVEN) -> float:
+    """Decimal, as a float rounded down to one digit by arithmetic may lose a digit that it has.
+
+    >>> _to_one_digit(0.3, ROUND_DOWN), _to_one_digit(96.0, ROUND_DOWN)
+    (0.3, 90.0)
+    """
+    return float(Context(prec=1, rounding=rounding).create_decimal(repr(hours)))

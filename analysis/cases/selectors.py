@@ -65,9 +65,16 @@ def steps_of(flags: Sequence[Flag]) -> dict[int, list[CaseEvent]]:
     return found
 
 
+def cases_of_owner(case: SupportCase) -> QuerySet[SupportCase]:
+    """The cases of the same person, this one among them; of a project this one alone."""
+    if case.flag.user_id is None:
+        return SupportCase.objects.filter(pk=case.pk)
+    return SupportCase.objects.filter(flag__user=case.flag.user_id)
+
+
 def open_request(case: SupportCase) -> ShareRequest | None:
-    """The request to share jobs that the owner has not answered."""
-    return ShareRequest.objects.filter(case=case, answered_at__isnull=True).first()
+    """The request to share jobs that the owner has not answered, in this or another case of theirs."""
+    return ShareRequest.objects.filter(case__in=cases_of_owner(case), answered_at__isnull=True).first()
 
 
 def last_answer(case: SupportCase) -> ShareRequest | None:

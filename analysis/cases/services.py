@@ -1,14 +1,17 @@
-"""Changing cases of the support queue; two people who change one at the same time notice it, and nothing is lost."""
+"""Changing cases of the support queue; two people who change one at the same time notice it, and nothing is lost.
+
+Every change holds the case first and what belongs to it afterwards, so that no two of them wait for each other.
+"""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.db.models import F
 
 from analysis.cases.models import CaseEvent, ShareRequest, SupportCase
-from analysis.cases.selectors import PAUSE_AFTER_NO, paused_until
+from analysis.cases.selectors import PAUSE_AFTER_NO, cases_of_owner, open_request, paused_until
 from analysis.cases.states import CLOSED, Action, State, after
 from analysis.escalation.models import Flag
 from jobs.audit.services import Action as Audited
@@ -21,7 +24,7 @@ SHARED_JOBS_MAX = 3
 """How many jobs one request is about: enough to see what they have in common, few enough to be looked through."""
 
 PAUSE_AFTER_OFFER = timedelta(days=7)
-"""Nobody is offered help again so soon."""
+"""Nobody is offered help again so soon, in whichever case."""
 
 SHARED_NOTE = "Shared after support requested it."
 
@@ -96,9 +99,9 @@ def record_offer(case: SupportCase, based_on: int, by: User, now: datetime, name
     """Help was offered by mail to these accounts: the case waits for the user. Raises CaseConflict and NotPossible."""
     with transaction.atomic():
         held = _for_the_user(case, based_on, by, now)
-        offered = CaseEvent.objects.filter(case=held, kind=CaseEvent.Kind.OFFER, at__gt=now - PAUSE_AFTER_OFFER)
-        if latest := offered.order_by("-at").first():
-            raise NotPossible(f"Help was offered on {latest.at:%Y-%m-%d} already.")
+        offered = CaseEvent.objects.filter(kind=CaseEvent.Kind.OFFER, at__gt=now - PAUSE_AFTER_OFFER)
+        if latest := offered.filter(case__in=cases_of_owner(held)).order_by("-at").first():
+            raise NotPossible(f"Help was offered on {latest.at:%Y-%m-%d} already{_elsewhere(latest, held)}.")
         _add_event(held, CaseEvent.Kind.OFFER, by, now, f"To {names}.")
         _wait(held, by, now)
         record_change(by_person(by), Audited.HELP_OFFERED, Kind.CASE, held, names)
@@ -107,20 +110,27 @@ def record_offer(case: SupportCase, based_on: int, by: User, now: datetime, name
 
 def request_sharing(case: SupportCase, based_on: int, by: User, now: datetime) -> SupportCase:
     """Ask the owner to share some jobs: the case waits for the answer. Raises CaseConflict and NotPossible."""
-    if case.flag.user_id is None:
+    if case.flag.user is None:
         raise NotPossible("A project has no single owner who could share its jobs.")
-    if until := paused_until(case.flag, now):
-        raise NotPossible(f"The owner shared nothing. A new request is possible from {until:%Y-%m-%d} on.")
-    try:
-        with transaction.atomic():
-            held = _for_the_user(case, based_on, by, now)
-            ShareRequest.objects.create(case=held, asked_by=by, asked_at=now)
-            _add_event(held, CaseEvent.Kind.REQUEST, by, now)
-            _wait(held, by, now)
-            record_change(by_person(by), Audited.SHARING_REQUESTED, Kind.CASE, held)
-    except IntegrityError as error:
-        raise NotPossible("A request is open already; the owner has not answered yet.") from error
+    if not case.flag.user.is_active:
+        raise NotPossible("The account is closed, so nobody can answer.")
+    with transaction.atomic():
+        held = _for_the_user(case, based_on, by, now)
+        if until := paused_until(case.flag, now):
+            raise NotPossible(f"The owner shared nothing. A new request is possible from {until:%Y-%m-%d} on.")
+        if asked := open_request(held):
+            elsewhere = _elsewhere(asked, held)
+            raise NotPossible(f"A request is open already{elsewhere}; the owner has not answered yet.")
+        ShareRequest.objects.create(case=held, asked_by=by, asked_at=now)
+        _add_event(held, CaseEvent.Kind.REQUEST, by, now)
+        _wait(held, by, now)
+        record_change(by_person(by), Audited.SHARING_REQUESTED, Kind.CASE, held)
     return held
+
+
+def _elsewhere(found: CaseEvent | ShareRequest, case: SupportCase) -> str:
+    """Where something happened, for who looks at `case` and sees nothing of it there."""
+    return "" if found.case_id == case.pk else " in another case of this person"
 
 
 def share_requested(request: ShareRequest, jobs: list[Job], now: datetime) -> int:
@@ -140,10 +150,10 @@ def decline_sharing(request: ShareRequest, now: datetime) -> bool:
 
 
 def _answer(request: ShareRequest, answer: ShareRequest.Answer, now: datetime, jobs: int = 0) -> bool:
+    case = SupportCase.objects.select_for_update().filter(pk=request.case_id).first()
     mine = ShareRequest.objects.filter(pk=request.pk, answered_at__isnull=True)
-    if not mine.update(answer=answer, answered_at=now, jobs=jobs):
+    if case is None or not mine.update(answer=answer, answered_at=now, jobs=jobs):
         return False
-    case = SupportCase.objects.select_for_update().get(pk=request.case_id)
     count = f"{jobs} {'job' if jobs == 1 else 'jobs'}"
     shared = f"{count} shared for {SHARED_DAYS} days."
     nothing = f"Nothing was shared. No new request before {now + PAUSE_AFTER_NO:%Y-%m-%d}."
@@ -156,7 +166,11 @@ def _answer(request: ShareRequest, answer: ShareRequest.Answer, now: datetime, j
 
 
 def _for_the_user(case: SupportCase, based_on: int, by: User, now: datetime) -> SupportCase:
-    """The case, locked, claimed by who acts where nobody did. Raises CaseConflict and NotPossible."""
+    """The case, claimed by who acts where nobody did, and the owner's others locked. Raises CaseConflict, NotPossible.
+
+    All cases of a person in one order: what is limited for a person is decided by one of two who act at the same time.
+    """
+    list(cases_of_owner(case).select_for_update(of=("self",)).order_by("pk").values_list("pk"))
     held = _claimed(case, based_on)
     if held.state in CLOSED:
         raise NotPossible("The case is closed. Reopen it first.")

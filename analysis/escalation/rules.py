@@ -82,6 +82,11 @@ class Evidence(msgspec.Struct, frozen=True):
         """How many days the sums are over."""
         return (self.last_day - self.first_day).days + 1
 
+    @property
+    def has_enough_jobs(self) -> bool:
+        """Whether its sums are of as many jobs as raise a flag: those of fewer would be a job's figures."""
+        return self.counted.jobs >= self.jobs_min
+
 
 class Step(StrEnum):
     """What to do about one subject."""

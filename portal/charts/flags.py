@@ -15,7 +15,7 @@ from analysis.escalation.models import Flag
 from analysis.escalation.rules import PARTS_OF_AN_HOUR, Counted, Evidence, Reason
 from analysis.findings import FindingCode
 from portal.charts.finding_list import FLAGS, SITE, jobs_address
-from reports.numbers import DIGITS_MAX, one_digit, unbroken
+from reports.numbers import DIGITS_MAX, one_digit, part_of, unbroken
 from reports.wording import TITLES
 
 CLEARED = {
@@ -86,13 +86,13 @@ class Figures:
         return sorted(rows, key=lambda row: (-row[1], row[0]))
 
 
-def rough(gpu_hours: float) -> str:
-    """A sum for staff: two views of it do not show what one job added between them.
+def about(rounded: str) -> str:
+    """A sum to one digit for staff: two views of it do not show what one job added between them.
 
-    >>> rough(131.3), rough(0.0)
-    ('about 100', '0')
+    >>> about("100"), about("0"), about("more than 100")
+    ('about 100', '0', 'more than 100')
     """
-    return f"about {one_digit(gpu_hours)}" if gpu_hours > 0 else "0"
+    return f"about {rounded}" if rounded[0].isdecimal() and rounded != "0" else rounded
 
 
 @dataclass(frozen=True)
@@ -107,29 +107,42 @@ class StaffFigures:
     @property
     def is_shown(self) -> bool:
         """Whether enough jobs are left."""
-        return self.evidence.counted.jobs >= self.evidence.jobs_min
+        return self.evidence.has_enough_jobs
 
     @property
     def saved(self) -> str:
-        return rough(self.evidence.counted.saved_gpu_hours)
+        return about(one_digit(self.evidence.counted.saved_gpu_hours))
 
     @property
     def unused(self) -> str:
-        return rough(self.evidence.counted.unused_gpu_hours)
+        return about(self._unused_of_all[0])
 
     @property
     def gpu_hours(self) -> str:
-        return rough(self.evidence.counted.gpu_hours)
+        return about(self._unused_of_all[1])
+
+    @property
+    def _unused_of_all(self) -> tuple[str, str]:
+        """As the offer of help states them."""
+        return part_of(self.evidence.counted.unused_gpu_hours, self.evidence.counted.gpu_hours)
 
     @property
     def low_share(self) -> str:
-        """The share in Inefficient or Wasted, to ten percent."""
-        return unbroken(f"about {round(10 * (self.evidence.counted.low_fraction or 0.0)) * 10} %")
+        """The share in Inefficient or Wasted, to ten percent; a share below 1 is not shown as 100 %."""
+        fraction = self.evidence.counted.low_fraction or 0.0
+        tens = round(10 * fraction)
+        return unbroken("more than 90 %" if fraction < 1 and tens == 10 else f"about {tens * 10} %")
 
     @property
     def findings(self) -> list[str]:
-        """The titles of the findings, the most frequent first."""
-        return [title for title, _ in Figures(self.evidence).findings]
+        """What to call the findings, the most frequent first: titles only of those that as many jobs have.
+
+        The title of one that fewer have would be what a report of one of these jobs states, which only its owner may
+        show.
+        """
+        rows = Figures(self.evidence).findings
+        named = [title for title, jobs in rows if jobs >= self.evidence.jobs_min]
+        return named if len(named) == len(rows) else [*named, "other findings"]
 
 
 @dataclass(frozen=True)

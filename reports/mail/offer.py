@@ -17,6 +17,8 @@ PLACEHOLDERS = {
     "unused": "unused GPU-hours (estimate)",
     "hours": "GPU-hours of the counted jobs",
     "days": "the number of days that these sums are over",
+    "first_day": "the first of these days",
+    "last_day": "the last of these days",
     "sender": "the account of the member of staff",
     "link": "the address of the page with their flags",
 }
@@ -38,8 +40,9 @@ class OfferText:
 SHIPPED = OfferText(
     "Help with your GPU jobs",
     "Hello {name},\n\n"
-    "About {unused} of {hours} GPU-hours of {what} were unused in {days} days (estimate). We would like to help you to"
-    " get more from your GPU-hours. Often a small change of the request is enough.\n\n"
+    "About {unused} of {hours} GPU-hours of {what} were unused in the {days} days from {first_day} to {last_day}"
+    " (estimate). We would like to help you to get more from your GPU-hours. Often a small change of the request is"
+    " enough.\n\n"
     "What was counted, why it is shown, and what clears it: {link}\n\n"
     "If you would like help, share a job with us on its page, with your question; without that we see no single job of"
     " yours. This is an offer and nothing else: it does not affect your account.\n\n"

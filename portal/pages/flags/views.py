@@ -24,6 +24,7 @@ from portal.rate_limits import CHANGES, limited
 from reports.services.links import job_url
 
 CLEARED_MAX = 50
+NOT_OPEN = "This request is no longer open: it was answered, or support withdrew it."
 
 
 @dataclass(frozen=True)
@@ -72,11 +73,13 @@ def answer_request(request: HttpRequest, pk: int) -> HttpResponse:
     own, now = get_object_or_404(requests_ever_to(person(request)), pk=pk), timezone.now()
     asked = requests_to(person(request)).filter(pk=own.pk).first()
     if asked is None:
-        messages.error(request, "This request is no longer open: it was answered, or support withdrew it.")
+        messages.error(request, NOT_OPEN)
         return redirect("flags")
     if request.POST.get("answer") == "decline":
         if decline_sharing(asked, now):
             messages.success(request, "Nothing is shared. Support can see that you declined, and nothing else.")
+        else:
+            messages.error(request, NOT_OPEN)
         return redirect("flags")
     listed = set(request.POST.getlist("job"))
     jobs = [row.job for row in runs_to_share(asked.case.flag, now, SHARED_JOBS_MAX) if str(row.job_id) in listed]
@@ -85,4 +88,6 @@ def answer_request(request: HttpRequest, pk: int) -> HttpResponse:
     elif share_requested(asked, jobs, now):
         count = f"{len(jobs)} {'job' if len(jobs) == 1 else 'jobs'}"
         messages.success(request, f"Support can look at {count} for {SHARED_DAYS} days. You can end this on its page.")
+    else:
+        messages.error(request, NOT_OPEN)
     return redirect("flags")

@@ -26,7 +26,7 @@ from portal.access import person, staff_only
 from portal.charts.flags import Figures, StaffFigures, staff_title
 from portal.pages.support.forms import NoteForm
 from portal.rate_limits import CHANGES, limited
-from reports.mail.services.offers import offer_help, offer_to, recipients
+from reports.mail.services.offers import offer_help, offer_to, recipients, why_nobody
 from reports.services.links import job_url
 
 EVENTS_SHOWN = 200
@@ -60,6 +60,7 @@ def _page(request: HttpRequest, row: SupportCase, form: NoteForm, status: int = 
         "is_mine": row.holder_id == user.pk,
         "people": people,
         "offer": offer_to(row, people[0], user) if people else None,
+        "why_nobody": "" if people else why_nobody(row.flag),
         "has_owner": row.flag.user_id is not None,
         "asked": open_request(row),
         "paused_until": paused_until(row.flag, timezone.now()),

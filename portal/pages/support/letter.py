@@ -69,6 +69,7 @@ def _page(
     request: HttpRequest, form: OfferForm, shown: OfferText, status: int = HTTPStatus.OK, **more: object
 ) -> HttpResponse:
     sample = {"name": "alice", "what": "your GPU jobs", "unused": "64.0", "hours": "80.0", "days": "14"}
+    sample |= {"first_day": "2026-11-07", "last_day": "2026-11-20"}
     values = sample | {"sender": person(request).username, "link": address("flags")}
     context = {
         "form": form,

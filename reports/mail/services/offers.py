@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import datetime
 
 from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
 
 from analysis.cases.models import SupportCase
 from analysis.cases.services import NotPossible, record_offer
@@ -15,7 +15,7 @@ from jobs.models import Membership, User
 from reports.mail.digest import Frequency
 from reports.mail.offer import SHIPPED, OfferText, filled, subject_line
 from reports.models import Delivery, HelpLetter, Notice
-from reports.numbers import one_digit
+from reports.numbers import part_of
 from reports.selectors import delivery_choices, offer_text
 from reports.services.links import address
 
@@ -65,14 +65,24 @@ def recipients(flag: Flag) -> list[User]:
 
     Whoever turned off mail, or mail about this project, gets none.
     """
-    if flag.user_id is not None:
-        people: Iterable[User] = User.objects.filter(pk=flag.user_id)
-    else:
-        leads = Membership.objects.filter(project=flag.project_id, role=Membership.Role.PI)
-        people = User.objects.filter(pk__in=leads.values("user")).order_by("username")
-    found = [user for user in people if user.is_active and user.email]
+    found = [user for user in _concerned(flag) if user.is_active and user.email]
     choices = delivery_choices(user.pk for user in found)
     return [user for user in found if choices[user.pk].frequency_of(flag.project_id or 0) is not Frequency.OFF]
+
+
+def why_nobody(flag: Flag) -> str:
+    """Why nobody gets an offer about a flag without recipients, as a part of a sentence."""
+    people = list(_concerned(flag))
+    if people and not any(user.is_active for user in people):
+        return "the account is closed" if len(people) == 1 else "the accounts are closed"
+    return "no mail address is known, or mail was turned off"
+
+
+def _concerned(flag: Flag) -> QuerySet[User]:
+    if flag.user_id is not None:
+        return User.objects.filter(pk=flag.user_id)
+    leads = Membership.objects.filter(project=flag.project_id, role=Membership.Role.PI)
+    return User.objects.filter(pk__in=leads.values("user")).order_by("username")
 
 
 def subject_of(flag: Flag) -> str:
@@ -84,14 +94,21 @@ def subject_of(flag: Flag) -> str:
 
 
 def offer_to(case: SupportCase, user: User, sender: User) -> OfferText:
-    """The offer as this person gets it, with rough sums of when the flag was raised: staff read it before."""
-    evidence = case.flag.at_raising
+    """The offer as this person gets it, with the rough sums of the last check: staff read it before.
+
+    Where too few jobs are left for these, with those of when the flag was raised.
+    """
+    last = case.flag.at_last
+    evidence = last if last.has_enough_jobs else case.flag.at_raising
+    unused, hours = part_of(evidence.counted.unused_gpu_hours, evidence.counted.gpu_hours)
     values = {
         "name": user.username,
         "what": subject_of(case.flag),
-        "unused": one_digit(evidence.counted.unused_gpu_hours),
-        "hours": one_digit(evidence.counted.gpu_hours),
+        "unused": unused,
+        "hours": hours,
         "days": str(evidence.window_days),
+        "first_day": f"{evidence.first_day:%Y-%m-%d}",
+        "last_day": f"{evidence.last_day:%Y-%m-%d}",
         "sender": sender.username,
         "link": address("flags"),
     }
@@ -102,7 +119,7 @@ def offer_help(case: SupportCase, based_on: int, sender: User, now: datetime) ->
     """Put an offer to everybody concerned into the outbox, and to whom. Raises CaseConflict and NotPossible."""
     people = recipients(case.flag)
     if not people:
-        raise NotPossible("Nobody can be written to: no mail address is known, or mail was turned off.")
+        raise NotPossible(f"Nobody can be written to: {why_nobody(case.flag)}.")
     with transaction.atomic():
         record_offer(case, based_on, sender, now, ", ".join(user.username for user in people))
         for user in people:

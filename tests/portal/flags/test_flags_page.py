@@ -54,7 +54,10 @@ def test_the_owner_reads_why_what_clears_it_and_when_support_sees_it(cast, flagg
     assert "no job that counts ended in 14 days" in shown
     assert "Only some of the GPUs were used (9)" in shown
     seen_since = f"{Flag.objects.get(kind='user').visible_to_staff_at:%Y-%m-%d}"
-    assert f"Support can see this flag (since {seen_since} ): the sums and findings above, and single jobs" in shown
+    assert (
+        f"Support can see this flag (since {seen_since} ): the sums above to one digit, the findings that at" in shown
+    )
+    assert "at least 5 jobs have, and single jobs only where their owner shares them." in shown
     assert "this does not affect your account" in shown
     assert "Work “train” in project_465000001" in shown
 

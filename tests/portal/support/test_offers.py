@@ -13,7 +13,7 @@ from django.utils import timezone
 from analysis.models import CaseEvent, SupportCase
 from jobs.models import AuditEntry, User
 from reports.mail.digest import Choices, Frequency
-from reports.mail.offer import SHIPPED, OfferText, filled
+from reports.mail.offer import PLACEHOLDERS, SHIPPED, OfferText, filled
 from reports.mail.services.offers import OfferConflict, save_offer
 from reports.mail.services.preferences import opt_out, save_choices
 from reports.mail.services.sending import send_due
@@ -25,6 +25,7 @@ from reports.services.expiry import remove_letters
 pytestmark = pytest.mark.django_db
 
 LETTER = "/support/letter/"
+NO_BREAK = "\u00a0"
 
 
 @pytest.fixture(autouse=True)
@@ -64,7 +65,9 @@ def test_an_offer_goes_through_the_outbox_to_the_owner(cast, addressed) -> None:
     assert send_due(10) == 1
     (letter,) = mail.outbox
     assert (letter.to, letter.subject) == (["alice@users.example"], "Help with your GPU jobs")
-    assert "About 60 of 70 GPU-hours of your GPU jobs were unused in 14 days (estimate)." in joined(letter.body)
+    flag = case_of().flag.at_last
+    days = f"in the 14 days from {flag.first_day:%Y-%m-%d} to {flag.last_day:%Y-%m-%d} (estimate)."
+    assert f"About 60 of 70 GPU-hours of your GPU jobs were unused {days}" in joined(letter.body)
     assert max(map(len, letter.body.splitlines()[:12])) <= 78
     assert "/flags/" in letter.body
     assert "erin, support" in letter.body
@@ -73,6 +76,43 @@ def test_an_offer_goes_through_the_outbox_to_the_owner(cast, addressed) -> None:
     assert "List-Unsubscribe" in letter.extra_headers
     assert "train" not in letter.body
     assert Delivery.objects.get().state == "sent"
+
+
+def stored(name: str, first_day: str, last_day: str, **counted: float) -> None:
+    """What a check of alice's flag would have stored as `evidence` or `latest`."""
+    flag = case_of().flag
+    row = getattr(flag, name)
+    setattr(flag, name, row | {"first_day": first_day, "last_day": last_day, "counted": row["counted"] | counted})
+    flag.save()
+
+
+def test_an_offer_states_the_sums_of_the_case_page_and_their_days(cast, addressed) -> None:
+    stored("evidence", "2026-10-01", "2026-10-14", jobs=12, unused_gpu_hours=260.0, gpu_hours=317.0)
+    stored("latest", "2026-11-01", "2026-11-14", jobs=11, unused_gpu_hours=443.0, gpu_hours=481.0)
+    page = cast("erin").get(f"/support/queue/{case_of().pk}/").content.decode().replace(NO_BREAK, " ")
+    # 443 of 481 would be 400 of 500 by itself.
+    assert (
+        "About 400 of 500 GPU-hours of your GPU jobs were unused in the 14 days from 2026-11-01 to 2026-11-14" in page
+    )
+    assert "<dd>about 400</dd>" in page
+    assert "of about 500 GPU-hours in" in page
+    # 243 of 281 would both be 300.
+    stored("latest", "2026-11-02", "2026-11-15", jobs=11, unused_gpu_hours=243.0, gpu_hours=281.0)
+    offer(cast("erin"))
+    text = joined(Notice.objects.get().text)
+    assert "About 200 of 300 GPU-hours of your GPU jobs were unused in the 14 days from 2026-11-02 to" in text
+    page = cast("erin").get(f"/support/queue/{case_of().pk}/").content.decode()
+    assert "<dd>about 200</dd>" in page
+
+
+def test_an_offer_states_no_sums_of_few_jobs_but_those_of_the_raising(cast, addressed) -> None:
+    stored("evidence", "2026-10-01", "2026-10-14", jobs=12, unused_gpu_hours=260.0, gpu_hours=317.0)
+    stored("latest", "2026-11-01", "2026-11-14", jobs=4, unused_gpu_hours=40.0, gpu_hours=80.0)
+    page = cast("erin").get(f"/support/queue/{case_of().pk}/").content.decode()
+    assert (
+        "About 200 of 300 GPU-hours of your GPU jobs were unused in the 14 days from 2026-10-01 to 2026-10-14" in page
+    )
+    assert "About 40" not in page
 
 
 def test_an_offer_about_a_project_goes_to_its_pi(cast, addressed) -> None:
@@ -91,7 +131,10 @@ def test_nobody_is_written_to_who_cannot_or_does_not_want_to_be(cast, addressed,
         save_choices(alice, Choices(projects={case_of("work").flag.project_id: Frequency.OFF}))
     else:
         User.objects.filter(pk=alice.pk).update(**({"email": ""} if how == "no address" else {"is_active": False}))
-    assert "Nobody can be written to" in offer(cast("erin"), kind)
+    why = "the account is closed" if how == "closed" else "no mail address is known, or mail was turned off"
+    assert f"Nothing was changed. Nobody can be written to: {why}." in offer(cast("erin"), kind)
+    page = cast("erin").get(f"/support/queue/{case_of(kind).pk}/").content.decode()
+    assert f"<p>Nobody can be written to: {why}.</p>" in page
     assert not Notice.objects.exists()
     assert case_of(kind).state == "open"
 
@@ -108,6 +151,7 @@ def test_new_mail_choices_do_not_lose_an_offer(cast, addressed) -> None:
     offer(cast("erin"))
     save_choices(user("alice"), Choices(frequency=Frequency.WEEKLY))
     assert send_due(10) == 1
+    CaseEvent.objects.filter(kind="offer").update(at=timezone.now() - timedelta(days=8))
     offer(cast("erin"), "work")
     save_choices(user("alice"), Choices(frequency=Frequency.OFF))
     assert send_due(10) == 0
@@ -154,6 +198,18 @@ def test_a_version_that_never_was_is_a_conflict_and_help_is_offered_once_a_week(
     offer(erin)
     assert "Help was offered on" in offer(erin)
     assert Notice.objects.count() == 1
+
+
+def test_a_person_is_offered_help_once_a_week_over_all_their_cases(cast, addressed) -> None:
+    """The flags of alice and of her work are two cases; the one of the project goes to carol."""
+    erin, now = cast("erin"), timezone.now()
+    assert "for alice." in offer(erin)
+    second = offer(cast("grace"), "work")
+    assert f"Help was offered on {now:%Y-%m-%d} already in another case of this person." in second
+    assert (Notice.objects.count(), case_of("work").state, case_of("work").holder) == (1, "open", None)
+    assert "for carol." in offer(erin, "project")
+    CaseEvent.objects.filter(kind="offer").update(at=now - timedelta(days=7, minutes=1))
+    assert "for alice." in offer(erin, "work")
 
 
 def test_the_second_of_two_editors_keeps_the_text_and_reads_of_the_first(cast, addressed) -> None:
@@ -227,7 +283,7 @@ def test_nobody_else_edits_it(cast, addressed) -> None:
 
 
 def test_every_placeholder_of_the_shipped_text_is_filled() -> None:
-    values = {name: f"<{name}>" for name in ("name", "what", "unused", "hours", "days", "sender", "link")}
+    values = {name: f"<{name}>" for name in PLACEHOLDERS}
     done = filled(SHIPPED, values)
     assert not re.search(r"[{}]", done.subject + done.text)
     assert all(value in done.text for value in values.values())

@@ -15,8 +15,10 @@ from analysis.cases.selectors import queue_summary
 from analysis.cases.services import CaseConflict, NotPossible, change_state, decline_sharing, request_sharing
 from analysis.cases.states import CLOSED, NEXT, Action, State, after
 from analysis.escalation.services import escalate
+from analysis.findings import FindingCode
 from analysis.models import CaseEvent, Flag, ShareRequest, SupportCase
 from jobs.models import AuditEntry, User
+from reports.wording import TITLES
 from tests.parts import missing
 
 pytestmark = pytest.mark.django_db
@@ -89,6 +91,50 @@ def test_the_sums_of_fewer_jobs_than_raise_a_flag_are_not_shown(cast, flagged) -
         shown = words(cast("erin"), path)
         assert "too few jobs are left" in shown
     assert "GPU-hours unused" not in shown
+
+
+def test_a_finding_of_fewer_jobs_than_raise_a_flag_is_not_named(cast, flagged, reported) -> None:
+    """Ten of her jobs use only some of their GPUs; one of these, of yesterday, ended at its time limit too."""
+    ended = timezone.now() - timedelta(days=1)
+    times = {"ended_at": ended.isoformat(), "started_at": (ended - timedelta(hours=2)).isoformat()}
+    reported(20, state="TIMEOUT", **times)
+    escalate(timezone.now())
+    counts = case_of().flag.latest["findings"]
+    alone = [TITLES[FindingCode(code)] for code, jobs in counts.items() if jobs == 1]
+    assert (case_of().flag.latest["counted"]["jobs"], len(alone)) == (10, 1), counts
+    shown = words(cast("erin"), f"{QUEUE}{case_of().pk}/")
+    named = shown.split("Findings of these jobs: ")[1].split(" Only those of")[0]
+    assert named.startswith("Only some of the GPUs were used, ")
+    assert named.endswith(", other findings.")
+    assert alone[0] not in shown
+    assert f"{alone[0]} (1)" in words(cast("alice"), "/flags/")
+
+
+@pytest.mark.parametrize(("jobs", "named"), [(5, True), (4, False)])
+def test_findings_of_exactly_as_many_jobs_are_named(cast, flagged, jobs: int, named: bool) -> None:
+    flag = case_of().flag
+    flag.latest["findings"] = {FindingCode.PARALLELISM_MISMATCH.value: 9, FindingCode.LATE_START.value: jobs}
+    flag.save()
+    shown = words(cast("erin"), f"{QUEUE}{case_of().pk}/")
+    assert (TITLES[FindingCode.LATE_START] in shown, "other findings" in shown) == (named, not named)
+
+
+@pytest.mark.parametrize(
+    ("unused", "low", "whole", "shown"),
+    [
+        (243.0, 260.0, 281.0, ("about 200", "of about 300", "about 90 %")),
+        (310.0, 317.0, 330.0, ("about 300", "of more than 300", "more than 90 %")),
+        (330.0, 330.0, 330.0, ("about 300", "of about 300", "about 100 %")),
+    ],
+)
+def test_no_rounding_of_a_part_reads_as_all(
+    cast, flagged, unused: float, low: float, whole: float, shown: tuple[str, str, str]
+) -> None:
+    flag = case_of().flag
+    flag.latest["counted"] |= {"unused_gpu_hours": unused, "low_gpu_hours": low, "gpu_hours": whole}
+    flag.save()
+    expected = f"GPU-hours unused (estimate) {shown[0]} {shown[1]} GPU-hours in Inefficient or Wasted {shown[2]}"
+    assert expected in words(cast("erin"), f"{QUEUE}{case_of().pk}/")
 
 
 def test_nobody_is_asked_again_soon_after_a_no_and_a_closed_case_asks_nothing(cast, flagged) -> None:
@@ -239,6 +285,39 @@ def test_one_request_at_a_time_and_none_for_a_project(cast, flagged) -> None:
         request_sharing(case_of("project"), 1, user("erin"), timezone.now())
     assert "Ask to share" not in words(erin, f"{QUEUE}{case_of('project').pk}/")
     assert AuditEntry.objects.get(action="sharing_requested").actor == "erin"
+
+
+def test_a_person_is_asked_by_one_case_at_a_time(cast, flagged) -> None:
+    erin, other = cast("erin"), f"{QUEUE}{case_of('work').pk}/"
+    erin.post(f"{QUEUE}{case_of().pk}/request/", {"version": case_of().version})
+    shown = words(erin, other)
+    assert "in another case . alice has not answered yet." in shown
+    assert "Ask to share" not in shown
+    sent = {"version": case_of("work").version}
+    second = erin.post(f"{other}request/", sent, follow=True).content.decode()
+    assert "A request is open already in another case of this person; the owner has not answered yet." in second
+    assert (ShareRequest.objects.count(), case_of("work").state) == (1, "open")
+    assert "Ask to share jobs" not in words(erin, f"{QUEUE}{case_of('project').pk}/")
+    act(erin, "resolve")
+    erin.post(f"{other}request/", {"version": case_of("work").version})
+    assert ShareRequest.objects.get(answered_at=None).case == case_of("work")
+
+
+def test_a_closed_account_is_not_waited_for(cast, flagged) -> None:
+    erin, work = cast("erin"), case_of("work")
+    erin.post(f"{QUEUE}{case_of().pk}/request/", {"version": case_of().version})
+    assert "alice has not answered yet." in words(erin, f"{QUEUE}{case_of().pk}/")
+    User.objects.filter(username="alice").update(is_active=False)
+    shown = words(erin, f"{QUEUE}{case_of().pk}/")
+    assert "The account alice is closed, so nobody can answer." in shown
+    assert "has not answered yet" not in shown
+    ShareRequest.objects.all().delete()
+    shown = words(erin, f"{QUEUE}{work.pk}/")
+    assert "The account alice is closed, so nobody can be asked." in shown
+    assert "Ask to share jobs" not in shown
+    refused = erin.post(f"{QUEUE}{work.pk}/request/", {"version": work.version}, follow=True).content.decode()
+    assert "Nothing was changed. The account is closed, so nobody can answer." in refused
+    assert not ShareRequest.objects.exists()
 
 
 def test_when_the_flag_clears_the_case_closes_itself_and_keeps_who_had_it(cast, flagged) -> None:
