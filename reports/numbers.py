@@ -134,7 +134,7 @@ def one_digit(hours: float) -> str:
     >>> one_digit(131.3), one_digit(0.44), one_digit(0.0), one_digit(96.0)
     ('100', '0.4', '0', '100')
     """
-    return f"{_to_one_digit(hours):,.10g}"
+    return f"{to_one_digit(hours):,.10g}"
 
 
 def part_of(part: float, whole: float) -> tuple[str, str]:
@@ -148,14 +148,14 @@ def part_of(part: float, whole: float) -> tuple[str, str]:
     shown = one_digit(part), one_digit(whole)
     if part >= whole or shown[0] != shown[1]:
         return shown
-    down = _to_one_digit(part, ROUND_DOWN)
-    return (f"{down:,.10g}", shown[1] if down < _to_one_digit(whole) else f"more than {shown[1]}")
+    down = to_one_digit(part, ROUND_DOWN)
+    return (f"{down:,.10g}", shown[1] if down < to_one_digit(whole) else f"more than {shown[1]}")
 
 
-def _to_one_digit(hours: float, rounding: str = ROUND_HALF_EVEN) -> float:
-    """Decimal, as a float rounded down to one digit by arithmetic may lose a digit that it has.
+def to_one_digit(hours: float, rounding: str = ROUND_HALF_EVEN) -> float:
+    """The same as a number, for an order that reveals no more than what is shown; decimal, as a float rounded down to one digit by arithmetic may lose a digit that it has.
 
-    >>> _to_one_digit(0.3, ROUND_DOWN), _to_one_digit(96.0, ROUND_DOWN)
+    >>> to_one_digit(0.3, ROUND_DOWN), to_one_digit(96.0, ROUND_DOWN)
     (0.3, 90.0)
     """
     return float(Context(prec=1, rounding=rounding).create_decimal(repr(hours)))

@@ -110,7 +110,8 @@ class Outcome:
     followers, of all later runs where none followed.
 
     A run may follow several pieces of advice. Added up over all advice on a work, `credited_runs` counts each follower
-    once, and `credited_gpu_hours` what it was billed less than the first run whose advice it followed.
+    once, `credited_compared_runs` each that can be compared with a run whose advice it followed, and
+    `credited_gpu_hours` what these were billed less than the first such run.
     """
 
     pk: int
@@ -129,6 +130,7 @@ class Outcome:
     gpu_hours_after: float | None = None
     run_s_after: float | None = None
     credited_runs: int = 0
+    credited_compared_runs: int = 0
     credited_gpu_hours: float = 0.0
 
 
@@ -181,7 +183,7 @@ def _credited(found: Sequence[_Followed]) -> list[Outcome]:
     billed less between its run and the run that got the next piece, the last one what the follower was billed less.
     So the parts of older runs stay true once these are no longer read.
     """
-    runs, gpu_hours = [0] * len(found), [0.0] * len(found)
+    runs, compared_runs, gpu_hours = [0] * len(found), [0] * len(found), [0.0] * len(found)
     by_follower: dict[int, list[int]] = defaultdict(list)
     for place in sorted(range(len(found)), key=lambda place: found[place].order):
         for pk in found[place].saved:
@@ -189,11 +191,13 @@ def _credited(found: Sequence[_Followed]) -> list[Outcome]:
     for pk, places in by_follower.items():
         runs[places[-1]] += 1
         compared = [(place, hours) for place in places if (hours := found[place].saved[pk]) is not None]
+        if compared:
+            compared_runs[compared[-1][0]] += 1
         for each, (place, hours) in enumerate(compared):
             gpu_hours[place] += hours - (compared[each + 1][1] if each + 1 < len(compared) else 0.0)
     return [
-        replace(each.outcome, credited_runs=runs[place], credited_gpu_hours=gpu_hours[place])
-        for place, each in enumerate(found)
+        replace(each.outcome, credited_runs=count, credited_compared_runs=compared_count, credited_gpu_hours=hours)
+        for each, count, compared_count, hours in zip(found, runs, compared_runs, gpu_hours, strict=True)
     ]
 
 

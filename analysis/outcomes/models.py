@@ -43,6 +43,7 @@ class AdviceOutcome(models.Model):
     gpu_hours_after = models.FloatField(null=True)
     run_s_after = models.FloatField(null=True)
     credited_runs = models.PositiveIntegerField(default=0, db_default=0)
+    credited_compared_runs = models.PositiveIntegerField(default=0, db_default=0)
     credited_gpu_hours = models.FloatField(default=0.0, db_default=0.0)
 
     class Meta:
@@ -87,6 +88,7 @@ class AdviceDay(models.Model):
     realised_gpu_hours = models.FloatField(null=True)
     first_at = models.DateTimeField(null=True)
     credited_runs = models.PositiveIntegerField(default=0, db_default=0)
+    credited_compared_runs = models.PositiveIntegerField(default=0, db_default=0)
     credited_gpu_hours = models.FloatField(default=0.0, db_default=0.0)
 
     class Meta:

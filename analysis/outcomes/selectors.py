@@ -152,12 +152,19 @@ def works_moved_to_cpus() -> list[tuple[int, str]]:
 class SavedSum:
     """What following advice saved one person or project: below zero where it cost more. `since` is None without any.
 
-    Each of the `runs` counts once, however much advice it followed.
+    Each of the `runs` counts once, however much advice it followed, in full or in part. The hours are of
+    `compared_runs` alone: without any they are not known.
     """
 
     runs: int = 0
+    compared_runs: int = 0
     saved_gpu_hours: float = 0.0
     since: datetime | None = None
+
+    @property
+    def other_runs(self) -> int:
+        """The runs that cannot be compared with the one whose advice they followed."""
+        return self.runs - self.compared_runs
 
 
 def saved_by(*parts: Q) -> SavedSum:
@@ -174,13 +181,13 @@ def saved_by_work(user_pk: int, work_key: str) -> SavedSum:
 
 
 def _saved(parts: Iterable[QuerySet[Any]]) -> SavedSum:
-    runs, saved_gpu_hours, since = 0, 0.0, []
+    runs, compared_runs, saved_gpu_hours, since = 0, 0, 0.0, []
     for followed in parts:
-        sums = {"count": Sum("credited_runs"), "saved": Sum("credited_gpu_hours"), "since": Min("first_at")}
-        row = followed.aggregate(**sums)
-        runs, saved_gpu_hours = runs + (row["count"] or 0), saved_gpu_hours + (row["saved"] or 0.0)
+        row = followed.aggregate(*(Sum(name, default=0) for name in CREDITED), since=Min("first_at"))
+        runs, compared_runs = runs + row["credited_runs__sum"], compared_runs + row["credited_compared_runs__sum"]
+        saved_gpu_hours += row["credited_gpu_hours__sum"]
         since += [row["since"]] if row["since"] else []
-    return SavedSum(runs, saved_gpu_hours, min(since, default=None))
+    return SavedSum(runs, compared_runs, saved_gpu_hours, min(since, default=None))
 
 
 @dataclass(frozen=True)
@@ -219,7 +226,7 @@ OF_DAYS = (
 )
 """The columns of `AdviceDay` that `OF_OUTCOMES` adds up, and of `KindSums` after the kind, in the same order."""
 
-CREDITED = ("credited_runs", "credited_gpu_hours")
+CREDITED = ("credited_runs", "credited_compared_runs", "credited_gpu_hours")
 """The columns of both tables that count each run once."""
 
 

@@ -38,7 +38,7 @@ WAITING_MAX = timedelta(hours=1)
 OF_OUTCOME = (
     *("status", "later_runs", "following_runs", "failed_runs", "other_failed_runs", "compared_runs"),
     *("realised_gpu_hours", "first_at", "util_percent_after", "gpu_hours_after", "run_s_after"),
-    *("credited_runs", "credited_gpu_hours"),
+    *("credited_runs", "credited_compared_runs", "credited_gpu_hours"),
 )
 """The columns that an `Outcome` has under the same name."""
 

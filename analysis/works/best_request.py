@@ -41,7 +41,7 @@ def best_request(runs: Iterable[PastRun]) -> BestRequest | None:
     What completed without any GPU use shows no request that works, as long as another run of the work used its GPUs.
     """
     every = list(runs)
-    shown = [run for run in every if not (run.is_comparable and _is_without_gpu_use(run))]
+    shown = [run for run in every if not (run.is_comparable and is_without_gpu_use(run))]
     found = _candidates(shown)
     if not found:
         shown, found = every, _candidates(every)
@@ -58,7 +58,8 @@ def _candidates(runs: Sequence[PastRun]) -> list[tuple[float, PastRun, int]]:
     return [best for group in by_shape.values() if (best := _qualified(group)) is not None]
 
 
-def _is_without_gpu_use(run: PastRun) -> bool:
+def is_without_gpu_use(run: PastRun) -> bool:
+    """Whether its report found that it used none of its GPUs."""
     return NO_GPU_USE in run.finding_codes.split()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from analysis.works.best_request import (
@@ -10,6 +10,7 @@ from analysis.works.best_request import (
     advised,
     best_request,
     is_spelling_known,
+    is_without_gpu_use,
     lines_of,
     options_of,
     was_tried,
@@ -28,7 +29,8 @@ class BestKnown:
 
     `is_own` says whether these are the person's own options; `was_tried` that what the report suggests was tried
     before and is not the cheapest; `is_new` that no run had this request: more than its time limit is new.
-    `without_gpu_use` completed runs used no GPU and were left out.
+    `without_gpu_use` completed runs used no GPU and were left out; `other` is the latest completed run where it is one
+    of these and its own report suggests another request, which the dashboard offers.
     """
 
     run: PastRun
@@ -40,6 +42,7 @@ class BestKnown:
     is_own: bool
     was_tried: bool
     without_gpu_use: int
+    other: PastRun | None = None
 
     @property
     def is_new(self) -> bool:
@@ -63,4 +66,14 @@ def best_known(runs: Sequence[PastRun], advice_of: Callable[[int], Advice]) -> B
         is_own=is_spelling_known(best.run),
         was_tried=tried,
         without_gpu_use=best.without_gpu_use,
+        other=_other(runs, wanted, advice_of) if best.without_gpu_use else None,
     )
+
+
+def _other(runs: Sequence[PastRun], wanted: Mapping[str, str], advice_of: Callable[[int], Advice]) -> PastRun | None:
+    """The latest completed run, if it used no GPU and its report suggests something else; `runs` are latest first."""
+    latest = next(run for run in runs if run.is_comparable)
+    if not is_without_gpu_use(latest):
+        return None
+    advice = advice_of(latest.pk)
+    return latest if advice and advised(options_of(latest), advice) != wanted else None

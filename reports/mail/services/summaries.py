@@ -1,4 +1,4 @@
-"""The weekly summary of the support queue for staff: sums alone, once a week for each person."""
+"""The weekly summary of the support queue for staff: numbers of cases alone, once a week for each person."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from jobs.models import User
 from reports.mail.digest import Frequency
 from reports.mail.services.planning import account_name
 from reports.models import Delivery, Notice
-from reports.numbers import counted, hours
+from reports.numbers import counted
 from reports.selectors import delivery_choices
 from reports.services.links import address
 
@@ -71,8 +71,11 @@ def _plan(user_pk: int, week: str, now: datetime) -> bool:
 
 
 def summary_text(summary: QueueSummary) -> str:
-    """The summary as text: counts by state and sums of hours, nobody's name."""
+    """The summary as text: counts by state and since when, nobody's name and no hours."""
     lines = [f"{state.label}: {count:,}" for state, count in summary.states.items()]
+    if summary.oldest:
+        day = summary.oldest.astimezone(site_zone()).date()
+        lines += ["", f"Oldest case that is not closed: visible since {day.isoformat()}"]
     return "\n".join(
         [
             f"New in the last 7 days: {summary.new:,}",
@@ -80,10 +83,6 @@ def summary_text(summary: QueueSummary) -> str:
             "",
             "Cases by state",
             *lines,
-            "",
-            "Cases that are not closed, in GPU-hours:",
-            f"Unused (estimate): {hours(summary.unused_gpu_hours)}",
-            f"Potential savings: {hours(summary.saved_gpu_hours)}",
             "",
             f"The support queue: {address('support-queue')}",
         ]

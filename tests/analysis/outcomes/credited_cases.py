@@ -17,12 +17,16 @@ TWO_GPUS = small(24, gpu_hours=3.0, advice=(LESS_MEMORY,), claimed_gpu_hours=1.0
 
 @dataclass(frozen=True)
 class Credited:
-    """A history; how many runs followed advice, and the GPU-hours that they saved together."""
+    """A history; how many runs followed advice, and the GPU-hours that they saved together.
+
+    `compared` is how many of them can be compared; None for all.
+    """
 
     name: str
     runs: tuple[Seen, ...]
     following: int
     saved_gpu_hours: float
+    compared: int | None = None
 
 
 CASES = (
@@ -60,7 +64,8 @@ CASES = (
         (ADVISED, TWO_GPUS, Seen(48, memory_gb=60.0)),
         *(2, 0.0),
     ),
-    Credited("followed, and nothing can be compared", (ADVISED, small(24, run_h=10)), 1, 0.0),
+    Credited("followed, and nothing can be compared", (ADVISED, small(24, run_h=10)), 1, 0.0, 0),
+    Credited("of two runs one can be compared: 8 - 2", (ADVISED, small(24, run_h=10), small(48)), 2, 6.0, 1),
     Credited("not followed", (ADVISED, Seen(24)), 0, 0.0),
     Credited("nothing came later", (BOTH,), 0, 0.0),
 )

@@ -99,6 +99,9 @@ def test_a_run_is_credited_once_whatever_it_followed(case: Credited) -> None:
     found = outcomes([advised_run(pk, seen) for pk, seen in enumerate(case.runs, start=1)])
     assert sum(each.credited_runs for each in found) == case.following
     assert sum(each.credited_gpu_hours for each in found) == pytest.approx(case.saved_gpu_hours)
+    assert sum(each.credited_compared_runs for each in found) == (
+        case.following if case.compared is None else case.compared
+    )
 
 
 def test_what_was_credited_stays_right_when_the_oldest_run_is_no_longer_read() -> None:
@@ -109,3 +112,4 @@ def test_what_was_credited_stays_right_when_the_oldest_run_is_no_longer_read() -
     # The first outcome stays stored as it was: with it the sum is still 11.
     assert first[0].credited_gpu_hours + sum(each.credited_gpu_hours for each in later) == pytest.approx(11.0)
     assert first[0].credited_runs + sum(each.credited_runs for each in later) == 2
+    assert first[0].credited_compared_runs + sum(each.credited_compared_runs for each in later) == 2

@@ -280,10 +280,42 @@ def test_what_followed_advice_saved_is_that_of_the_work_page(cast, reported) -> 
     work = alice.get(f"/work/{Job.objects.get(job_id=2).work_key}/")
     saved = alice.get("/").context["month"].saved
     assert saved == work.context["saved"]
-    assert (saved.runs, saved.saved_gpu_hours) == (1, pytest.approx(6.0))
-    line = f"GPU-hours saved since {timezone.now() - timedelta(days=80):%Y-%m-%d} by 1 run that followed advice"
-    for path in ("/", "/history/?days=365"):
+    assert (saved.runs, saved.compared_runs, saved.saved_gpu_hours) == (1, 1, pytest.approx(6.0))
+    line = f"GPU-hours saved since {timezone.now() - timedelta(days=80):%Y-%m-%d} by 1 run that followed advice, in"
+    for path in ("/", "/history/?days=365", work.request["PATH_INFO"], "/projects/project_465000001/"):
         assert line in " ".join(re.sub(r"<[^>]+>", "", text(alice, path)).split()), path
+
+
+SINCE = datetime(2026, 9, 1, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("saved", "said"),
+    [
+        (
+            SavedSum(14, 0, 0.0, SINCE),
+            "14 runs followed advice since 2026-09-01, in full or in part; none can be compared",
+        ),
+        (
+            SavedSum(1, 0, 0.0, SINCE),
+            "1 run followed advice since 2026-09-01, in full or in part; it cannot be compared",
+        ),
+        (
+            SavedSum(14, 1, 4.07, SINCE),
+            "by 1 of the 14 runs that followed advice, in full or in part; the others cannot",
+        ),
+        (SavedSum(3, 2, 4.07, SINCE), "by 2 of the 3 runs that followed advice, in full or in part; the other cannot"),
+        (SavedSum(2, 2, 4.07, SINCE), "by 2 runs that followed advice, in full or in part"),
+    ],
+)
+@pytest.mark.parametrize("template", ["dashboard/_month.html", "_advice.html"])
+def test_a_saving_states_how_many_runs_it_is_of_and_is_no_zero_without_any(template, saved, said) -> None:
+    line = month_line(days_with(), month(NOW), month_before(NOW), saved)
+    shown_in = {"month": line, "saved": saved, "days": 365}
+    page = " ".join(re.sub(r"<[^>]+>", "", render_to_string(f"portal/{template}", shown_in)).split())
+    assert said in page
+    assert ("4.07" in page, "GPU-hours saved" in page) == (saved.compared_runs > 0,) * 2
+    assert "0.00" not in page
 
 
 def test_a_later_run_that_did_worse_does_not_hide_what_an_earlier_one_states(cast, work) -> None:

@@ -289,7 +289,7 @@ def test_every_placeholder_of_the_shipped_text_is_filled() -> None:
     assert all(value in done.text for value in values.values())
 
 
-def test_staff_get_one_summary_a_week_with_sums_alone(cast, addressed) -> None:
+def test_staff_get_one_summary_a_week_with_numbers_of_cases_alone(cast, addressed) -> None:
     later = timezone.now() + timedelta(days=7)
     monday = (later - timedelta(days=later.weekday())).replace(hour=7, minute=0, second=0)
     assert plan_summaries(monday - timedelta(minutes=1)) == 0
@@ -299,6 +299,9 @@ def test_staff_get_one_summary_a_week_with_sums_alone(cast, addressed) -> None:
     texts = set(Notice.objects.values_list("text", flat=True))
     assert all("alice" not in text and "train" not in text for text in texts)
     assert any("Open: 3" in text for text in texts)
+    assert not any("GPU-hours" in text for text in texts)
+    since = timezone.localtime(SupportCase.objects.select_related("flag").first().flag.visible_to_staff_at)
+    assert all(f"Oldest case that is not closed: visible since {since:%Y-%m-%d}" in text for text in texts)
     people = set(Delivery.objects.values_list("user__username", flat=True))
     assert people == {"erin", "grace"}
 

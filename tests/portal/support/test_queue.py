@@ -18,6 +18,7 @@ from analysis.escalation.services import escalate
 from analysis.findings import FindingCode
 from analysis.models import CaseEvent, Flag, ShareRequest, SupportCase
 from jobs.models import AuditEntry, User
+from reports.mail.services.summaries import summary_text
 from reports.wording import TITLES
 from tests.parts import missing
 
@@ -159,6 +160,19 @@ def test_the_most_to_win_comes_first(cast, flagged) -> None:
         Flag.objects.filter(kind=kind).update(saved_gpu_hours=saved, unused_gpu_hours=unused)
     rows = cast("erin").get(QUEUE).context["rows"]
     assert [case.flag.kind for case, *_ in rows] == ["project", "work", "user"]
+
+
+def test_the_order_of_the_queue_reveals_no_more_than_what_it_shows(cast, flagged) -> None:
+    """About 100 is shown of 131 and of 96: the older comes first. 4000 hours that are not shown come last."""
+    now = timezone.now()
+    for days, kind, saved in ((1, "user", 131.0), (2, "project", 96.0), (3, "work", 4000.0)):
+        at = {"visible_to_staff_at": now - timedelta(days=days)}
+        Flag.objects.filter(kind=kind).update(saved_gpu_hours=saved, unused_gpu_hours=saved, **at)
+    hidden = case_of("work").flag
+    hidden.latest["counted"]["jobs"] = 4
+    hidden.save()
+    rows = cast("erin").get(QUEUE).context["rows"]
+    assert [case.flag.kind for case, *_ in rows] == ["project", "user", "work"]
 
 
 def test_states_filter_the_queue(cast, flagged) -> None:
@@ -339,18 +353,37 @@ def test_the_case_of_a_deleted_member_of_staff_stays_without_the_name(cast, flag
 
 def test_the_start_page_of_support_counts_the_cases(cast, flagged) -> None:
     act(cast("erin"), "claim")
-    Flag.objects.update(saved_gpu_hours=40.0)
-    assert "3 cases with potential savings of 120.0 GPU-hours, 2 not claimed." in words(cast("erin"), "/support/")
+    since = timezone.localtime(Flag.objects.get(kind="user").visible_to_staff_at)
+    shown = words(cast("erin"), "/support/")
+    assert f"3 cases, 2 not claimed; the oldest visible since {since:%Y-%m-%d} ." in shown
+    assert "In the last 7&nbsp;days: 3 new, 0 closed." in shown
+
+
+def test_no_sum_over_cases_shows_what_one_case_alone_saves(cast, flagged) -> None:
+    """Of 490.4 before and 450.8 after a case was dismissed the difference would be the saving of its only job."""
+    kinds = [("user", 300.3), ("project", 150.5), ("work", 39.6)]
+    for kind, saved in kinds:
+        Flag.objects.filter(kind=kind).update(saved_gpu_hours=saved, unused_gpu_hours=saved)
+    hidden = case_of("work")
+    hidden.flag.latest["counted"]["jobs"] = 1
+    hidden.flag.save()
+    texts = []
+    for _ in range(2):
+        texts += [words(cast("erin"), "/support/"), summary_text(queue_summary(timezone.now()))]
+        act(cast("erin"), "dismiss", case_of("work"))
+    assert not any(word in text for text in texts for word in ("GPU-hours", "490", "450"))
 
 
 def test_the_summary_counts_what_staff_see(cast, flagged) -> None:
     act(cast("erin"), "claim")
     act(cast("erin"), "dismiss", case_of("project"))
-    Flag.objects.update(unused_gpu_hours=56.0, saved_gpu_hours=40.0)
+    visible_since = timezone.now() - timedelta(days=3)
+    Flag.objects.filter(kind="work").update(visible_to_staff_at=visible_since)
+    Flag.objects.filter(kind="project").update(visible_to_staff_at=visible_since - timedelta(days=1))
     found = queue_summary(timezone.now())
     counts = {state.value: count for state, count in found.states.items() if count}
     assert counts == {"open": 1, "claimed": 1, "dismissed": 1}
-    assert (found.new, found.closed, found.unused_gpu_hours, found.saved_gpu_hours) == (3, 1, 112.0, 80.0)
+    assert (found.new, found.closed, found.oldest) == (3, 1, visible_since), "the dismissed case is older"
     assert queue_summary(timezone.now() + timedelta(days=8)).new == 0
     Flag.objects.update(visible_to_staff_at=timezone.now() + timedelta(days=1))
     assert sum(queue_summary(timezone.now()).states.values()) == 0

@@ -6,6 +6,7 @@ import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from django.core.management import call_command
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -14,8 +15,10 @@ from django.utils import timezone
 from analysis.models import AdviceOutcome, RecommendationRow
 from jobs.models import Job
 from jobs.services import record_job, share_job
+from metrics.services import record_node_summary
 from tests.analysis.outcomes.histories import SMALL, as_it_was_judged
-from tests.payloads import job_record
+from tests.payloads import gpu, job_record, node_payload
+from tests.reports.builders import TWO_RANKS
 
 pytestmark = pytest.mark.django_db
 
@@ -166,6 +169,33 @@ def test_the_best_request_is_the_whole_one_with_the_advice_made(cast, alone) -> 
     assert best.changes
     assert any("gpus" in change and "2" in change for change in best.changes)
     assert "#SBATCH --gpus-per-node=2" in lines or "#SBATCH --gpus=2" in lines
+
+
+def without_use(job_id: int, hours_ago: float) -> None:
+    """A run of the same work, through the hook and Slurm's record, that leaves eight GPUs idle."""
+    record_job(job_record(job_id=job_id, request=REQUEST, **times(hours_ago, 7200)))
+    gpus = [gpu(index, 0.0, peak_mem_gb=0.0) for index in range(8)]
+    record_node_summary(node_payload(gpus=gpus, cpu=TWO_RANKS, job_id=job_id))
+    call_command("analyse_job", "--due", verbosity=0)
+
+
+def test_where_the_latest_run_used_no_gpu_its_own_advice_is_linked_beside_the_best_request(cast, reported) -> None:
+    """The dashboard offers a CPU partition for job 2; the page suggests two GPUs, as job 1 used them."""
+    reported(1, **times(30, 7200))
+    without_use(2, 20)
+    answer = page_of(cast("alice"), 1)
+    best, page = answer.context["best"], " ".join(answer.content.decode().split())
+    assert (best.run.job_id, best.without_gpu_use, best.other.job_id) == (1, 1, 2)
+    assert (
+        'The latest completed run (<a href="/jobs/lumi/2/?attempt=0">2</a>) used no GPU: its own suggested request is'
+        in page
+    )
+    without_use(3, 10)
+    RecommendationRow.objects.filter(efficiency__job__job_id=3).delete()
+    assert page_of(cast("alice"), 1).context["best"].other is None, "its report suggests nothing"
+    reported(4, **times(5, 7200))
+    best = page_of(cast("alice"), 1).context["best"]
+    assert (best.without_gpu_use, best.other) == (2, None), "the latest run used its GPUs"
 
 
 def test_advice_that_later_runs_tried_and_did_not_win_with_is_not_made(cast, alone, reported) -> None:
