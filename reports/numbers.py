@@ -153,7 +153,9 @@ def part_of(part: float, whole: float) -> tuple[str, str]:
 
 
 def to_one_digit(hours: float, rounding: str = ROUND_HALF_EVEN) -> float:
-    """The same as a number, for an order that reveals no more than what is shown; decimal, as a float rounded down to one digit by arithmetic may lose a digit that it has.
+    """The same as a number, for an order that reveals no more than what is shown.
+
+    Decimal, as a float rounded down to one digit by arithmetic may lose a digit that it has.
 
     >>> to_one_digit(0.3, ROUND_DOWN), to_one_digit(96.0, ROUND_DOWN)
     (0.3, 90.0)
