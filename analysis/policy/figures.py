@@ -121,13 +121,14 @@ def project_figures(people: PolicySums, flag: bool | None) -> Mapping[str, Any] 
     hours, measured = (rounded(float(column(people, name).sum()), step) for name in ("gpu_hours", "measured"))
     jobs = _shown(column(people, "jobs"), _step_of_runs(column(people, "jobs")))
     advice = _shown(column(people, "advice"), step)
-    used = rounded(float(column(people, "used").sum()), step)
+    used, unused = (rounded(float(parts[:, part].sum()), step) for part in (0, 1))
     runs = column(people, "followed_runs")
     found = {
         "jobs": None if jobs is None else round(jobs),
         "gpu_hours": hours,
-        "efficiency_score": _score(used, measured),
-        "unused_gpu_hours": rounded(float(parts[:, 1].sum()), step),
+        # Of what is shown: rounded apart from each other, use and what was measured would contradict the unused hours.
+        "efficiency_score": _score(used, used + unused),
+        "unused_gpu_hours": unused,
         "advice_gpu_hours": advice,
         "advice_fraction": None if advice is None else _fraction(advice, hours),
         "classes_by_gpu_hours": _shares([_shown(column(people, name), step) for name in sums.HOURS_OF]),

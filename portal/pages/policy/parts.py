@@ -13,7 +13,7 @@ from reports.numbers import counted, share, unbroken
 from reports.sections import CLASS_NAMES
 
 HIDDEN = "withheld"
-FEW_JOBS_WORDS = f"withheld: fewer than {JOBS_MIN} jobs"
+FEW_JOBS_WORDS = f"withheld: the range of jobs of this user begins below {JOBS_MIN}"
 KINDS = {PROJECT: "Projects", USER: "Users"}
 """The tables in their order on the page."""
 

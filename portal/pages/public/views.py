@@ -46,8 +46,10 @@ def public(request: HttpRequest) -> HttpResponse:
 
 
 def _context() -> dict[str, Any]:
-    months = [month for month in closed_months() if not month.figures.total.withheld]
+    closed = closed_months()
+    months = [month for month in closed if not month.figures.total.withheld]
     context = {
+        "is_withheld": bool(closed),
         "site_name": site().name,
         "users_min": GROUP_USERS_MIN,
         "closed_days": CLOSED_AFTER.days,

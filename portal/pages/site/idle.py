@@ -16,6 +16,7 @@ class IdlePart:
     withheld: str
     wanted: str = ""
     unwanted: str = ""
+    has_zero: bool = False
 
 
 def idle_part(idle: IdleHours | None) -> IdlePart | None:
@@ -24,4 +25,4 @@ def idle_part(idle: IdleHours | None) -> IdlePart | None:
         return None
     if idle.withheld:
         return IdlePart(WITHHELD_WORDS[idle.withheld])
-    return IdlePart("", number(idle.wanted), number(idle.unwanted))
+    return IdlePart("", number(idle.wanted), number(idle.unwanted), not (idle.wanted and idle.unwanted))

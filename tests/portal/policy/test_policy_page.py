@@ -92,9 +92,9 @@ def test_a_user_with_few_jobs_has_the_reason_in_place_of_figures(cast) -> None:
     PolicyRow.objects.filter(kind="user", key=f"{1:032x}").update(figures=SHOWN | few)
     page = text(cast("frank"), "/policy/?by=user")
     row = page[page.index(f"{1:032x}") : page.index(f"{2:032x}")]
-    assert "withheld: fewer than 5 jobs" in row
+    assert "withheld: the range of jobs of this user begins below 5" in row
     assert "not measured" not in row
-    assert page.count("withheld: fewer than 5 jobs") == 1
+    assert page.count("withheld: the range of jobs of this user begins below 5") == 1
     assert "0\u00a0%" not in row
 
 
