@@ -130,3 +130,14 @@ def test_idle_hours_that_others_waited_for_stand_beside_the_others(cast, months)
     page = text(cast("erin"), "/site/")
     assert "GPUs that stayed idle" in page
     assert "Idle GPU-hours" not in page
+
+
+def test_a_month_without_idle_hours_states_why(cast, months) -> None:
+    why = "stayed idle while others waited is not known of this month: it was closed before that was determined"
+    erin = cast("erin")
+    assert why in " ".join(text(erin, "/site/").split())
+    assert why not in " ".join(text(erin, "/site/?month=2026-09").split()), "nothing at all is shown of it"
+    month = SiteMonth.objects.get(first_day=date(2026, 10, 1))
+    month.figures["idle"] = {"withheld": "few_people"}
+    month.save()
+    assert why not in " ".join(text(erin, "/site/").split())
