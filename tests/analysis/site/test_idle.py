@@ -263,3 +263,12 @@ def test_a_month_does_not_wait_longer_than_three_days(five) -> None:
     assert close_months(NOW + CLOSES_ANYWAY - HOUR) == 0
     assert close_months(NOW + CLOSES_ANYWAY) == 1
     assert idle() is None, "a check is due"
+
+
+def test_the_command_states_that_a_month_waits_for_a_check_that_failed(five, monkeypatch: pytest.MonkeyPatch) -> None:
+    failing(monkeypatch, "alice")
+    IdleHold.objects.update(check_at=timezone.now())
+    out, errors = StringIO(), StringIO()
+    call_command("close_months", "--at-once", stdout=out, stderr=errors)
+    assert "0 months closed" in out.getvalue()
+    assert "Idle GPUs of 1 job are not yet checked for who waited." in errors.getvalue()
