@@ -19,7 +19,7 @@ from analysis.models import JobEfficiency
 from analysis.policy.services import remove_policy_rows
 from analysis.selectors import JUDGEMENT
 from analysis.silence.services import forget_silent_nodes
-from analysis.waiting.services import CHECK
+from analysis.waiting.selectors import CHECK
 from jobs.audit.services import remove_entries
 from jobs.expiry.services import forget_runs, forget_work, locked_old_runs, remove_logs, remove_rows
 from jobs.models import Job, User

@@ -23,7 +23,7 @@ FIRST_DAY = re.compile(r"(20[0-9]{2}-(?:0[1-9]|1[0-2]))(?:-01)?")
 
 
 class NoSuchPeriod(LookupError):
-    """A month that is not closed, or no longer kept."""
+    """Months of which none is closed, or still kept."""
 
 
 @dataclass(frozen=True)
@@ -69,11 +69,14 @@ def reading(
     months = policy_months()
     if period is None and since is None and until is None:
         return Reading(tuple(months[-1:]), by or "")
-    if period is not None:
-        months = [month for month in months if str(month) == period]
-        if not months:
-            raise NoSuchPeriod(f"There are no figures of {period}; without a period it is the latest month.")
-    return Reading(tuple(month for month in months if first <= str(month) and (not end or str(month) < end)), by or "")
+    fit = [month for month in months if first <= str(month) and (not end or str(month) < end)]
+    fit = [month for month in fit if period in (None, str(month))]
+    if not fit:
+        asked = period or "months " + " and ".join(
+            [*([f"from {first}"] if first else []), *([f"before {end}"] if end else [])]
+        )
+        raise NoSuchPeriod(f"There are no figures of {asked}; without a period it is the latest month.")
+    return Reading(tuple(fit), by or "")
 
 
 def _check_order(period: str, first: str, end: str) -> None:

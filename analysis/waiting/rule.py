@@ -81,13 +81,16 @@ class _Fitting:
 def idle_gpus_by_node(facts: JobFacts) -> dict[int, int]:
     """How many nodes have how many GPUs that never worked, measured for nearly the whole run.
 
-    Of a run with whole nodes only whole idle nodes count: no other job can get a part of them.
+    Of a run with whole nodes only whole idle nodes count: no other job can get a part of them. GPUs that were measured
+    beyond the allocated ones are idle ones that do not count: some of them were not the run's.
     """
     if facts.partition is None or not facts.is_use_judged:
         return {}
     is_covered = facts.measured_s >= facts.limits.partial_coverage_fraction * facts.elapsed_s
     is_unused = facts.is_idle & ~facts.did_work & is_covered
     by_node = np.bincount(facts.gpus.node_index[is_unused], minlength=len(facts.nodes))
+    surplus = max(facts.gpus.count - facts.allocated_gpus, 0)
+    by_node = by_node - np.diff(np.minimum(np.cumsum(by_node), surplus), prepend=0)
     least = facts.partition.node.gpus if facts.is_exclusive else 1
     return dict(sorted(Counter(int(gpus) for gpus in by_node if gpus >= least).items()))
 

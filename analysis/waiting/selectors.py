@@ -18,10 +18,17 @@ from analysis.site.idle import IdleHours, IdleSums
 from analysis.site.selectors import READ, month_ends, rows_of_month
 from analysis.waiting.models import IdleHold
 from analysis.waiting.rule import WAITED_MIN, IdleRun, Waiting
+from jobs.failures.selectors import failed_often
 from jobs.hardware import partition_of
 from jobs.models import Job
 from jobs.records import QUEUE_WAIT_S_MAX
 from jobs.selectors import BY_SITE, Reach
+
+CHECK = "check of who waited"
+"""The kind of work under which a failure is recorded; its key is the job's row."""
+
+CLOSES_ANYWAY = timedelta(days=3)
+"""No longer than this does a month wait for a check that is due: something is wrong then, and the rest is shown."""
 
 WAIT_MAX = timedelta(days=14)
 """Waits that ended longer than this after a run are not read: this bounds how much of the index a check reads."""
@@ -134,25 +141,39 @@ def still_due(job_pks: list[int], now: datetime) -> list[int]:
     return [pk for pk in job_pks if pk in due]
 
 
-def idle_hours_of_month(month: date, figures: MonthFigures) -> IdleHours | None:
+def checks_before(month: date, now: datetime) -> QuerySet[IdleHold]:
+    """The runs of a month whose check is due: it is closed after them, unless they fail or take long."""
+    start, end = month_ends(month)
+    return _due_checks(start, end, now).filter(check_at__gt=now - CLOSES_ANYWAY)
+
+
+def _due_checks(start: datetime, end: datetime, now: datetime) -> QuerySet[IdleHold]:
+    """Without those that failed often: one run that cannot be checked hides nothing of the others."""
+    due = Q(checked_at=None) | Q(check_at__lte=now)
+    return IdleHold.objects.filter(due, ended_at__gte=start, ended_at__lt=end).exclude(pk__in=failed_often(CHECK))
+
+
+def idle_hours_of_month(month: date, figures: MonthFigures, now: datetime) -> IdleHours | None:
     """What others waited for in a month of the site, beside its other figures.
 
-    None where it is not known of every run: a check is due, or a judgement is older than these checks.
+    None where it is not known of every run: a check is due, or a judgement is older than these checks. A run whose
+    check failed often has its figures from before, and is left out if it was never checked.
     """
-    if figures.total.withheld or not _is_known(*month_ends(month)):
+    if figures.total.withheld or not _is_known(*month_ends(month), now):
         return None
     sums = IdleSums()
-    held = ("job__idle_hold__idle_gpu_hours", "job__idle_hold__wanted_gpu_hours")
-    for *row, idle, wanted in rows_of_month(month, *READ, *held):
+    held = ("job__idle_hold__idle_gpu_hours", "job__idle_hold__wanted_gpu_hours", "job__idle_hold__checked_at")
+    for *row, idle, wanted, checked_at in rows_of_month(month, *READ, *held):
         run = SiteRun(*row)
-        sums.add(run.user, groups_of(run), parts_of(run), idle or 0.0, wanted or 0.0)
+        known = (idle or 0.0, wanted or 0.0) if checked_at else (0.0, 0.0)
+        sums.add(run.user, groups_of(run), parts_of(run), *known)
     shown = [{cell.name for cell in figures.tables.get(name, []) if not cell.withheld} for name in DIMENSIONS]
     return sums.figures(shown)
 
 
-def _is_known(start: datetime, end: datetime) -> bool:
+def _is_known(start: datetime, end: datetime, now: datetime) -> bool:
     """Whether each run that ended in this time was judged since idle GPUs are stored, and checked."""
-    if IdleHold.objects.filter(ended_at__gte=start, ended_at__lt=end, checked_at=None).exists():
+    if _due_checks(start, end, now).exists():
         return False
     began = SweepMark.objects.filter(name=BEGAN).values_list("at", flat=True).first()
     judged = JobEfficiency.objects.filter(ended_at__gte=start, ended_at__lt=end)

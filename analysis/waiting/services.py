@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import datetime, timedelta
 from functools import partial
 
 from django.db import transaction
 from django.db.models import Q
+from django.utils import timezone
 
 from analysis.facts import JobFacts
 from analysis.models import JobEfficiency, SweepMark
@@ -14,6 +16,7 @@ from analysis.selectors import COMMITTED_LATE
 from analysis.waiting.models import IdleHold
 from analysis.waiting.rule import Waited, idle_gpus_by_node, waited
 from analysis.waiting.selectors import (
+    CHECK,
     changed_waits,
     due_holds,
     holds_within,
@@ -23,9 +26,6 @@ from analysis.waiting.selectors import (
 )
 from jobs.failures.services import Work, attempt_each
 from jobs.selectors import run_name
-
-CHECK = "check of who waited"
-"""The kind of work under which a failure is recorded; its key is the job's row."""
 
 WAITS = "changed waits"
 LOOK_EVERY = timedelta(minutes=5)
@@ -70,6 +70,13 @@ def check_waits(limit: int, now: datetime) -> int:
     step, left = partial(check_run, now=now), partial(still_due, now=now)
     work = Work(CHECK, step, still_due=left, is_recurring=True, name=run_name)
     return attempt_each(work, due_holds(now), now, limit).done
+
+
+def check_all_waits() -> int:
+    """Check who waited until no check is due; how many remain because they failed, or another worker has them."""
+    while check_waits(sys.maxsize, timezone.now()):
+        pass
+    return IdleHold.objects.filter(check_at__lte=timezone.now()).count()
 
 
 def note_changed_waits(now: datetime) -> int:

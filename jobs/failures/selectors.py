@@ -11,6 +11,8 @@ from django.db.models import QuerySet
 
 from jobs.models import WorkFailure
 
+TRIES_MAX = 5
+
 
 def failures(kind: str = "") -> QuerySet[WorkFailure]:
     """What failed at least once, the latest first; of one kind if given."""
@@ -31,6 +33,11 @@ def held_back(kind: str, keys: Collection[int], now: datetime) -> dict[int, bool
 def set_aside(kind: str) -> QuerySet[WorkFailure, Any]:
     """The keys of what was set aside, for use in a query."""
     return failures(kind).filter(set_aside_at__isnull=False).order_by().values("key")
+
+
+def failed_often(kind: str) -> QuerySet[WorkFailure, Any]:
+    """The keys of what failed so often that other work would be set aside, for use in a query."""
+    return failures(kind).filter(tries__gte=TRIES_MAX).order_by().values("key")
 
 
 def due_again(kind: str, now: datetime) -> list[int]:

@@ -26,7 +26,7 @@ from django.db.models import F, QuerySet, Value
 from django.db.models.functions import Coalesce
 
 from jobs.audit.services import Action, Actor, Kind, by_command, record_change
-from jobs.failures.selectors import due_again, failures, held_back
+from jobs.failures.selectors import TRIES_MAX, due_again, failures, held_back
 from jobs.models import WorkFailure
 from jobs.processes.names import is_known_to_be_gone, this_process
 
@@ -39,7 +39,6 @@ ROUND_S = 180
 LEASE = timedelta(minutes=10)
 """Longer than a round with its last pieces takes: after it a claim is void."""
 
-TRIES_MAX = 5
 BACK_OFF = 5
 """The ratio of each pause to the one before: with the default 1, 5, 25 and 125 minutes."""
 

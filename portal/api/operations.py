@@ -52,13 +52,13 @@ QUERY: Mapping[str, dict[str, Any]] = {
         "schema": {"type": "string", "pattern": MONTH_PATTERN},
     },
     "since": {
-        "description": "Closed months from this one, or its first day, instead of the latest alone. 400 where it "
-        "is not before `until`, or is after `period`.",
+        "description": "Closed months from this one, or its first day, instead of the latest alone. 404 where none "
+        "is closed, 400 where it is not before `until`, or is after `period`.",
         "schema": {"type": "string", "pattern": FIRST_DAY_PATTERN},
     },
     "until": {
-        "description": "Closed months before this one, or its first day, instead of the latest alone. 400 where it "
-        "is not after `since` and `period`.",
+        "description": "Closed months before this one, or its first day, instead of the latest alone. 404 where none "
+        "is closed, 400 where it is not after `since` and `period`.",
         "schema": {"type": "string", "pattern": FIRST_DAY_PATTERN},
     },
     "by": {"description": "Rows of one kind alone.", "schema": {"type": "string", "enum": list(KINDS)}},

@@ -16,7 +16,10 @@ from analysis.outcomes.services import close_months as close_months_of_advice
 from analysis.policy.services import close_policy_months
 from analysis.site.selectors import SETTLED_AFTER
 from analysis.site.services import close_months
+from analysis.waiting.services import check_all_waits
 from reports.numbers import counted
+
+LATER = "Their months are closed after that, or at most 3 days later; /admin/ lists what failed."
 
 
 class Command(BaseCommand):
@@ -30,6 +33,9 @@ class Command(BaseCommand):
         parser.add_argument("--at-once", action="store_true", help="do not wait until a day after the last judgement")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        left = check_all_waits()
+        if left:
+            self.stderr.write(f"Idle GPUs of {counted(left, 'job')} are not yet checked for who waited. {LATER}")
         closed = close_months(timezone.now(), timedelta(0) if options["at_once"] else SETTLED_AFTER)
         close_policy_months(timezone.now())
         self.stdout.write(f"{counted(closed, 'month')} closed")

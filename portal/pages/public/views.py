@@ -9,6 +9,7 @@ from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.utils.cache import get_conditional_response
+from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 
 from analysis.feedback import GROUP_USERS_MIN
@@ -28,9 +29,12 @@ CACHED_S = 3600
 """How long a browser or a proxy may show the page without asking; the figures change once a month."""
 
 
+@csrf_exempt
 @require_safe
 def public(request: HttpRequest) -> HttpResponse:
     """The latest month that may be shown, and the months before it.
+
+    Other methods are 405 without a check of a token against forged forms: there is no cookie, and nothing changes.
 
     It is rendered without the request, and `portal.middleware.public_page` hides the cookies: every answer is the same.
     """

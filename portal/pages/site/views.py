@@ -32,6 +32,7 @@ def site(request: HttpRequest) -> HttpResponse:
     }
     if shown:
         context |= {
+            "is_other": request.GET.get("month") not in (None, f"{shown.first_day:%Y-%m}"),
             "shown": f"{shown.first_day:%Y-%m}",
             "shown_name": f"{shown.first_day:%B %Y}",
             "closed_at": shown.closed_at,

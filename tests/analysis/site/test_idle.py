@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import random
 from datetime import UTC, date, datetime, timedelta
+from io import StringIO
 
 import numpy as np
 import pytest
+from django.core.management import call_command
 from django.utils import timezone
 
 from analysis.models import IdleHold, JobEfficiency, SweepMark
@@ -17,9 +19,11 @@ from analysis.site.idle import IDLE, IdleHours, IdleSums
 from analysis.site.selectors import closed_months
 from analysis.site.services import close_months
 from analysis.site.suppression import Runs, Withheld, runs_of, step_of, suppress
-from analysis.waiting.selectors import BEGAN
+from analysis.waiting import services as waiting
+from analysis.waiting.selectors import BEGAN, CHECK, CLOSES_ANYWAY
 from analysis.waiting.services import check_waits
-from jobs.models import Job
+from jobs.failures.selectors import TRIES_MAX
+from jobs.models import Job, WorkFailure
 from jobs.services import record_job
 from metrics.services import record_node_summary
 from tests.analysis.site import attacker
@@ -208,3 +212,63 @@ def test_a_stored_month_from_before_the_update_has_none(five) -> None:
     close_months(NOW)
     (month,) = closed_months()
     assert (month.first_day, month.figures.idle) == (date(2026, 10, 1), None)
+
+
+def test_months_of_an_import_are_closed_after_the_checks(five) -> None:
+    """As an administrator does it: judged, added up and closed at once, before any worker has checked who waited."""
+    IdleHold.objects.update(check_at=timezone.now())
+    out = StringIO()
+    call_command("close_months", "--at-once", stdout=out)
+    assert "1 month closed" in out.getvalue()
+    assert idle() == IdleHours("", 5.0, 15.0)
+
+
+def failing(monkeypatch: pytest.MonkeyPatch, user: str) -> None:
+    """The check of this person's run raises."""
+    as_usual = waiting.idle_run_of
+
+    def checked(hold: IdleHold) -> object:
+        if hold.user.username == user:
+            raise ValueError("cannot be checked")
+        return as_usual(hold)
+
+    monkeypatch.setattr(waiting, "idle_run_of", checked)
+
+
+def test_a_check_that_always_fails_hides_nothing_of_the_others(five, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(6, "judy")
+    failing(monkeypatch, "judy")
+    IdleHold.objects.update(check_at=NOW)
+    check_waits(100, NOW)
+    for tries in range(1, TRIES_MAX):
+        assert WorkFailure.objects.get(kind=CHECK).tries == tries
+        assert close_months(NOW + tries * 3 * HOUR - HOUR) == 0, "it is tried again first"
+        check_waits(100, NOW + tries * 3 * HOUR)
+    assert close_months(NOW + (TRIES_MAX - 1) * 3 * HOUR) == 1
+    # Those of the five others; the 4 hours of the sixth are in neither sum.
+    assert idle() == IdleHours("", 5.0, 15.0)
+
+
+def test_a_month_waits_for_a_check_that_is_due_again(five) -> None:
+    check_waits(100, timezone.now())
+    IdleHold.objects.filter(user__username="alice").update(check_at=NOW)
+    assert close_months(NOW) == 0
+    IdleHold.objects.filter(user__username="alice").update(check_at=NOW + HOUR)
+    assert close_months(NOW) == 1
+
+
+def test_a_month_does_not_wait_longer_than_three_days(five) -> None:
+    check_waits(100, timezone.now())
+    IdleHold.objects.filter(user__username="alice").update(check_at=NOW)
+    assert close_months(NOW + CLOSES_ANYWAY - HOUR) == 0
+    assert close_months(NOW + CLOSES_ANYWAY) == 1
+    assert idle() is None, "a check is due"
+
+
+def test_the_command_states_that_a_month_waits_for_a_check_that_failed(five, monkeypatch: pytest.MonkeyPatch) -> None:
+    failing(monkeypatch, "alice")
+    IdleHold.objects.update(check_at=timezone.now())
+    out, errors = StringIO(), StringIO()
+    call_command("close_months", "--at-once", stdout=out, stderr=errors)
+    assert "0 months closed" in out.getvalue()
+    assert "Idle GPUs of 1 job are not yet checked for who waited." in errors.getvalue()

@@ -52,3 +52,14 @@ def test_runs_that_are_not_judged_and_unknown_partitions_have_no_idle_gpus() -> 
     assert idle_gpus_by_node(facts(IDLE, walltime_used_s=299.0)) == {}
     assert idle_gpus_by_node(facts(IDLE, state="CANCELLED", walltime_used_s=599.0)) == {}
     assert idle_gpus_by_node(facts(IDLE, partition="lumid")) == {}
+
+
+def test_no_more_gpus_are_idle_than_were_allocated_and_not_used() -> None:
+    """The collector measured the whole node, and the run had two of its GPUs."""
+    assert idle_gpus_by_node(facts(IDLE, gpus_allocated=2, gpus_requested=2)) == {2: 1}
+    # One of eight worked: one of two stayed idle. Two worked: none.
+    assert idle_gpus_by_node(facts([90.0, *[0.0] * 7], gpus_allocated=2, gpus_requested=2)) == {1: 1}
+    assert idle_gpus_by_node(facts([90.0, 90.0, *[0.0] * 6], gpus_allocated=2, gpus_requested=2)) == {}
+    # Ten of sixteen: six are left out.
+    nodes = [node_payload(IDLE, node=f"nid00512{place}") for place in range(2)]
+    assert idle_gpus_by_node(of_nodes(*nodes, partition="small-g", gpus_allocated=10)) == {2: 1, 8: 1}

@@ -219,3 +219,14 @@ def test_a_wait_that_ended_long_after_the_run_is_not_read() -> None:
     imported(started(11, "bob", 2, 0, 120 + 14 * days), started(12, "carol", 2, 0, 121 + 14 * days))
     idle_run()
     assert [job.gpus for job in waiting_during(IdleHold.objects.get())] == [2]
+
+
+def test_what_accounting_leaves_open_is_not_counted_as_more() -> None:
+    """The limits of docs/waiting.md: a pending array is one row, and a list of partitions is none of them."""
+    array = cancelled(13, "bob", 1, 0, 120).split("|")
+    array[1] = "13_[2-99]"
+    imported("|".join(array), cancelled(14, "carol", 4, 0, 120).replace("|small-g|", "|small-g,standard-g|"))
+    idle_run()
+    check()
+    # One of 6 GPUs all the time, not 98 tasks, and nothing of the 4.
+    assert figures() == (pytest.approx(1.0), 1, False)

@@ -16,7 +16,7 @@ import pytest
 from django.db import OperationalError, connection
 
 from jobs.failures import services
-from jobs.failures.selectors import failure_counts, failures, held_back
+from jobs.failures.selectors import TRIES_MAX, failure_counts, failures, held_back
 from jobs.failures.services import (
     Round,
     Work,
@@ -276,7 +276,7 @@ def test_a_full_disk_sets_no_work_aside_however_long_it_lasts(code: dict[str, ob
     said = OSError()
     for name, value in code.items():
         setattr(said, name, value)
-    for _ in range(2 * services.TRIES_MAX):
+    for _ in range(2 * TRIES_MAX):
         with pytest.raises(OperationalError):
             do(Work("work", step), 1, 2, 3)
     assert not WorkFailure.objects.exists()

@@ -102,6 +102,7 @@ def test_a_user_with_few_jobs_has_the_reason_in_place_of_figures(cast) -> None:
     ("query", "message"),
     [
         ("?since=2026-10&until=2026-09", "since 2026-10 is not before until 2026-09"),
+        ("?since=2020-01&until=2020-05", "There are no figures of months from 2020-01 and before 2020-05;"),
         ("?since=2026-09&until=2026-10", "This page shows one month"),
         ("?period=2026-12", "There are no figures of 2026-12"),
         ("?period=%3Cb%3E", "A period is a month, such as 2026-10."),

@@ -117,7 +117,9 @@ def test_caches_keep_it_and_ask_again_with_its_tag() -> None:
 def test_it_takes_no_other_method_and_no_choice(cast) -> None:
     close(date(2026, 9, 1), 20000.0)
     close(date(2026, 10, 1))
-    assert Client().post("/public/").status_code == 405
+    strict = Client(enforce_csrf_checks=True)
+    answers = [getattr(strict, method)("/public/") for method in ("post", "put", "patch", "delete")]
+    assert [(answer.status_code, answer["Allow"]) for answer in answers] == [(405, "GET, HEAD")] * 4
     assert Client().get("/public/?month=2026-09").content == Client().get("/public/").content
 
 

@@ -130,3 +130,35 @@ def test_idle_hours_that_others_waited_for_stand_beside_the_others(cast, months)
     page = text(cast("erin"), "/site/")
     assert "GPUs that stayed idle" in page
     assert "Idle GPU-hours" not in page
+
+
+def test_a_month_without_idle_hours_states_why(cast, months) -> None:
+    why = "stayed idle while others waited is not known of this month: it was closed before that was determined"
+    erin = cast("erin")
+    assert why in " ".join(text(erin, "/site/").split())
+    assert why not in " ".join(text(erin, "/site/?month=2026-09").split()), "nothing at all is shown of it"
+    month = SiteMonth.objects.get(first_day=date(2026, 10, 1))
+    month.figures["idle"] = {"withheld": "few_people"}
+    month.save()
+    assert why not in " ".join(text(erin, "/site/").split())
+
+
+def test_the_tables_state_that_their_figures_are_rounded_alone(cast, months) -> None:
+    """Each of three figures has the step of its own largest person: 1,000 may be 1,000 used and 200 unused."""
+    month = SiteMonth.objects.get(first_day=date(2026, 10, 1))
+    month.figures["tables"]["class"] = [{"name": "EFFICIENT", "allocated": 1000.0, "used": 1000.0, "unused": 200.0}]
+    month.save()
+    page = " ".join(text(cast("erin"), "/site/").split())
+    note = page.index("Each figure of the tables is rounded alone, so used and unused hours may add up to more or less")
+    assert note < page.index('id="by-'), "before the first of them"
+    assert "rounded alone" not in text(cast("erin"), "/site/?month=2026-09")
+
+
+def test_a_month_that_is_not_there_is_stated(cast, months) -> None:
+    erin = cast("erin")
+    for asked in ("2026-13", "2026-11", "x", ""):
+        page = text(erin, f"/site/?month={asked}")
+        assert "The month of this address is not there" in page
+        assert "in October 2026" in page, "the latest one instead"
+    for query in ("", "?month=2026-10", "?month=2026-09"):
+        assert "is not there" not in text(erin, f"/site/{query}")
