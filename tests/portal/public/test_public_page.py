@@ -82,6 +82,15 @@ def test_before_the_first_month_it_says_when_one_appears() -> None:
 
 
 @pytest.mark.usefixtures("_on")
+def test_where_every_month_has_too_few_people_it_does_not_promise_one() -> None:
+    withheld = {"total": {"name": "", "withheld": "few_people"}}
+    SiteMonth.objects.create(first_day=date(2026, 10, 1), figures=withheld, closed_at=AT)
+    page = words(Client())
+    assert "Figures are shown of months in which at least 5 people used GPUs" in page
+    assert "appear" not in page
+
+
+@pytest.mark.usefixtures("_on")
 def test_it_is_the_same_for_a_signed_in_person_and_reads_no_session(cast, django_assert_num_queries) -> None:
     close(date(2026, 10, 1))
     alice = cast("alice")
