@@ -62,7 +62,7 @@ def test_a_project_of_five_equal_people() -> None:
 
 
 def test_score_and_unused_hours_of_a_row_fit_each_other() -> None:
-    # One person of 510 GPU-hours, five of 100: the step is 200. 700 of 1,010 used is 800, 310 unused is 400: 800 of 1,200.
+    # One person of 510 GPU-hours, five of 100: the step is 200. 700 used is 800, 310 unused is 400: 800 of 1,200.
     people = [
         person(jobs=10, gpu_hours=510.0, used=300.0, unused=210.0),
         *[person(jobs=10, gpu_hours=100.0, used=80.0, unused=20.0)] * 5,
