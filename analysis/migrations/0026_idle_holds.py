@@ -1,21 +1,8 @@
 """Runs that left GPUs idle, and what others waited for meanwhile; runs that were judged before have no such row."""
 
 import django.db.models.deletion
-from django.apps.registry import Apps
 from django.conf import settings
 from django.db import migrations, models
-from django.db.backends.base.schema import BaseDatabaseSchemaEditor
-from django.utils import timezone
-
-
-def mark_beginning(apps: Apps, editor: BaseDatabaseSchemaEditor) -> None:
-    """Months of the site with older judgements get no such sums; a new site has none."""
-    if apps.get_model("analysis", "JobEfficiency").objects.exists():
-        apps.get_model("analysis", "SweepMark").objects.create(name="idle holds", at=timezone.now())
-
-
-def forget_beginning(apps: Apps, editor: BaseDatabaseSchemaEditor) -> None:
-    apps.get_model("analysis", "SweepMark").objects.filter(name="idle holds").delete()
 
 
 class Migration(migrations.Migration):
@@ -72,5 +59,4 @@ class Migration(migrations.Migration):
                 ],
             },
         ),
-        migrations.RunPython(mark_beginning, forget_beginning),
     ]
