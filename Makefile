@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 MANAGE := $(BIN)/python manage.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo run worker collector test lint bench score sbom audit format clean
+.PHONY: help setup demo run worker collector cli test lint bench score sbom audit format clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,6 +34,9 @@ worker: setup ## Run the background work: Celery with REDIS_URL, one local proce
 collector: ## Build dist/kaiku-collector.pyz, the one file for compute nodes (NODE_PYTHON: their Python)
 	deploy/collector-zip dist/kaiku-collector.pyz
 
+cli: ## Build dist/kaiku.pyz, the one file for login nodes (KAIKU_URL: your portal; NODE_PYTHON: their Python)
+	deploy/cli-zip dist/kaiku.pyz
+
 test: setup ## Run every test that this machine can run, and list what was skipped
 	PYTHON_BIN=$(BIN) tests/run
 
@@ -47,9 +50,11 @@ lint: setup ## Check formatting, lint, types, dead code and templates
 bench: setup ## Measure pipeline, collector and analysis as ratios against limits of the same run
 	$(BIN)/python -m bench.pipeline
 	$(BIN)/python -m bench.collector
+	$(BIN)/python -m bench.cli
 	$(BIN)/python -m bench.report
 	$(BIN)/python -m bench.analysis
 	$(BIN)/python -m bench.turnaround
+	$(BIN)/python -m bench.hints
 	$(BIN)/python -m bench.ingest
 	$(BIN)/python -m bench.workers
 	$(BIN)/python -m bench.latency

@@ -12,6 +12,7 @@ from analysis.answers.models import AnswerMonth as AnswerMonth
 from analysis.cases.models import CaseEvent as CaseEvent
 from analysis.cases.models import ShareRequest as ShareRequest
 from analysis.cases.models import SupportCase as SupportCase
+from analysis.comments.models import SlurmComment as SlurmComment
 from analysis.efficiency import EfficiencyClass
 from analysis.escalation.models import Flag as Flag
 from analysis.facts import EARLY_ENDS
@@ -21,6 +22,7 @@ from analysis.outcomes.models import AdviceMonth as AdviceMonth
 from analysis.outcomes.models import AdviceOutcome as AdviceOutcome
 from analysis.policy.models import PolicyMonth as PolicyMonth
 from analysis.policy.models import PolicyRow as PolicyRow
+from analysis.queue_waits.models import WaitRange as WaitRange
 from analysis.rollups.models import PersonDay as PersonDay
 from analysis.rollups.models import ProjectDay as ProjectDay
 from analysis.rollups.models import RollUpDue as RollUpDue

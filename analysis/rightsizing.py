@@ -182,7 +182,7 @@ def _with_gpus(facts: JobFacts, now: Shape, gpus: int, need: GpuNeed, host: Host
     nodes = min(math.ceil(gpus / per_node), now.nodes)
     walltime_s = now.walltime_s
     if need.basis == "own_scaling" and walltime_s:
-        walltime_s = max(walltime_s, _with_headroom_s(float(need.evidence["run_s"]), limits))
+        walltime_s = max(walltime_s, limit_with_headroom_s(float(need.evidence["run_s"]), limits))
     shape = replace(
         now,
         nodes=nodes,
@@ -301,7 +301,7 @@ def _shorter_walltime(
     if resized is not None and resized.basis == "overscaling":
         # Fewer GPUs for work that uses them all little are a trial: the run may take longer in proportion.
         run_s = max(run_s, facts.elapsed_s * facts.allocated_gpus / resized.wanted.gpus)
-    walltime_s = _with_headroom_s(run_s, limits)
+    walltime_s = limit_with_headroom_s(run_s, limits)
     if walltime_s >= requested_s:
         return None
     evidence = {
@@ -331,7 +331,7 @@ def _longer_walltime(
     longest_s = longest_run_s(0.0, facts.allocated_gpus, past)
     is_known = longest_s > requested_s
     run_s = longest_s if is_known else limits.more_factor * requested_s / limits.headroom_factor
-    walltime_s = _with_headroom_s(run_s, limits)
+    walltime_s = limit_with_headroom_s(run_s, limits)
     if partition and partition.walltime_max_s:
         walltime_s = min(walltime_s, partition.walltime_max_s)
     if walltime_s <= requested_s:
@@ -382,5 +382,10 @@ def _advice(
     return Recommendation(kind, basis, evidence, printed.shape, printed.changes, printed.block)
 
 
-def _with_headroom_s(run_s: float, limits: Limits) -> float:
+def limit_with_headroom_s(run_s: float, limits: Limits = LIMITS) -> float:
+    """The time limit that a run of this length needs, in whole quarters of an hour.
+
+    >>> limit_with_headroom_s(10_800.0)
+    13500.0
+    """
     return math.ceil(limits.headroom_factor * run_s / limits.walltime_step_s) * limits.walltime_step_s

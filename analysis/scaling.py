@@ -3,12 +3,14 @@
 The target, the medians and what counts as the same work are those of the advice of a report (`analysis.comparable`).
 The knee is stricter: the advice takes the most GPUs that keep the target, whatever smaller numbers did, because it must
 not shrink a run that itself scales.
+
+Trials (`kaiku trial`) are short runs with less input: they are compared with each other, never with whole runs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from statistics import median
 
@@ -40,6 +42,9 @@ class GpuCount:
 class Scaling:
     """All numbers of GPUs that were tried, the fewest first, and the runs that do not count.
 
+    `is_trials` says that these are trials, and no whole run. `cut_trials` are those that reached their limit, by
+    number of GPUs: (GPUs, runs, median use in percent or None).
+
     `knee` is the most GPUs that keep `target_percent`, as all smaller numbers do; None where only one number was tried.
     `too_fast` is the number of GPUs whose runs were so much faster per GPU that they did different work: then there is
     no knee either. `is_noisy` says that runs on the same number differ by more than doubling the GPUs could bring.
@@ -52,6 +57,9 @@ class Scaling:
     unfinished: int
     too_short: int
     on_other_hardware: int
+    is_trials: bool = False
+    trials_beside: int = 0
+    cut_trials: tuple[tuple[int, int, float | None], ...] = ()
 
     @property
     def smallest(self) -> GpuCount:
@@ -65,8 +73,27 @@ class Scaling:
 
 
 def scaling(runs: Sequence[PastRun], limits: Limits = LIMITS) -> Scaling:
-    """What runs of one work say: those that ended well, on the hardware of the latest of them."""
-    comparable = [run for run in runs if run.is_comparable]
+    """What runs of one work say: those that ended well, on the hardware of the latest of them.
+
+    Trials decide where they cover several numbers of GPUs: they were run to have the same input.
+    """
+    trials, whole = [run for run in runs if run.is_trial], [run for run in runs if not run.is_trial]
+    tried = _scaling(trials, [run for run in trials if run.is_measured_trial], limits)
+    has_curve = len(tried.counts) > 1 and tried.too_fast is None
+    shown = tried if has_curve else _scaling(whole, [run for run in whole if run.is_comparable], limits)
+    beside = 0 if has_curve else len(trials)
+    return replace(shown, is_trials=has_curve, trials_beside=beside, cut_trials=_cut_trials(trials))
+
+
+def knee_run(runs: Sequence[PastRun], scaled: Scaling) -> PastRun | None:
+    """The latest trial on as many GPUs as still scale: its request is the one that follows, but for its time limit."""
+    if not scaled.is_trials or scaled.knee is None:
+        return None
+    there = [run for run in runs if run.is_measured_trial and run.gpus == scaled.knee.gpus]
+    return max(there, key=lambda run: (run.ended_at, run.pk), default=None)
+
+
+def _scaling(runs: Sequence[PastRun], comparable: Sequence[PastRun], limits: Limits) -> Scaling:
     unfinished = sum(not run.is_completed for run in runs)
     hardware = _hardware(max(comparable, key=lambda run: (run.ended_at, run.pk))) if comparable else None
     counted = [run for run in comparable if _hardware(run) == hardware]
@@ -91,6 +118,19 @@ def scaling(runs: Sequence[PastRun], limits: Limits = LIMITS) -> Scaling:
     )
 
 
+def _cut_trials(trials: Sequence[PastRun]) -> tuple[tuple[int, int, float | None], ...]:
+    cut = [run for run in trials if run.is_cut_trial and run.gpus]
+    use: dict[int, list[float | None]] = {}
+    for run in cut:
+        use.setdefault(run.gpus or 0, []).append(run.avg_gpu_util)
+    return tuple((gpus, len(found), _median(found)) for gpus, found in sorted(use.items()))
+
+
+def _median(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return median(known) if known else None
+
+
 def _knee_gpus(kept: Mapping[int, float], limits: Limits) -> int | None:
     """The largest number of GPUs that keeps the target as all smaller ones do; None without numbers.
 
@@ -109,8 +149,6 @@ def _hardware(run: PastRun) -> tuple[str, str]:
 
 def _count(gpus: int, runs: Sequence[PastRun], typical_s: float, efficiency_fraction: float | None) -> GpuCount:
     times_s = [run.elapsed_s for run in runs if run.elapsed_s is not None]
-    hours = [run.gpu_hours for run in runs if run.gpu_hours is not None]
-    used = [run.avg_gpu_util for run in runs if run.avg_gpu_util is not None]
     return GpuCount(
         gpus=gpus,
         runs=len(runs),
@@ -118,6 +156,6 @@ def _count(gpus: int, runs: Sequence[PastRun], typical_s: float, efficiency_frac
         fastest_s=min(times_s),
         slowest_s=max(times_s),
         efficiency_fraction=efficiency_fraction,
-        gpu_hours=median(hours) if hours else None,
-        avg_gpu_util=median(used) if used else None,
+        gpu_hours=_median([run.gpu_hours for run in runs]),
+        avg_gpu_util=_median([run.avg_gpu_util for run in runs]),
     )

@@ -24,6 +24,7 @@ from jobs.failures.selectors import set_aside
 from jobs.models import Job
 from jobs.records import ENDED_STATES
 from jobs.selectors import counted_senders, record_of
+from jobs.work_key import TRIAL_MARK, is_trial
 from metrics.selectors import (
     CLOCKS_APART,
     NEVER_MEASURED,
@@ -274,6 +275,9 @@ def comparable_runs(job: Job) -> tuple[ComparableRun, ...]:
         gpus_allocated__gt=0,
         walltime_used_s__gte=LIMITS.short_job_s,
     ).order_by("-ended_at", "-pk")
+    # Short trials with less input say nothing about a whole run, nor the reverse.
+    marked = Q(job_name__contains=TRIAL_MARK)
+    runs = runs.filter(marked if is_trial(job.job_name) else ~marked)
     last = list(runs.select_related("user").only(*COMPARED_COLUMNS)[:COMPARABLE_MAX])
     peaks_gb: dict[tuple[str, int, int], float] = {}
     for senders in {counted_senders(run) for run in last}:

@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from analysis.assess import Assessment
 from analysis.causes.stalls import waits_of
+from analysis.comments.services import note_comment
 from analysis.facts import absent_nodes
 from analysis.findings import code_list
 from analysis.host_share import busy_cores, host_peak_gb
@@ -114,6 +115,7 @@ def _judge(job_pk: int, now: datetime, is_done: Callable[[Job, int], bool]) -> J
         missing = absent_nodes(assessment.facts.record, assessment.facts.nodes)
         row = _save(job, assessment, len(missing), revision, now)
         note_idle(row, assessment.facts, now)
+        note_comment(job, assessment)
         return Judged(row, assessment)
 
 

@@ -28,6 +28,8 @@ class Limits:
     # are used.
     short_job_s: float = 300.0
     early_end_s: float = 600.0
+    # Of the run time of trials (`kaiku trial`): 10 minutes on one GPU are 75 s on eight at best.
+    trial_min_s: float = 60.0
 
     idle_util_percent: float = 1.0
     idle_gpu_fraction: float = 0.95

@@ -49,8 +49,8 @@ EVIDENCE = json.dumps(
 TABLES = {
     "jobs_job": (
         "id cluster job_id attempt array_job_id array_task_id user_id project_id job_name partition qos state exit_code"
-        " nodes node_count gpus_allocated walltime_requested_s walltime_used_s submitted_at started_at ended_at request"
-        " script_key work_key revision changed_at"
+        " nodes node_count gpus_allocated walltime_requested_s walltime_used_s submitted_at eligible_at started_at"
+        " ended_at request script_key work_key revision changed_at"
     ),
     "analysis_jobefficiency": (
         "id job_id efficiency_class avg_gpu_util coverage_fraction is_partial allocated_gpus measured_gpus gpu_hours"
@@ -196,9 +196,11 @@ def _rows(work: Work, place: int, dice: np.random.Generator) -> tuple[list[Any],
     of_array = (FIRST_ID + array, int(work.task[place])) if array >= 0 else (None, None)
     partition = PARTITIONS[int(luck[4] ** 2 * len(PARTITIONS))]
     state = "FAILED" if luck[5] < FAILED_SHARE else "COMPLETED"
+    eligible = started - timedelta(seconds=60.0 + 7_200 * luck[0])
     job = (
         *(pk, "lumi", FIRST_ID + place, 0, *of_array, owner, project, f"train_{key % 97}", partition, "normal", state),
-        *("0:0", '["nid005123"]', 1, GPUS, 86_400.0, run_s, started, started, ended, "{}", "", f"{key:032x}", 1, ended),
+        *("0:0", '["nid005123"]', 1, GPUS, 86_400.0, run_s, eligible, eligible, started, ended),
+        *("{}", "", f"{key:032x}", 1, ended),
     )
     codes = CODES_BY_CLASS[verdict][int(luck[1] * 97) % len(CODES_BY_CLASS[verdict])]
     advice = [ADVISED[code] for code in codes if code in ADVISED]

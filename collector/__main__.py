@@ -9,6 +9,7 @@
     check            whether everything on this node works, one line for each check; status 1 if something does not
     once             one sample of every GPU of this node, as JSON
     replay TRACE     the payload of a recorded trace, as JSON
+    comments         for an operator of Slurm: write the portal's comments of judged jobs into accounting; --dry-run
 All take --config FILE; `run -- COMMAND` takes --output FILE, before the two dashes.
 """
 
@@ -21,8 +22,9 @@ from collector import statefile
 from collector.config import DEFAULT_FILE, Config, ConfigError, load
 
 HOOKS = ("prolog", "epilog")
-COMMANDS = (*HOOKS, "run", "send", "ship", "resend", "check", "once", "replay")
+COMMANDS = (*HOOKS, "run", "send", "ship", "resend", "check", "once", "replay", "comments")
 OPTIONS = ("--config", "--job", "--nodes", "--output")
+DRY_RUN = "--dry-run"
 
 
 def main() -> None:
@@ -37,6 +39,8 @@ def main() -> None:
     try:
         if command == "send":
             sys.exit(_loaded("sending").command(_loaded("own_sampling").settings(options["--config"])[0], words))
+        if command == "comments":
+            sys.exit(_comments(options, node, is_dry=DRY_RUN in words))
         config = _settings(options, node)
         sys.exit(_run(command, config, options, words))
     except ConfigError as error:
@@ -61,11 +65,26 @@ def _parsed(arguments: list[str], *, is_own: bool) -> tuple[str, dict[str, str],
             words.append(word)
     command = words.pop(0) if words else ""
     wanted = {"replay": len(words) == 1, "send": bool(words), "run": not words and is_own != bool(options["--job"])}
+    wanted["comments"] = words in ([], [DRY_RUN])
     if command == "run" and words:
         sys.exit("kaiku-collector: two dashes must precede the command: run -- COMMAND")
     if command not in COMMANDS or (is_own and command != "run") or not wanted.get(command, not words):
         sys.exit(__doc__)
     return command, options, words
+
+
+def _comments(options: dict[str, str], node: str, *, is_dry: bool) -> int:
+    """Settings of its own; status 2 if they cannot be used."""
+    settings = _loaded("comments.settings")
+    named = options["--config"] or settings.DEFAULT_FILE
+    try:
+        if not os.path.exists(named):
+            raise ConfigError(f"{named} does not exist")
+        found = settings.load_settings(named, node)
+    except ConfigError as error:
+        print(error, file=sys.stderr)
+        return 2
+    return int(_loaded("comments.command").comments(found, is_dry=is_dry))
 
 
 def _settings(options: dict[str, str], node: str) -> Config:

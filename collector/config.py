@@ -61,9 +61,12 @@ class Config:
         return f"{self.state_dir}/calibration"
 
 
-def load(path: str, node: str) -> Config:
-    """The settings in a file, the defaults if it does not exist; raises ConfigError."""
-    config = Config()
+def load(path: str, node: str, config: Config | None = None) -> Config:
+    """The settings in a file, the defaults if it does not exist; raises ConfigError.
+
+    `config` holds the defaults and is filled in; those of a node if it is not given.
+    """
+    config = Config() if config is None else config
     try:
         with open(path, encoding="utf-8") as lines:
             for number, line in enumerate(lines, 1):
@@ -84,7 +87,7 @@ def _take(config: Config, line: str, where: str, node: str) -> None:
     if not line:
         return
     name, separator, value = (part.strip() for part in line.partition("="))
-    default = getattr(Config, name, None) if name.isidentifier() and not name.startswith("_") else None
+    default = getattr(type(config), name, None) if name.isidentifier() and not name.startswith("_") else None
     if not separator or not isinstance(default, (str, float)):
         raise ConfigError(f"{where}: unknown setting {name[:40]!r}")
     if isinstance(default, float):

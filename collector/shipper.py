@@ -59,7 +59,7 @@ class Portal:
     def __init__(self, config: Config) -> None:
         self.token = read_token(config.token_file)
         self.request_max_s = config.request_max_s
-        self.connection, self.prefix = _connection(config)
+        self.connection, self.prefix = connection_to(config)
 
     def send(self, entry: spool.Entry) -> None:
         if entry.kind not in PATHS:
@@ -82,7 +82,7 @@ class Portal:
             "Content-Type": "application/json",
             "Content-Encoding": "gzip",
         }
-        signal.signal(signal.SIGALRM, _too_slow)
+        signal.signal(signal.SIGALRM, stop_when_too_slow)
         signal.setitimer(signal.ITIMER_REAL, self.request_max_s)
         try:
             self.connection.request("POST", self.prefix + path, body, headers)
@@ -92,7 +92,7 @@ class Portal:
             signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-def _connection(config: Config) -> tuple[http.client.HTTPConnection, str]:
+def connection_to(config: Config) -> tuple[http.client.HTTPConnection, str]:
     """The connection to the portal, not yet opened, and the path prefix of every call; ShipError if the settings forbid
     it."""
     try:
@@ -239,5 +239,6 @@ def judge(status: int, retry_after: str, answer: bytes) -> None:
         raise TryLater("the portal did not count the entry")
 
 
-def _too_slow(number: int, frame: FrameType | None) -> None:
+def stop_when_too_slow(number: int, frame: FrameType | None) -> None:
+    """The handler of SIGALRM while a call is made. Raises TimeoutError."""
     raise TimeoutError("no complete answer in time")

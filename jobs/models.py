@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from django.contrib.auth.models import AbstractUser
 from django.db import models
 from django.db.models import Q
-from django.db.models.functions import Coalesce
+from django.db.models.functions import Coalesce, Concat
 
 # Found by Django only from here.
 from jobs.audit.models import AuditEntry as AuditEntry
+from jobs.comment_tokens.models import CommentToken as CommentToken
+from jobs.device_sign_in.models import DeviceSignIn as DeviceSignIn
 from jobs.notes.models import JobNote as JobNote
 from jobs.notes.models import NoteTag as NoteTag
 from jobs.policy_tokens.models import PolicyToken as PolicyToken
@@ -24,6 +26,12 @@ from jobs.sign_in.models import ProviderSession as ProviderSession
 from jobs.sign_in.models import SpentLogoutToken as SpentLogoutToken
 from jobs.sign_in.models import UnknownIdentity as UnknownIdentity
 
+QUEUE = Concat("cluster", models.Value("/"), "partition")
+"""Where a job waited. One value: with an index of the columns, lists narrowed to a partition read all of its jobs."""
+
+WAIT_END = Coalesce("started_at", "ended_at")
+"""When a job stopped waiting: it started, or was cancelled before."""
+
 
 class User(AbstractUser):
     """A person; `username` is the LUMI account name, the `user_id` of a job record.
@@ -31,7 +39,8 @@ class User(AbstractUser):
     `oidc_subject` is the identity that may sign in as this account, compared unchanged (in lower case where
     OIDC_SUBJECT_CASE is `lower`), and `linked_by` the source that linked it. A session is valid while `session_epoch`
     stays the same: raising it signs this person out everywhere. `theme` and `time_zone` are empty while each device
-    uses its own.
+    uses its own. `shows_hints`: lines about own works may be shown when a job is submitted. Runs that end from
+    `slurm_comments_since` on get a comment in Slurm, none while it is null.
     """
 
     class Theme(models.TextChoices):
@@ -43,6 +52,8 @@ class User(AbstractUser):
     session_epoch = models.PositiveIntegerField(default=0)
     theme = models.CharField(max_length=8, choices=Theme.choices, blank=True)
     time_zone = models.CharField(max_length=64, blank=True)
+    shows_hints = models.BooleanField(default=True, db_default=True)
+    slurm_comments_since = models.DateTimeField(null=True)
 
     def get_session_auth_hash(self) -> str:
         return f"{super().get_session_auth_hash()}.{self.session_epoch}"
@@ -192,15 +203,20 @@ class Job(models.Model):
     class Meta:
         constraints = [models.UniqueConstraint(fields=["cluster", "job_id", "attempt"], name="job_run_once")]
         indexes = [
-            models.Index(fields=["user", "ended_at", "id"], name="job_by_user"),
-            models.Index(fields=["project", "ended_at", "id"], name="job_by_project"),
+            # With what lists are narrowed to, so that counting reads no rows.
+            *(
+                models.Index(
+                    fields=[whose, "ended_at", "id"],
+                    include=["partition", "state", "job_name"],
+                    name=f"job_of_{whose}",
+                )
+                for whose in ("user", "project")
+            ),
             models.Index(fields=["changed_at"], name="job_by_change"),
             models.Index(fields=["job_id"], name="job_by_number"),
             models.Index(fields=["user", "project"], name="job_by_user_and_project"),
-            # Who waited in a partition at some time: until the start, or until a job was cancelled before it.
-            models.Index(
-                "cluster", "partition", Coalesce("started_at", "ended_at"), "eligible_at", name="waits_by_partition"
-            ),
+            # Who waited in a partition at some time.
+            models.Index(QUEUE, WAIT_END, "eligible_at", name="waits_by_queue"),
             # A key is of one cluster, user and project already.
             models.Index(fields=["work_key", "ended_at", "id"], name="job_by_work"),
             models.Index(fields=["user", "walltime_used_s", "id"], name="user_by_run_time"),

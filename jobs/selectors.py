@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import pairwise
+from typing import Any
 
+from django.conf import settings
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.expressions import RawSQL
 
 from jobs.models import ApiToken, Job, JobOpening, JobShare, Membership, Project, ProjectAllocation, User
-from jobs.records import JobRecord
+from jobs.records import ENDED_STATES, JobRecord
+from jobs.work_key import normalised_name, work_key
 
 LATEST_MAX = 200
 RECORD_COLUMNS = tuple(
@@ -32,11 +36,13 @@ class Reach:
     """Whose jobs a person sees: their own, and those of the projects they are PI of; nobody sees more, not even staff.
 
     Stated as conditions on the columns `user` and `project` of any table that has them. The projects are read first: as
-    a subquery they would keep PostgreSQL from using the indexes of both columns.
+    a subquery they would keep PostgreSQL from using the indexes of both columns. `has_other_jobs` is whether they have
+    own jobs in projects that they do not lead; without, one condition less is looked up everywhere.
     """
 
     user_id: int
     led: tuple[int, ...]
+    has_other_jobs: bool = True
 
     @property
     def all(self) -> Q:
@@ -54,12 +60,14 @@ class Reach:
         `table` is the path from the queried rows to the two columns, for example "efficiency__".
         """
         own, led = Q(**{f"{table}user": self.user_id}), Q(**{f"{table}project__in": self.led})
-        return (own & ~led, led) if self.led else (own,)
+        if not self.led:
+            return (own,)
+        return (own & ~led, led) if self.has_other_jobs else (led,)
 
     def sorted_parts(self, table: str = "") -> tuple[Q, ...]:
         """Every visible job in parts that an index has in their order; own runs in led projects are in two of them."""
-        led = (Q(**{f"{table}project": project}) for project in self.led)
-        return (Q(**{f"{table}user": self.user_id}), *led)
+        own = (Q(**{f"{table}user": self.user_id}),) if self.has_other_jobs or not self.led else ()
+        return (*own, *(Q(**{f"{table}project": project}) for project in self.led))
 
     def of_project(self, project: int, table: str = "") -> Q:
         """The visible jobs of one project."""
@@ -74,7 +82,16 @@ class Reach:
 
 def reach_of(user: User) -> Reach:
     """Whose jobs this person sees now."""
-    return Reach(user.pk, tuple(led_projects(user).values_list("pk", flat=True)))
+    led = tuple(led_projects(user).values_list("pk", flat=True))
+    return Reach(user.pk, led, has_other_jobs=not led or _has_jobs_outside(user.pk, sorted(led)))
+
+
+def _has_jobs_outside(user_pk: int, led: Sequence[int]) -> bool:
+    """Whether this person has jobs in other projects: one look at an index between each two of these keys."""
+    own = Job.objects.filter(user=user_pk).order_by("user", "project")
+    gaps = (own.filter(project__gt=one, project__lt=other) for one, other in pairwise(led))
+    outside = (own.filter(project__lt=led[0]), own.filter(project__gt=led[-1]), *gaps)
+    return Job.objects.filter(pk__in=keys_of_any(jobs[:1] for jobs in outside)).exists()
 
 
 def visible_jobs(user: User) -> QuerySet[Job]:
@@ -120,7 +137,7 @@ def _latest_keys(reach: Reach, limit: int) -> RawSQL:
     return keys_of_any(newest.filter(part)[:limit] for part in reach.sorted_parts())
 
 
-def keys_of_any(jobs: Iterable[QuerySet[Job]]) -> RawSQL:
+def keys_of_any(jobs: Iterable[QuerySet[Any]]) -> RawSQL:
     """The keys that any of these sliced queries finds, for `pk__in`: each follows an index and stops.
 
     With the same conditions in one OR the database would sort every job that any of them matches; SQLite accepts no
@@ -176,6 +193,27 @@ def led_owners(reach: Reach) -> QuerySet[User]:
 def own_projects(user: User) -> QuerySet[Project]:
     """The projects this person belongs to, by name."""
     return Project.objects.filter(memberships__user=user).order_by("name")
+
+
+def works_named(user: User, job_name: str, clusters: Iterable[str]) -> dict[str, tuple[str, Project]]:
+    """(Cluster, project) by the key of the work that a run of this name would belong to, for each project in which this
+    person has run jobs or is a member; empty for a name without a meaning: one query."""
+    has_run = Exists(Job.objects.filter(user=user, project=OuterRef("pk")))
+    is_member = Exists(Membership.objects.filter(user=user, project=OuterRef("pk")))
+    secret, named = settings.WORK_KEY_SECRET.encode(), normalised_name(job_name)
+    projects = Project.objects.filter(has_run | is_member).order_by("name") if named else ()
+    return {
+        work_key(secret, cluster, user.username, project.name, job_name): (cluster, project)
+        for project in projects
+        for cluster in clusters
+    }
+
+
+def latest_own_run(user: User, works: Collection[str] | None = None) -> Job | None:
+    """The own run that ended last, of these works if any are named; None where there is none: one query."""
+    runs = Job.objects.filter(user=user, state__in=ENDED_STATES, ended_at__isnull=False)
+    runs = runs if works is None else runs.filter(work_key__in=works)
+    return runs.select_related("user", "project").order_by("-ended_at", "-pk").first()
 
 
 def own_memberships(user: User) -> QuerySet[Membership]:

@@ -17,6 +17,7 @@ import msgspec
 from msgspec import Meta
 
 from jobs.site_factors import Cost, Emission
+from jobs.site_platforms import Platform, problem_of
 
 FOLDER = Path(__file__).resolve().parent / "sites"
 
@@ -138,7 +139,8 @@ class Cluster:
 class Site:
     """`links` are documentation addresses by finding code, shown before the lesson's own.
 
-    `emissions` and `costs` are empty where the site states none.
+    `emissions`, `costs` and `platforms`, the other places that the same work could run at, are empty where the site
+    states none.
     """
 
     name: Label
@@ -146,6 +148,7 @@ class Site:
     links: Mapping[Name, Address] = field(default_factory=lambda: MappingProxyType({}))
     emissions: tuple[Emission, ...] = ()
     costs: tuple[Cost, ...] = ()
+    platforms: tuple[Platform, ...] = ()
 
 
 def bundled_site(name: str = "lumi") -> Site:
@@ -174,7 +177,7 @@ def site_of(profile: Mapping[str, Any]) -> Site:
 
     Raises BadKeyError.
     """
-    _refuse_unknown(profile, ["name", "links", "nodes", "prices", "clusters", "emissions", "costs"], "")
+    _refuse_unknown(profile, ["name", "links", "nodes", "prices", "clusters", "emissions", "costs", "platforms"], "")
     nodes = {name: _typed(table, NodeType, key) for name, table, key in _tables(profile, "nodes")}
     prices = {name: _price(table, key) for name, table, key in _tables(profile, "prices")}
     clusters = {name: _cluster(table, key, nodes, prices) for name, table, key in _tables(profile, "clusters")}
@@ -187,16 +190,34 @@ def site_of(profile: Mapping[str, Any]) -> Site:
         links=MappingProxyType({code: _text(address, Address, f"links.{code}") for code, address in links.items()}),
         emissions=tuple(_factors(profile, "emissions", Emission)),
         costs=tuple(_factors(profile, "costs", Cost)),
+        platforms=tuple(_platforms(profile, [name for known in clusters.values() for name in known.partitions])),
     )
+
+
+def _platforms(profile: Mapping[str, Any], partitions: Sequence[str]) -> Iterator[Platform]:
+    """Each other platform, whose name is its own. Raises BadKeyError."""
+    names: list[str] = []
+    for number, table in enumerate(_list(profile, "platforms")):
+        key = f"platforms[{number}]"
+        platform = _typed(table, Platform, key)
+        wrong = problem_of(platform, partitions, names)
+        if wrong is not None:
+            raise BadKeyError(f"{key}.{wrong[0]}: {wrong[1]}")
+        names.append(platform.name)
+        yield platform
+
+
+def _list(profile: Mapping[str, Any], name: str) -> list[Any]:
+    tables = profile.get(name, [])
+    if not isinstance(tables, list):
+        raise BadKeyError(f"{name}: must be a list of tables, [[{name}]]")
+    return tables
 
 
 def _factors(profile: Mapping[str, Any], name: str, kind: type[F]) -> Iterator[F]:
     """Each factor of one kind; two that begin on the same day contradict each other. Raises BadKeyError."""
-    tables = profile.get(name, [])
-    if not isinstance(tables, list):
-        raise BadKeyError(f"{name}: must be a list of tables, [[{name}]]")
     begun = set()
-    for number, table in enumerate(tables):
+    for number, table in enumerate(_list(profile, name)):
         key = f"{name}[{number}]"
         factor = _typed(table, kind, key)
         if factor.since.day != 1:

@@ -41,8 +41,10 @@ VOLATILE = re.compile(
     )(?![^-])""",
     re.VERBOSE,
 )
+TRIAL_MARK = "-kaiku-trial-"
+"""In the names of runs that `kaiku trial` writes, `train-kaiku-trial-2`, before the number of GPUs."""
 _COUNTED = (
-    "run|rerun|restart|resume|retry|try|trial|attempt|rep|repeat|replica|copy|cont|part|chunk|shard|fold|round|iter"
+    "kaiku-trial|run|rerun|restart|resume|retry|try|trial|attempt|rep|repeat|replica|copy|cont|part|chunk|shard|fold|round|iter"
     "|iteration|array|arr|task|job|id|idx|index|no|nr|num|v|ver|version|rev|revision|rng|seed"
 )
 # Words for an action, not for a model: a number directly after them is a counter, in "resnet50" it is not.
@@ -95,6 +97,24 @@ def work_key(secret: bytes, cluster: str, user: str, project: str, job_name: str
         return ""
     said = json.dumps([cluster, user, project, name, script_key]).encode()
     return hmac.new(secret, said, hashlib.sha256).hexdigest()[:KEY_LENGTH]
+
+
+def is_trial(job_name: str) -> bool:
+    """Whether a run is a trial: the same work as `normalised_name` reads it, but short, to measure its run time.
+
+    >>> is_trial("train-kaiku-trial-2"), is_trial("train-trial-2"), normalised_name("train-kaiku-trial-2")
+    (True, False, 'train')
+    """
+    return TRIAL_MARK in job_name
+
+
+def without_trial(job_name: str) -> str:
+    """The name of a run as its work is shown: a trial's without what makes it one.
+
+    >>> without_trial("train_v2-kaiku-trial-8"), without_trial("train_v2")
+    ('train_v2', 'train_v2')
+    """
+    return job_name.partition(TRIAL_MARK)[0]
 
 
 def _joined(text: str) -> str:

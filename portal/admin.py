@@ -10,6 +10,7 @@ from django import forms
 from django.conf import settings
 from django.contrib.admin import action, display
 from django.contrib.admin.views.main import ChangeList
+from django.contrib.messages import WARNING
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest
@@ -26,10 +27,11 @@ from jobs.accounts.services import (
     take_role,
 )
 from jobs.audit.services import Action, Kind, by_person, record_change
+from jobs.comment_tokens.services import revoke_comment_token
 from jobs.directory import subject_of
 from jobs.failures.selectors import failures
 from jobs.failures.services import try_named_again
-from jobs.models import ApiToken, AuditEntry, Grant, Membership, PolicyToken, Project, User, WorkFailure
+from jobs.models import ApiToken, AuditEntry, CommentToken, Grant, Membership, PolicyToken, Project, User, WorkFailure
 from jobs.policy_tokens.services import revoke_policy_token
 from jobs.selectors import own_memberships
 from jobs.services import end_sessions
@@ -181,6 +183,13 @@ class Memberships(ReadOnly):
         return f"{membership.user} in {membership.project}"
 
 
+TOGETHER = {Grant.Role.SUPPORT, Grant.Role.POLICY}
+NAMES_KEYS = (
+    "Support staff see by name whose flag is raised, policy readers see figures and flags by key. One person with both "
+    "roles can find out whose figures are whose, which the policy figures withhold."
+)
+
+
 class GrantForm(forms.ModelForm):
     """A role in the portal, given by an administrator."""
 
@@ -189,6 +198,7 @@ class GrantForm(forms.ModelForm):
     class Meta:
         model = Grant
         fields = ("user", "role")
+        help_texts = {"role": f"{NAMES_KEYS} Administrators can, too."}
 
     def clean(self) -> None:
         given = Grant.objects.filter(source=ADMINISTRATION)
@@ -214,6 +224,8 @@ class Grants(ReadOnly):
 
     def save_model(self, request: HttpRequest, obj: Grant, form: forms.ModelForm, change: bool) -> None:
         obj.pk, obj.source = give_role(obj.user, obj.role, by=by_person(person(request))).pk, ADMINISTRATION
+        if obj.role in TOGETHER and set(Grant.objects.filter(user=obj.user).values_list("role", flat=True)) >= TOGETHER:
+            self.message_user(request, f"The account {obj.user} now has both roles. {NAMES_KEYS}", WARNING)
 
     def delete_model(self, request: HttpRequest, obj: Grant) -> None:
         take_role(obj, by=by_person(person(request)))
@@ -274,6 +286,24 @@ class PolicyTokens(ReadOnly):
         self.message_user(request, "Revoked. They can no longer be used to read.")
 
     def name_in_log(self, token: PolicyToken) -> str:
+        return token.name
+
+
+class CommentTokens(ReadOnly):
+    """Created with `manage.py create_comment_token`, which prints the secret; it cannot be shown here."""
+
+    actions = ("revoke",)
+    list_display = fields = ("name", "cluster", "created_at", "expires_at", "last_used_at", "revoked_at")
+    search_fields = ("name",)
+    ordering = ("name",)
+
+    @action(description="Revoke")
+    def revoke(self, request: HttpRequest, chosen: QuerySet[CommentToken]) -> None:
+        for token in chosen.filter(revoked_at=None):
+            revoke_comment_token(token, timezone.now(), by_person(person(request)))
+        self.message_user(request, "Revoked. They can no longer be used to read.")
+
+    def name_in_log(self, token: CommentToken) -> str:
         return token.name
 
 
@@ -338,6 +368,7 @@ for model, shown_as in (
     (ApiToken, PersonalTokens),
     (CollectorToken, CollectorTokens),
     (PolicyToken, PolicyTokens),
+    (CommentToken, CommentTokens),
     (WorkFailure, WorkFailures),
     (AuditEntry, AuditLog),
 ):

@@ -21,6 +21,7 @@ from analysis.selectors import JUDGEMENT
 from analysis.silence.services import forget_silent_nodes
 from analysis.waiting.selectors import CHECK
 from jobs.audit.services import remove_entries
+from jobs.device_sign_in.services import remove_over
 from jobs.expiry.services import forget_runs, forget_work, locked_old_runs, remove_logs, remove_rows
 from jobs.models import Job, User
 from metrics.expiry import services as measurements
@@ -147,4 +148,5 @@ KINDS = (
     Kind("text of mail", "message", "MAIL_DAYS", remove_letters),
     Kind("runs", "run", "RUN_DAYS", remove_runs),
     Kind("views and logs", "record", "LOG_DAYS", remove_audit_logs),
+    Kind("sign-ins of programs", "code", "DEVICE_SIGN_IN_DAYS", remove_over),
 )

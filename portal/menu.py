@@ -20,7 +20,7 @@ PLACES = (
     Place("History", "history", frozenset({"history"})),
     Place("Projects", "projects", frozenset({"projects", "project"})),
     Place("Learn", "learn", frozenset({"learn", "lesson"})),
-    Place("Settings", "settings", frozenset({"settings", "appearance", "api-tokens"})),
+    Place("Settings", "settings", frozenset({"settings", "appearance", "api-tokens", "slurm-comments", "device"})),
     Place("About", "about", frozenset({"about"})),
 )
 LESSON_PAGES = frozenset({"lessons", "start-lesson", "edit-lesson", "lesson-history", "lesson-links"})

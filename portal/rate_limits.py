@@ -19,6 +19,7 @@ from portal.sign_in.attempts import client_address
 
 API, ANONYMOUS_API, DOWNLOADS = "API_CALLS_PER_MINUTE", "ANONYMOUS_API_CALLS_PER_MINUTE", "DOWNLOADS_PER_MINUTE"
 OWN_RUNS, CHANGES = "OWN_RUN_CALLS_PER_MINUTE", "CHANGES_PER_MINUTE"
+DEVICE_SIGN_INS = "DEVICE_SIGN_INS_PER_MINUTE"
 """The limits, by the settings that contain their values."""
 WINDOW_S = 60
 

@@ -30,7 +30,11 @@ def beat_schedule(
         name: {"task": task, "schedule": seconds, "options": {"expires": seconds}} for name, task, seconds in every
     }
     # At a time of day, not at an interval: with the loss of its host the beat forgets when it ran last.
-    at_night = crontab(hour=3, minute=17)
+    nightly = {
+        "expire": ("portal.tasks.expire", crontab(hour=3, minute=17)),
+        "backtest-waits": ("portal.tasks.backtest_waits", crontab(hour=4, minute=17)),
+    }
     return entries | {
-        "expire": {"task": "portal.tasks.expire", "schedule": at_night, "options": {"expires": EXPIRES_S}}
+        name: {"task": task, "schedule": at_night, "options": {"expires": EXPIRES_S}}
+        for name, (task, at_night) in nightly.items()
     }

@@ -218,6 +218,8 @@ MAIL_REPLY_TO = mail_address("MAIL_REPLY_TO", "")
 
 # Whether people may create tokens that send the collector's measurements of their own runs.
 OWN_RUNS = flag("OWN_RUNS")
+# Whether people may have comments about their jobs written into Slurm; see docs/slurm-comments.md.
+SLURM_COMMENTS = flag("SLURM_COMMENTS")
 # Threads of one server process that render pages.
 PAGE_THREADS = number("PAGE_THREADS", 8)
 # How long a statement of the ingest may take before its senders are asked to retry.
@@ -230,6 +232,9 @@ PDF_DAYS = number("PDF_DAYS", 30, lowest=0, highest=3650)
 MAIL_DAYS = number("MAIL_DAYS", 90, lowest=0, highest=3650)
 RUN_DAYS = number("RUN_DAYS", 1100, lowest=0, highest=3650)
 LOG_DAYS = number("LOG_DAYS", 400, lowest=0, highest=3650)
+# Days that the token of a program is valid (portal/sign_in/device.py), and that a sign-in that is over is kept.
+DEVICE_TOKEN_DAYS = number("DEVICE_TOKEN_DAYS", 90, highest=365)
+DEVICE_SIGN_IN_DAYS = 1
 # Raw windows: whether jobs have a page that plots them, and when no more are accepted; see portal/ingest/shedding.py.
 RAW_ON_PAGE = flag("RAW_ON_PAGE")
 RAW_WINDOWS_PER_MINUTE = number("RAW_WINDOWS_PER_MINUTE", 600, lowest=0)
@@ -254,6 +259,7 @@ SUPPORT_SUMMARY = flag("SUPPORT_SUMMARY", True)
 PUBLIC_PAGE = flag("PUBLIC_PAGE")
 
 # Limits within a minute for one person, or for an address without a person; see portal/rate_limits.py.
+DEVICE_SIGN_INS_PER_MINUTE = number("DEVICE_SIGN_INS_PER_MINUTE", 60)
 API_CALLS_PER_MINUTE = number("API_CALLS_PER_MINUTE", 120)
 ANONYMOUS_API_CALLS_PER_MINUTE = number("ANONYMOUS_API_CALLS_PER_MINUTE", 60)
 DOWNLOADS_PER_MINUTE = number("DOWNLOADS_PER_MINUTE", 20)

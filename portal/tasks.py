@@ -13,6 +13,7 @@ from analysis.escalation.services import escalate as raise_and_clear
 from analysis.outcomes.services import close_months as close_months_of_advice
 from analysis.outcomes.services import settle_due
 from analysis.policy.services import close_policy_months
+from analysis.queue_waits.services import keep_ranges
 from analysis.rollups.services import roll_up_due
 from analysis.site.services import close_months
 from analysis.waiting.services import check_waits
@@ -72,3 +73,9 @@ def call_another() -> None:
 def expire() -> None:
     """Delete data past its retention time; the next day continues with what is left."""
     expiry.told(expiry.expire(timezone.now(), EXPIRE_SECONDS_A_KIND))
+
+
+@shared_task(acks_late=True, ignore_result=True, soft_time_limit=1800)
+def backtest_waits() -> None:
+    """Measure how far estimates of waits are off, by partition; those of the next day use it."""
+    keep_ranges(timezone.now())

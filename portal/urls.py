@@ -7,12 +7,27 @@ from jobs.records import SCHEMA as JOB_RECORD
 from portal import health
 from portal.admin import administration
 from portal.administration import unknown_identities  # noqa: F401  (registers its table)
-from portal.api import docs, education, ingest, jobs, policy, raw_samples
+from portal.api import (
+    check,
+    docs,
+    education,
+    hints,
+    ingest,
+    insights,
+    jobs,
+    policy,
+    raw_samples,
+    slurm_comments,
+    whoami,
+    works,
+)
+from portal.api import device as device_api
 from portal.api import projects as project_api
 from portal.pages.about.views import about
 from portal.pages.compare.views import compare
 from portal.pages.dashboard.sample_report import sample_figure, sample_report
 from portal.pages.dashboard.views import dashboard
+from portal.pages.device.views import device
 from portal.pages.flags.views import answer_request, flags
 from portal.pages.history.views import history
 from portal.pages.job.feedback import job_feedback
@@ -33,6 +48,7 @@ from portal.pages.projects.views import project, projects
 from portal.pages.public.views import public
 from portal.pages.raw_window.views import raw_window_page
 from portal.pages.settings.views import api_tokens, appearance, mail_settings, revoke
+from portal.pages.settings.views import slurm_comments as slurm_comments_page
 from portal.pages.site.views import site
 from portal.pages.support.advice import advice_quality
 from portal.pages.support.case import case, change_case, note_case, offer_in_case, request_in_case
@@ -93,8 +109,10 @@ urlpatterns = [
     path("api/v1/education/links/", education.EducationLinks.as_view(), name="api-education-links"),
     path("settings/", mail_settings, name="settings"),
     path("settings/appearance/", appearance, name="appearance"),
+    path("settings/slurm/", slurm_comments_page, name="slurm-comments"),
     path("settings/tokens/", api_tokens, name="api-tokens"),
     path("settings/tokens/<int:pk>/revoke/", revoke, name="revoke-api-token"),
+    path("device/", device, name="device"),
     path("system/", system, name="system"),
     path("site/", site, name="site"),
     path("public/", public, name="public"),
@@ -120,10 +138,17 @@ urlpatterns = [
     path("api/v1/ingest/job-records", ingest.receive, {"schema": JOB_RECORD}, name="api-job-records"),
     path("api/v1/ingest/raw-samples", ingest.receive, {"schema": RAW_SAMPLES}, name="api-ingest-raw-samples"),
     path("api/v1/jobs/", jobs.Jobs.as_view(), name="api-jobs"),
+    path("api/v1/jobs/latest/", jobs.LatestJob.as_view(), name="api-latest-job"),
     re_path(rf"^api/v1/jobs/{JOB}/$", jobs.JobDetail.as_view(), name="api-job"),
     re_path(rf"^api/v1/jobs/{JOB}/gpus/$", jobs.JobGpus.as_view(), name="api-gpus"),
     re_path(rf"^api/v1/jobs/{JOB}/report\.(?P<name>[a-z]{{1,8}})$", jobs.JobReportFile.as_view(), name="api-report"),
     re_path(rf"^api/v1/jobs/{JOB}/raw-samples\.csv$", raw_samples.JobRawSamples.as_view(), name="api-raw-samples"),
+    path("api/v1/check", check.Check.as_view(), name="api-check"),
+    path("api/v1/platforms/", check.Platforms.as_view(), name="api-platforms"),
+    path("api/v1/insights/", insights.Insights.as_view(), name="api-insights"),
+    path("api/v1/hints/", hints.Hints.as_view(), name="api-hints"),
+    path("api/v1/works/", works.Works.as_view(), name="api-works"),
+    re_path(r"^api/v1/works/(?P<key>[0-9a-f]{32})/$", works.WorkDetail.as_view(), name="api-work"),
     path("api/v1/projects/<str:project>/summary/", project_api.ProjectSummary.as_view(), name="api-project"),
     re_path(r"^api/v1/policy/efficiency\.(?P<name>json|csv)$", policy.PolicyEfficiency.as_view(), name="api-policy"),
     re_path(
@@ -131,7 +156,12 @@ urlpatterns = [
         policy.PolicySchema.as_view(),
         name="api-policy-schema",
     ),
+    path("api/v1/slurm-comments", slurm_comments.SlurmComments.as_view(), name="api-slurm-comments"),
     path("api/v1/flags", policy.Flags.as_view(), name="api-flags"),
+    path("api/v1/device/authorization", device_api.DeviceAuthorization.as_view(), name="api-device-authorization"),
+    path("api/v1/device/token", device_api.DeviceToken.as_view(), name="api-device-token"),
+    path("api/v1/device/revoke", device_api.RevokeToken.as_view(), name="api-device-revoke"),
+    path("api/v1/whoami/", whoami.WhoAmI.as_view(), name="api-whoami"),
     path("api/schema/", docs.schema, name="api-schema"),
     path("api/docs/", docs.docs, name="api-docs"),
     path("admin/", administration.urls),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from django.db import connection
@@ -19,12 +20,20 @@ settings.load_profile("kaiku")
 NOW = datetime(2026, 11, 20, 12, 30, tzinfo=UTC)
 
 
+SAME_ON_EACH_DATABASE = {Path(__file__).parent / "portal" / page for page in ("compare", "job", "lessons", "settings")}
+"""Pages that read and write single rows: no database does that in its own way."""
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A test that gets its database through a fixture is marked like one that asks for it."""
+    """A test that gets its database through a fixture is marked like one that asks for it; of some pages, those that
+    need no PostgreSQL run on one database."""
     for item in items:
         if {"db", "transactional_db", "live_server"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.django_db)
+        needs_postgresql = any(map(item.get_closest_marker, ("postgresql", "celery")))
+        if item.path.parent in SAME_ON_EACH_DATABASE and not needs_postgresql:
+            item.add_marker(pytest.mark.one_database)
 
 
 @pytest.fixture(scope="session")

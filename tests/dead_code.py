@@ -16,7 +16,7 @@ from vulture import Vulture
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("analysis", "bench", "collector", "education", "jobs", "metrics", "portal", "reports")
-SCRIPTS = ("deploy/collector_main.py", "manage.py")
+SCRIPTS = ("deploy/cli_main.py", "deploy/collector_main.py", "manage.py")
 
 ALLOWED = {
     "Django calls these by their names": """
@@ -30,12 +30,12 @@ ALLOWED = {
         search_fields show_full_result_count site_header site_title""",
     "The API's framework calls these by their names": """
         allow_request authenticate_header authentication_classes format_suffix max_page_size page_size
-        permission_classes select_renderer""",
+        parser_classes permission_classes select_renderer throttle_classes""",
     "The library of the sign-in calls these by their names": """
         OIDC_RP_CLIENT_ID OIDC_RP_CLIENT_SECRET UserModel get_or_create_user get_settings get_token store_tokens
         verify_token""",
     "The standard library, Celery and the Prometheus client call or read these by their names": """
-        collect do_restore enabled makefile readable readinto requires safe_say""",
+        collect do_GET do_restore enabled makefile protocol_version readable readinto requires safe_say""",
     "Settings that Django, its libraries and Celery read": """
         ANONYMOUS_* API_* AUTH_* CACHES CELERY_* CONTENT_SECURITY_POLICY CSRF_* DATA_* DEBUG DEFAULT_* DOWNLOADS_*
         CHANGES_PER_MINUTE EMAIL_* INSTALLED_APPS LANGUAGE_CODE LOGIN_URL LOGOUT_* MIDDLEWARE OWN_RUN_* REST_FRAMEWORK
@@ -43,7 +43,12 @@ ALLOWED = {
         WSGI_APPLICATION X_FRAME_OPTIONS""",
     "Read by a name that is put together, such as `gfx_clock` and `_sum`": "*_clock_sum *_clock_count",
     "Values that stored rows may hold, and names of a choice": "ACCOUNT_CHANGED LIGHT POLICY",
+    "A column that only conditions of queries name": "polled_at",
+    "Of `kaiku`, for the commands that print a report or take one of some words": "harmless_lines one_of",
     "Of the list of flags, for the programs that read it": "raised_on",
+    "Of the answers that `kaiku` reads": """
+        cores_used earlier_runs from_runs gpus_used knee_gpus last_ended_at no_suggestion run_url saves_gpu_hours
+        speedup success_rate takes_percent total_text""",
     "A number of a report that its files and stored rows have": "effective_gpus_fraction",
     "Of a site's profile, for whoever reads the file": "gpu_name",
     "Why a case of the noisy library expects something else than it did at first, for whoever reads it": "corrected",

@@ -5,7 +5,7 @@ Every function costs a fixed number of queries, whatever the number of runs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -48,7 +48,7 @@ SAVINGS_LOOKED_AT_MAX = 10_000
 automation."""
 SHAPES_KEPT = 1024
 JUDGED_COLUMNS = ("job_id", "pk", "ended_at", "allocated_gpus", "saved_gpu_hours", "avg_gpu_util", "finding_codes")
-SAVED = JUDGED_COLUMNS.index("saved_gpu_hours")
+ENDED, SAVED = JUDGED_COLUMNS.index("ended_at"), JUDGED_COLUMNS.index("saved_gpu_hours")
 OF_SHAPE = ("node_count", "cpus_allocated", "memory_requested_gb", "walltime_requested_s", "partition")
 NO_GPU_USE = FindingCode.NO_GPU_USE.value
 LOW = (EfficiencyClass.INEFFICIENT.value, EfficiencyClass.WASTED.value)
@@ -97,10 +97,14 @@ def judged(part: Q, since: datetime, until: datetime) -> QuerySet[JobEfficiency]
     return JobEfficiency.objects.filter(part, ended_at__gte=since, ended_at__lt=until)
 
 
+def listed(part: Q, period: Period) -> QuerySet[Job]:
+    """The runs that ended in a period, judged or not, in no order."""
+    return Job.objects.filter(part, ended_at__gte=period.start, ended_at__lt=period.end)
+
+
 def listed_by_user(part: Q, period: Period) -> dict[int, int]:
     """How many runs of each owner, by key, a list of jobs of a period shows, judged or not: one query."""
-    runs = Job.objects.filter(part, ended_at__gte=period.start, ended_at__lt=period.end)
-    return dict(runs.values_list("user_id").annotate(Count("pk")).order_by())
+    return dict(listed(part, period).values_list("user_id").annotate(Count("pk")).order_by())
 
 
 def told_by_owners(whose: Sequence[Q], period: Period) -> int:
@@ -108,18 +112,27 @@ def told_by_owners(whose: Sequence[Q], period: Period) -> int:
     return sum(judged(part, period.start, period.end).filter(is_told_by_owner=True).count() for part in whose)
 
 
-def savings_of_works(part: Q, period: Period) -> OpenSavings:
+def savings_of_works(
+    part: Q, period: Period, runs_max: int = SAVINGS_LOOKED_AT_MAX, works: Collection[str] | None = None
+) -> OpenSavings:
     """What the advice on the runs of the period would save and no later run has changed, by work: three queries.
+
+    Of the latest `runs_max` counted runs, of these works alone if any are named.
 
     Each table is read by its own keys: joined, the database would read the names of the works of all runs of a site.
     """
     counted = judged(part, period.start, period.end).filter(uncounted_reason="").order_by("-ended_at", "-job_id")
-    rows = {row[0]: row for row in counted.values_list(*JUDGED_COLUMNS)[:SAVINGS_LOOKED_AT_MAX]}
-    runs = Job.objects.filter(pk__in=rows).values_list("pk", "work_key", "state", *OF_SHAPE)
+    if works is not None:
+        counted = counted.filter(job__work_key__in=works)
+    rows = {row[0]: row for row in counted.values_list(*JUDGED_COLUMNS)[:runs_max]}
+    since = min((row[ENDED] for row in rows.values()), default=period.end)
+    ended = listed(part, Period(since, period.end))
+    ended = ended if works is None else ended.filter(work_key__in=works)
+    runs = ended.values_list("pk", "work_key", "state", *OF_SHAPE)
     # A run may go between two queries. One that nothing names is a work of its own.
     jobs = {pk: (work_key or str(pk), state, columns) for pk, work_key, state, *columns in runs}
-    works = {jobs[pk][0] for pk, row in rows.items() if pk in jobs and (row[SAVED] or 0.0) > 0}
-    kept = {pk: row for pk, row in rows.items() if pk in jobs and jobs[pk][0] in works}
+    saving = {jobs[pk][0] for pk, row in rows.items() if pk in jobs and (row[SAVED] or 0.0) > 0}
+    kept = {pk: row for pk, row in rows.items() if pk in jobs and jobs[pk][0] in saving}
     advised = RecommendationRow.objects.filter(efficiency__in=[row[1] for row in kept.values()])
     wanted = advised.exclude(kind="walltime").annotate(shape=Cast("wanted", TextField())).order_by("-position")
     advice = {pk: (kind, _wanted(shape)) for pk, kind, shape in wanted.values_list("efficiency", "kind", "shape")}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any
@@ -25,6 +25,7 @@ from jobs.models import Job
 from jobs.records import ENDED_STATES
 from jobs.sbatch import Shape
 from jobs.selectors import BY_SITE, Reach
+from jobs.work_key import TRIAL_MARK
 
 RUNS_MAX = 2000
 """The latest runs of a work that advice is compared with: what became of older advice stays as it was determined."""
@@ -78,6 +79,7 @@ def runs_of_work(user_pk: int, work_key: str, given_at: Mapping[tuple[int, str],
             ended_at__isnull=False,
             gpus_allocated__isnull=False,
         )
+        .exclude(job_name__contains=TRIAL_MARK)
         .order_by("-ended_at", "-pk")
         .values(*RUN_COLUMNS)[:RUNS_MAX]
     )
@@ -178,6 +180,17 @@ def saved_by(*parts: Q) -> SavedSum:
 def saved_by_work(user_pk: int, work_key: str) -> SavedSum:
     """The same of one work, as far as its runs are stored: one query."""
     return _saved([AdviceOutcome.objects.filter(user=user_pk, work_key=work_key, following_runs__gt=0)])
+
+
+def given_and_followed(user_pk: int, works: Collection[str] | None = None) -> tuple[int, int]:
+    """How many pieces of advice a person was given that were not only repeated, and how many they followed in full.
+
+    Over everything that is stored, or on these works alone: one query.
+    """
+    rows = AdviceOutcome.objects.filter(user=user_pk).exclude(status=Status.REPEATED)
+    rows = rows if works is None else rows.filter(work_key__in=works)
+    found = rows.aggregate(given=Count("pk"), followed=Count("pk", filter=Q(status=Status.FOLLOWED)))
+    return found["given"], found["followed"]
 
 
 def _saved(parts: Iterable[QuerySet[Any]]) -> SavedSum:

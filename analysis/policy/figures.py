@@ -15,7 +15,7 @@ import msgspec
 from analysis.feedback import GROUP_USERS_MIN
 from analysis.policy import sums
 from analysis.policy.bands import banded, lower_bound
-from analysis.policy.suggestion import JOBS_MIN, LEAST, MOST, multiplier
+from analysis.policy.suggestion import JOBS_MIN, LEAST, MOST, multiplier, score_range_percent
 from analysis.policy.sums import PolicySums, column
 from analysis.site.suppression import Withheld, reason, reason_of, rounded, step_of
 
@@ -141,7 +141,7 @@ def project_figures(people: PolicySums, flag: bool | None) -> Mapping[str, Any] 
         "followed_gpu_hours": _shown(column(people, "followed_gpu_hours"), step),
     }
     hidden = [name for name, value in found.items() if value is None and name != "efficiency_score"]
-    return _with_suggestion(found, hidden)
+    return _with_suggestion(found, hidden, score_range_percent(used, unused, step))
 
 
 def without_classes(figures: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -209,8 +209,10 @@ def _user(row: PolicySums, flag: bool, hours: float, jobs: float) -> Mapping[str
     return without_job_figures(_with_suggestion(found, []))
 
 
-def _with_suggestion(found: dict[str, Any], hidden: Sequence[str]) -> Mapping[str, Any]:
-    suggested = multiplier(found["efficiency_score"], found["coverage_fraction"], found["jobs"])
+def _with_suggestion(
+    found: dict[str, Any], hidden: Sequence[str], range_percent: tuple[float, float] | None = None
+) -> Mapping[str, Any]:
+    suggested = multiplier(found["efficiency_score"], found["coverage_fraction"], found["jobs"], range_percent)
     why = GROUP_RULE if hidden else None
     withheld = {"withheld_columns": list(hidden), "withheld_columns_reason": why}
     return {**withheld, **found, "suggested_multiplier": suggested}

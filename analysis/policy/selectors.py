@@ -34,14 +34,19 @@ def policy_months() -> list[PolicyMonth]:
 
 
 def months_to_close() -> list[date]:
-    """The closed months of the site that are not closed here, and whose roll-ups are up to date."""
-    closed = set(PolicyMonth.objects.values_list("first_day", flat=True))
-    site = SiteMonth.objects.order_by("-first_day").values_list("first_day", flat=True)[:MONTHS]
+    """Those of `months_not_closed` whose roll-ups are up to date."""
     return [
         month
-        for month in sorted(set(site) - closed)
+        for month in months_not_closed()
         if not RollUpDue.objects.filter(day__gte=month, day__lt=next_month(month)).exists()
     ]
+
+
+def months_not_closed() -> list[date]:
+    """The closed months of the site that are not closed here, the oldest first."""
+    closed = set(PolicyMonth.objects.values_list("first_day", flat=True))
+    site = SiteMonth.objects.order_by("-first_day").values_list("first_day", flat=True)[:MONTHS]
+    return sorted(set(site) - closed)
 
 
 def rows_of(months: Sequence[PolicyMonth], kind: str = "") -> QuerySet[PolicyRow]:

@@ -15,11 +15,15 @@ IDLE, REST = "idle", "rest"
 
 
 class IdleHours(msgspec.Struct):
-    """Rounded GPU-hours, or the `Withheld` reason; `wanted` are those that waiting jobs would have filled."""
+    """Rounded GPU-hours, or the `Withheld` reason; `wanted` are those that waiting jobs would have filled.
+
+    `step` is that of the rounding; None in months that were closed before it was kept.
+    """
 
     withheld: str = ""
     wanted: float | None = None
     unwanted: float | None = None
+    step: float | None = None
 
 
 @dataclass
@@ -52,7 +56,7 @@ class IdleSums:
             return IdleHours(why.value)
         step = step_of(hours.sum(axis=1))
         wanted, unwanted, _ = hours.sum(axis=0)
-        return IdleHours("", rounded(float(wanted), step), rounded(float(unwanted), step))
+        return IdleHours("", rounded(float(wanted), step), rounded(float(unwanted), step), step)
 
     def _why_beside(self, shown: Sequence[Collection[str]]) -> Withheld | None:
         """Why a difference from what is published may not be known: everything else, or a group without these hours."""

@@ -8,6 +8,7 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 import msgspec
+from django.db.models import QuerySet
 
 from analysis.models import COUNTED_CLASS, JobEfficiency
 from analysis.rollups.models import ProjectDay
@@ -15,7 +16,7 @@ from analysis.rollups.selectors import site_zone
 from analysis.site.figures import MonthFigures, SiteRun
 from analysis.site.models import SiteMonth
 from jobs.models import User
-from jobs.selectors import BY_SITE
+from jobs.selectors import BY_SITE, keys_of_any
 
 MONTHS = 12
 """How many ended months are shown, and closed where they are not."""
@@ -63,17 +64,24 @@ def next_month(first_day: date) -> date:
 
 
 def months_to_close(now: datetime, settled_after: timedelta = SETTLED_AFTER) -> list[date]:
-    """The first days of months that ended long enough ago, have runs, and are neither closed nor being judged."""
+    """Those of `months_not_closed` whose runs are not being judged."""
+    return [month for month in months_not_closed(now) if not _is_being_judged(month, now - settled_after)]
+
+
+def months_not_closed(now: datetime) -> list[date]:
+    """The first days of months that ended long enough ago, have runs and are not closed, the latest first."""
     last = (now.astimezone(site_zone()) - CLOSED_AFTER).date().replace(day=1)
     months = [last := (last - timedelta(days=1)).replace(day=1) for _ in range(MONTHS)]
     closed = set(SiteMonth.objects.filter(first_day__in=months).values_list("first_day", flat=True))
-    return [
-        month
-        for month in months
-        if month not in closed
-        and ProjectDay.objects.filter(day__gte=month, day__lt=next_month(month)).exists()
-        and not _is_being_judged(month, now - settled_after)
-    ]
+    still_open = [month for month in months if month not in closed]
+    firsts = (_days_of(month).order_by("day")[:1] for month in still_open)
+    days = ProjectDay.objects.filter(pk__in=keys_of_any(firsts)).values_list("day", flat=True) if still_open else ()
+    have_runs = {day.replace(day=1) for day in days}
+    return [month for month in still_open if month in have_runs]
+
+
+def _days_of(month: date) -> QuerySet[ProjectDay]:
+    return ProjectDay.objects.filter(day__gte=month, day__lt=next_month(month))
 
 
 def _is_being_judged(month: date, since: datetime) -> bool:

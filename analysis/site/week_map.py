@@ -29,16 +29,40 @@ OPEN_FRACTION = 0.12
 PERCENT_STEPS = (5.0, 10.0, 20.0, 25.0)
 """Steps of the use; an hour that needs a coarser one shows none."""
 
+STEPS_MIN = 2
+"""A figure of fewer steps is mostly rounding: of one step the hours may be almost nothing or nearly twice as much."""
+
+HARMLESS_STEP_PERCENT = 10.0
+"""A use that is off by at most this is shown though it is low: 10 % that may be 0 to 20 is low in any case."""
+
 BLOCKS_PAIRED_MAX = 40
 """Of more groups, as projects are on a large site, each one alone is compared with the hours of the week."""
 
 
 class WeekMap(msgspec.Struct):
-    """Mean GPU-hours in one hour and their use in percent, Monday 0:00 first; None is withheld, or all is."""
+    """Mean GPU-hours in one hour and their use in percent, Monday 0:00 first; None is withheld, or all is.
+
+    Each with the steps it was rounded up or down to; there are none in months that were closed before they were kept.
+    """
 
     withheld: str = ""
     allocated: list[float | None] = []
     use_percent: list[float | None] = []
+    allocated_steps: list[float | None] = []
+    use_steps_percent: list[float | None] = []
+
+
+Drawn = tuple[list[float | None], list[float | None]]
+"""Figures, and the step of each."""
+
+
+def is_mostly_rounding(value: float, step: float, harmless_step: float = 0.0) -> bool:
+    """Whether a figure may be almost nothing as well as much more: its step is more than half of it.
+
+    >>> is_mostly_rounding(20.0, 20.0), is_mostly_rounding(40.0, 20.0), is_mostly_rounding(5.0, 5.0, harmless_step=10.0)
+    (True, False, False)
+    """
+    return step > harmless_step and round(value / step) < STEPS_MIN
 
 
 @dataclass
@@ -79,10 +103,12 @@ def week_map(week: WeekRuns, draw: Callable[[], float]) -> WeekMap:
     # Divided before it is rounded: where summer time begins, one hour of the week occurs once less.
     means = week.of_person.sum(axis=2) / week.hours_of_month
     own = week.runs.sums(np.ones(len(week.runs.people), dtype=bool))
-    allocated = _drawn(means, week.steps / week.hours_of_month, is_shown, _known_of_total(own, own.sum(axis=1)), draw)
-    if allocated is None:
+    drawn = _drawn(means, week.steps / week.hours_of_month, is_shown, _known_of_total(own, own.sum(axis=1)), draw)
+    if drawn is None:
         return WeekMap(Withheld.ONE_PERSON.value)
-    return WeekMap("", allocated, _use(week, is_shown, _known_of_total(own, own[:, 0]), draw))
+    allocated, steps = drawn
+    use, use_steps = _use(week, is_shown, _known_of_total(own, own[:, 0]), draw)
+    return WeekMap("", allocated, use, steps, use_steps)
 
 
 def shown_hours(week: WeekRuns) -> NDArray[np.bool_]:
@@ -122,9 +148,7 @@ def _unsafe_differences(week: WeekRuns, is_shown: NDArray[np.bool_]) -> Iterator
                 yield _why_rest(week.people_in(atoms, ~inside), week.steps[inside & is_shown].max()) is not None
 
 
-def _use(
-    week: WeekRuns, is_shown: NDArray[np.bool_], known: tuple[Floats, Floats], draw: Callable[[], float]
-) -> list[float | None]:
+def _use(week: WeekRuns, is_shown: NDArray[np.bool_], known: tuple[Floats, Floats], draw: Callable[[], float]) -> Drawn:
     """Use in percent of what was measured; hours of the week in which few people were measured show none."""
     measured = week.of_person[:, :, :2].sum(axis=2)
     total = measured.sum(axis=0)
@@ -134,7 +158,8 @@ def _use(
     steps = np.array([next((step for step in PERCENT_STEPS if step >= each), np.inf) for each in largest])
     is_shown &= np.isfinite(steps)
     drawn = _drawn(100 * week.of_person[:, :, 0] / divisor, steps, is_shown, known, draw, PERCENT_STEPS[-1])
-    return [None if value is None else min(value, 100.0) for value in drawn or [None] * len(total)]
+    values, found_steps = drawn or ([None] * len(total), [None] * len(total))
+    return [None if value is None else min(value, 100.0) for value in values], found_steps
 
 
 def _known_of_total(own: Sums, values: Floats) -> tuple[Floats, Floats]:
@@ -153,7 +178,7 @@ def _drawn(
     known: tuple[Floats, Floats],
     draw: Callable[[], float],
     step_max: float = np.inf,
-) -> list[float | None] | None:
+) -> Drawn | None:
     """The sums over people, each rounded up or down at random to a step; None where no step is coarse enough."""
     for factor in COARSER:
         is_shown = is_shown & (steps * factor <= step_max)
@@ -161,8 +186,12 @@ def _drawn(
         over = values.sum(axis=0) / np.where(is_shown, steps * factor, 1.0) - below
         drawn = (below + [draw() < each for each in over]) * np.where(is_shown, steps * factor, 1.0)
         if stays_open(values[:, is_shown], drawn[is_shown], (steps * factor)[is_shown], known):
-            return [round(float(each), 9) if shown else None for each, shown in zip(drawn, is_shown, strict=True)]
+            return _of_shown(drawn, is_shown), _of_shown(steps * factor, is_shown)
     return None
+
+
+def _of_shown(values: Floats, is_shown: NDArray[np.bool_]) -> list[float | None]:
+    return [round(float(each), 9) if shown else None for each, shown in zip(values, is_shown, strict=True)]
 
 
 def stays_open(values: Floats, drawn: Floats, steps: Floats, known: tuple[Floats, Floats]) -> bool:

@@ -10,7 +10,6 @@ from operator import or_
 from typing import Any, NamedTuple
 
 from django.db.models import F, Q, QuerySet
-from django.db.models.functions import Coalesce
 
 from analysis.models import JobEfficiency, SweepMark
 from analysis.site.figures import DIMENSIONS, MonthFigures, SiteRun, groups_of, parts_of
@@ -20,7 +19,7 @@ from analysis.waiting.models import IdleHold
 from analysis.waiting.rule import WAITED_MIN, IdleRun, Waiting
 from jobs.failures.selectors import failed_often
 from jobs.hardware import partition_of
-from jobs.models import Job
+from jobs.models import QUEUE, WAIT_END, Job
 from jobs.records import QUEUE_WAIT_S_MAX
 from jobs.selectors import BY_SITE, Reach
 
@@ -41,9 +40,6 @@ BEGAN = "idle holds"
 """The mark of when idle GPUs were stored first, on a site that had judged runs before; set by the migration."""
 
 HOUR_S = 3600
-
-WAIT_END = Coalesce("started_at", "ended_at")
-"""When a job stopped waiting: it started, or was cancelled before. `waits_by_partition` is an index of it."""
 
 
 class Stretch(NamedTuple):
@@ -69,8 +65,7 @@ def idle_run_of(hold: IdleHold) -> IdleRun | None:
 def waiting_during(hold: IdleHold) -> Iterator[Waiting]:
     """The jobs with a record from Slurm that waited in the same partition during a run, whoever owns them."""
     jobs = waits().filter(
-        cluster=hold.cluster,
-        partition=hold.partition,
+        queue=f"{hold.cluster}/{hold.partition}",
         wait_end__gt=hold.started_at + WAITED_MIN,
         wait_end__lte=hold.ended_at + WAIT_MAX,
         eligible_at__lt=hold.ended_at - WAITED_MIN,
@@ -85,7 +80,7 @@ def waiting_during(hold: IdleHold) -> Iterator[Waiting]:
 
 def waits() -> QuerySet[Any]:
     """The jobs of which Slurm's record shows that they waited."""
-    return Job.objects.filter(BY_SITE, eligible_at__isnull=False).annotate(wait_end=WAIT_END)
+    return Job.objects.filter(BY_SITE, eligible_at__isnull=False).annotate(queue=QUEUE, wait_end=WAIT_END)
 
 
 def changed_waits(since: datetime) -> list[Stretch]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from statistics import median, quantiles
@@ -90,7 +90,7 @@ MEASURES: tuple[tuple[str, Callable[[PastRun], float | None]], ...] = (
 
 def patterns(runs: Sequence[PastRun]) -> Patterns:
     """The patterns of the runs of one work."""
-    typical = [run for run in runs if run.is_comparable and not run.uncounted_reason]
+    typical = typical_runs(runs)
     completed = sum(run.is_completed for run in runs)
     return Patterns(
         spreads=tuple(
@@ -102,6 +102,11 @@ def patterns(runs: Sequence[PastRun]) -> Patterns:
         cancelled=sum(run.state == CANCELLED for run in runs),
         ended_by_system=sum(run.state in SYSTEM_FAILURES for run in runs),
     )
+
+
+def typical_runs(runs: Iterable[PastRun]) -> list[PastRun]:
+    """The runs that show what the work is like: completed and counted."""
+    return [run for run in runs if run.is_comparable and not run.uncounted_reason]
 
 
 def spread(name: str, values: Sequence[float | None]) -> Spread | None:

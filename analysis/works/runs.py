@@ -8,16 +8,17 @@ from datetime import datetime
 
 from analysis.thresholds import LIMITS
 from jobs.records import ENDED_STATES, SYSTEM_FAILURES
+from jobs.work_key import is_trial
 
-COMPLETED, CANCELLED = "COMPLETED", "CANCELLED"
+COMPLETED, CANCELLED, TIMEOUT = "COMPLETED", "CANCELLED", "TIMEOUT"
 
 
 @dataclass(frozen=True)
 class PastRun:
     """A run of some work; `gpus` and `cores` are what it was allocated, None is not known or not measured.
 
-    `gpu_hours` are billed, `busy_cores` and `host_peak_gb` over all nodes, `uncounted_reason` is why no statistics
-    count it, `recommended_gpus` the advice of its report.
+    `gpu_hours` are billed, `effective_gpus` those with sustained use, `busy_cores` and `host_peak_gb` over all nodes,
+    `uncounted_reason` is why no statistics count it, `recommended_gpus` the advice of its report.
     """
 
     pk: int
@@ -26,6 +27,7 @@ class PastRun:
     attempt: int
     state: str
     ended_at: datetime
+    job_name: str = ""
     partition: str = ""
     nodes: int | None = None
     gpus: int | None = None
@@ -40,6 +42,7 @@ class PastRun:
     is_told_by_owner: bool = False
     gpu_hours: float | None = None
     avg_gpu_util: float | None = None
+    effective_gpus: int | None = None
     busy_cores: float | None = None
     host_peak_gb: float | None = None
     io_wait_fraction: float | None = None
@@ -55,8 +58,8 @@ class PastRun:
 
     @property
     def is_failure(self) -> bool:
-        """Whether it ended without success, and nobody cancelled it."""
-        return self.state in ENDED_STATES - {COMPLETED, CANCELLED}
+        """Whether it ended without success, and nobody cancelled it; a trial may reach its limit."""
+        return self.state in ENDED_STATES - {COMPLETED, CANCELLED} and not self.is_cut_trial
 
     @property
     def is_own_failure(self) -> bool:
@@ -64,6 +67,24 @@ class PastRun:
         return self.is_failure and self.state not in SYSTEM_FAILURES
 
     @property
+    def is_trial(self) -> bool:
+        """Whether `kaiku trial` wrote it: a short run, compared with other trials alone."""
+        return is_trial(self.job_name)
+
+    @property
+    def is_cut_trial(self) -> bool:
+        """Whether it is a trial that reached its limit: it shows use, and no run time."""
+        return self.is_trial and self.state == TIMEOUT
+
+    @property
     def is_comparable(self) -> bool:
-        """Whether its run time can be compared with that of others: run to its end, on GPUs, not too short."""
-        return self.is_completed and bool(self.gpus) and (self.elapsed_s or 0.0) >= LIMITS.short_job_s
+        """Whether its run time can be compared with others: run to its end, on GPUs, not too short, no trial."""
+        return not self.is_trial and self._has_run_time(LIMITS.short_job_s)
+
+    @property
+    def is_measured_trial(self) -> bool:
+        """Whether it is a trial whose run time can be compared with that of other trials."""
+        return self.is_trial and self._has_run_time(LIMITS.trial_min_s)
+
+    def _has_run_time(self, least_s: float) -> bool:
+        return self.is_completed and bool(self.gpus) and (self.elapsed_s or 0.0) >= least_s

@@ -29,13 +29,16 @@ PIPELINE_RUNS_MAX = 2000
 """The latest runs of a person among which works that follow one another are looked for."""
 
 JUDGED = (
-    *("gpu_hours", "avg_gpu_util", "uncounted_reason", "finding_codes"),
+    *("gpu_hours", "avg_gpu_util", "effective_gpus", "uncounted_reason", "finding_codes"),
     *("busy_cores", "host_peak_gb", "io_wait_fraction", "peak_gpu_mem_gb"),
 )
 COLUMNS: dict[str, Any] = {
     "pk": F("pk"),
-    **{name: F(name) for name in ("cluster", "job_id", "attempt", "state", "ended_at", "partition", "ntasks")},
-    **{name: F(name) for name in ("cpus_per_task", "is_exclusive", "request", "is_told_by_owner")},
+    **{name: F(name) for name in ("cluster", "job_id", "job_name", "attempt", "state", "ended_at")},
+    **{
+        name: F(name)
+        for name in ("partition", "ntasks", "cpus_per_task", "is_exclusive", "request", "is_told_by_owner")
+    },
     "nodes": F("node_count"),
     "gpus": F("gpus_allocated"),
     "cores": F("cpus_allocated"),

@@ -19,9 +19,19 @@ TOKEN_USE_RESOLUTION = timedelta(hours=1)
 """The precision of the last use of a token: not every read should cause a write."""
 
 
-def save_appearance(user: User, *, theme: str, time_zone: str) -> None:
-    """The appearance of a person's pages on every device; empty leaves it to the device."""
-    User.objects.filter(pk=user.pk).update(theme=theme, time_zone=time_zone)
+def save_appearance(user: User, *, theme: str, time_zone: str, shows_hints: bool) -> None:
+    """The appearance of a person's pages on every device, where empty leaves it to the device; and whether lines about
+    own works may be shown when a job is submitted."""
+    User.objects.filter(pk=user.pk).update(theme=theme, time_zone=time_zone, shows_hints=shows_hints)
+
+
+def save_slurm_comments(user: User, *, is_on: bool, now: datetime) -> None:
+    """Whether the runs of a person that end from now on get a comment in Slurm; switching on twice changes nothing."""
+    own = User.objects.filter(pk=user.pk)
+    if is_on:
+        own.filter(slurm_comments_since=None).update(slurm_comments_since=now)
+    else:
+        own.update(slurm_comments_since=None)
 
 
 def store_api_token(user: User, *, name: str, kind: str, digest: str, expires_at: datetime, now: datetime) -> ApiToken:

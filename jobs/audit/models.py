@@ -70,6 +70,7 @@ class AuditEntry(models.Model):
         LETTER = "letter", "Offer of help"
         POLICY_TOKEN = "policy_token", "Policy token"
         POLICY = "policy", "Policy figures"
+        COMMENT_TOKEN = "comment_token", "Comment token"
 
     NAME_LENGTH_MAX, DETAILS_LENGTH_MAX = 255, 255
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, datetime
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -77,6 +77,79 @@ class LessonAnswer(msgspec.Struct, frozen=True):
     explanation: str
     hint: str
     links: list[LinkAnswer]
+
+
+class DeviceAuthorizationRequest(msgspec.Struct, frozen=True):
+    """What a program sends to begin a sign-in; `device_name` is what its token is called under Settings."""
+
+    client_id: Literal["kaiku-cli"]
+    scope: Literal["read"] = "read"
+    device_name: Annotated[str, msgspec.Meta(max_length=256)] = ""
+
+
+class DeviceAuthorizationAnswer(msgspec.Struct, frozen=True):
+    """RFC 8628, section 3.2: the codes; `expires_in` and `interval` in seconds."""
+
+    device_code: str
+    user_code: str
+    verification_uri: str
+    verification_uri_complete: str
+    expires_in: int
+    interval: int
+
+
+class DeviceTokenRequest(msgspec.Struct, frozen=True):
+    """RFC 8628, section 3.4."""
+
+    grant_type: Literal["urn:ietf:params:oauth:grant-type:device_code"]
+    device_code: Annotated[str, msgspec.Meta(min_length=1, max_length=256)]
+    client_id: Literal["kaiku-cli"]
+
+
+class DeviceTokenAnswer(msgspec.Struct, frozen=True):
+    """RFC 6749, section 5.1: a personal token that reads; `expires_in` in seconds."""
+
+    access_token: str
+    token_type: str
+    expires_in: int
+    scope: str
+
+
+class OAuthError(msgspec.Struct, frozen=True):
+    """RFC 6749, section 5.2, and RFC 8628, section 3.5: why there is no token, or not yet."""
+
+    error: str
+
+
+class TokenAnswer(msgspec.Struct, frozen=True):
+    """The personal token of a call."""
+
+    name: str
+    expires_at: datetime
+
+
+class WhoAmIAnswer(msgspec.Struct, frozen=True):
+    """The person of a call; `token` is null for a session of the portal."""
+
+    user: str
+    display_name: str | None
+    token: TokenAnswer | None
+    scopes: list[str]
+
+
+class SlurmCommentAnswer(msgspec.Struct, frozen=True):
+    """What Slurm's AdminComment of one job should be."""
+
+    cluster: str
+    job_id: int
+    text: str
+
+
+class SlurmCommentsAnswer(msgspec.Struct, frozen=True):
+    """New and changed comments, and the `since` of the next call; it stays the same where nothing follows."""
+
+    comments: list[SlurmCommentAnswer]
+    next_since: int
 
 
 class ClassAnswer(msgspec.Struct, frozen=True):

@@ -18,6 +18,8 @@ SENDS_ONLY = "This token only sends measurements of your own runs; it cannot rea
 class PersonalTokenAuthentication(BaseAuthentication):
     """`Authorization: Bearer kaiku_pat_…`: a person's own program reads what the person may see, and writes nothing."""
 
+    is_read_only = True
+
     def authenticate(self, request: Request) -> tuple[User, ApiToken] | None:
         secret = bearer(get_authorization_header(request).decode("latin-1"))
         if secret is None:
@@ -27,10 +29,22 @@ class PersonalTokenAuthentication(BaseAuthentication):
             raise AuthenticationFailed(ENDED)
         if found[0].kind == ApiToken.Kind.SEND:
             raise PermissionDenied(SENDS_ONLY)
-        if request.method not in SAFE_METHODS:
+        if self.is_read_only and request.method not in SAFE_METHODS:
             raise PermissionDenied("A personal token is read-only.")
         token, holder = found
         return holder, token
 
     def authenticate_header(self, request: Request) -> str:
         return "Bearer"
+
+
+class OwnTokenAuthentication(PersonalTokenAuthentication):
+    """The same for a call that changes nothing but the token itself, and is not for sessions."""
+
+    is_read_only = False
+
+
+class AskingTokenAuthentication(PersonalTokenAuthentication):
+    """The same for a call that takes its question as a body: it reads as well, and stores nothing."""
+
+    is_read_only = False

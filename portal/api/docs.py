@@ -7,7 +7,8 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from portal.api.openapi import document
-from portal.api.operations import ACCESS, OPERATIONS
+from portal.api.operation import ACCESS
+from portal.api.operations import OPERATIONS
 
 
 @require_safe

@@ -13,9 +13,11 @@ from rest_framework.throttling import BaseThrottle
 from rest_framework.views import APIView
 
 from jobs.models import Job
-from jobs.selectors import LatestFirst, counted_senders, reach_of, record_of
+from jobs.selectors import counted_senders, latest_own_run, record_of
 from metrics.selectors import gpu_rows
 from portal.access import open_report, open_run, owner_for, person
+from portal.api.asked import asked_works
+from portal.api.job_list import asked_jobs
 from portal.api.rate_limits import Downloads
 from portal.charts.run_classes import class_for_programs
 from reports.selectors import report_row, report_value
@@ -25,11 +27,11 @@ EFFICIENCY_IN_LISTS = ("efficiency_class", "avg_gpu_util", "coverage_fraction", 
 
 
 class Jobs(ListAPIView):
-    """`GET /api/v1/jobs/`: the record and the class of each run, newest first."""
+    """`GET /api/v1/jobs/`: the record and the class of each run, newest first unless the address asks otherwise."""
 
     def list(self, request: Request) -> Response:
         # The paginator asks for a length and slices only.
-        runs: Any = LatestFirst(reach_of(person(request)))
+        runs: Any = asked_jobs(request, person(request))
         page = self.paginate_queryset(runs) or ()
         return self.get_paginated_response([_listed(run) for run in page])
 
@@ -38,11 +40,18 @@ class JobDetail(APIView):
     """`GET /api/v1/jobs/{cluster}/{job_id}/`: the report as data, or only the record while there is no report."""
 
     def get(self, request: Request, cluster: str, job_id: int) -> Response:
-        run = open_run(request, cluster, job_id)
-        row = report_row(run)
-        if row is None:
-            return Response({"job": _record(run), "efficiency": None, "is_told_by_owner": run.is_told_by_owner})
-        return Response(msgspec.to_builtins(report_value(row)))
+        return _report(open_run(request, cluster, job_id))
+
+
+class LatestJob(APIView):
+    """`GET /api/v1/jobs/latest/`: the same of one's own run that ended last, of the work in `?work=` if any."""
+
+    def get(self, request: Request) -> Response:
+        user = person(request)
+        run = latest_own_run(user, asked_works(request, user))
+        if run is None:
+            raise Http404("There is no such job here.")
+        return _report(run)
 
 
 class JobGpus(APIView):
@@ -70,6 +79,13 @@ class JobReportFile(APIView):
         # As an attachment the HTML file is never executed in the portal's own origin.
         response["Content-Disposition"] = f'attachment; filename="kaiku-{run.cluster}-{run.job_id}.{name}"'
         return response
+
+
+def _report(run: Job) -> Response:
+    row = report_row(run)
+    if row is None:
+        return Response({"job": _record(run), "efficiency": None, "is_told_by_owner": run.is_told_by_owner})
+    return Response(msgspec.to_builtins(report_value(row)))
 
 
 def _record(run: Job) -> dict[str, Any]:

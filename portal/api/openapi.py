@@ -14,7 +14,8 @@ from collector.wire import NODE_SUMMARY, RAW_SAMPLES
 from jobs.records import SCHEMA as JOB_RECORD
 from metrics.gpu_fields import GPU_FIELDS
 from portal.api.answers import Problem
-from portal.api.operations import COLLECTOR, JSON, OPERATIONS, PERSON, POLICY, QUERY, SENDER, Operation
+from portal.api.operation import COLLECTOR, COMMENTS, PERSON, POLICY, PROGRAM, SENDER, Operation
+from portal.api.operations import OPERATIONS, QUERY
 from portal.ingest.senders import RECORDS_MAX
 from reports.job_report import SCHEMA as JOB_REPORT
 
@@ -37,18 +38,26 @@ SCHEMES = {
         "scheme": "bearer",
         "description": "Created with `manage.py create_policy_token`; reads the policy figures alone.",
     },
+    "commentToken": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "Created with `manage.py create_comment_token`; reads the comments for Slurm alone.",
+    },
     "portalSession": {"type": "apiKey", "in": "cookie", "name": "sessionid"},
 }
 LETS_IN = {
     COLLECTOR: ("collectorToken",),
     SENDER: ("collectorToken", "ownRunToken"),
     PERSON: ("personalToken", "portalSession"),
+    PROGRAM: ("personalToken",),
+    COMMENTS: ("commentToken",),
     POLICY: ("policyToken", "personalToken", "portalSession"),
 }
 PATH: dict[str, dict[str, Any]] = {
     "cluster": {"type": "string", "pattern": "^[A-Za-z0-9_][A-Za-z0-9._@+-]{0,63}$"},
     "job_id": {"type": "integer", "minimum": 1, "maximum": 2**53},
     "project": {"type": "string", "pattern": "^[A-Za-z0-9_][A-Za-z0-9._@+-]{0,63}$"},
+    "key": {"type": "string", "pattern": "^[0-9a-f]{32}$"},
 }
 """The parts of an address, as in the records (`jobs.records`)."""
 
@@ -92,7 +101,7 @@ def document(operations: tuple[Operation, ...] = OPERATIONS) -> dict[str, Any]:
     paths: dict[str, dict[str, Any]] = {}
     for operation in operations:
         taken = next(known) if operation.takes else None
-        answered = {status: _one_of(answer, known) for status, answer in operation.answers.items()}
+        answered = {status: _one_of(answer, known) for status, answer in _answered(operation) if answer}
         paths.setdefault(operation.path, {})[operation.method] = _described(operation, taken, answered)
     _tighten(components)
     described = {
@@ -110,8 +119,13 @@ def document(operations: tuple[Operation, ...] = OPERATIONS) -> dict[str, Any]:
     return plain
 
 
+def _answered(operation: Operation) -> list[tuple[int, Any]]:
+    """Every status whose answer is not a problem, and what it has."""
+    return [*operation.answers.items(), *operation.refusals.items()]
+
+
 def _kinds(operation: Operation) -> Iterator[Any]:
-    for answer in operation.answers.values():
+    for _, answer in _answered(operation):
         yield from answer if isinstance(answer, tuple) else (answer,)
 
 
@@ -154,10 +168,13 @@ def _described(operation: Operation, taken: Any, answered: dict[int, Any]) -> di
         "responses": _answers(operation, answered) | _problems(operation),
     }
     if taken is not None:
-        for kind in taken["anyOf"]:
+        for kind in taken.get("anyOf", ()):
             if kind.get("type") == "array":
                 kind["maxItems"] = RECORDS_MAX
-        described["requestBody"] = {"required": True, "content": {JSON: {"schema": taken}}}
+        described["requestBody"] = {
+            "required": True,
+            "content": {form: {"schema": taken} for form in operation.taken_types},
+        }
     return described
 
 
@@ -166,10 +183,10 @@ def _answers(operation: Operation, answered: dict[int, Any]) -> dict[str, Any]:
     return {
         str(status): {
             "description": HTTPStatus(status).phrase,
-            "content": {content_type: {"schema": schema} for content_type in operation.content_types},
-            **({"links": links} if links else {}),
+            **({"content": {form: {"schema": answered[status]} for form in operation.content_types}} if answer else {}),
+            **({"links": links} if links and status in operation.answers else {}),
         }
-        for status, schema in answered.items()
+        for status, answer in _answered(operation)
     }
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from analysis.history.periods import DAYS_OFFERED
@@ -13,32 +12,31 @@ from education.lesson import LANGUAGES
 from jobs.records import JobRecord
 from metrics.payloads import NodePayload
 from metrics.raw_samples import RawSamplesPayload
-from portal.api.answers import IngestAnswer, JobPage, JobWithoutReport, LessonAnswer, ProjectAnswer
+from portal.api.answers import (
+    DeviceAuthorizationAnswer,
+    DeviceAuthorizationRequest,
+    DeviceTokenAnswer,
+    DeviceTokenRequest,
+    IngestAnswer,
+    JobPage,
+    JobWithoutReport,
+    LessonAnswer,
+    OAuthError,
+    ProjectAnswer,
+    SlurmCommentsAnswer,
+    WhoAmIAnswer,
+)  # fmt: skip
+from portal.api.operation import ANYONE, COLLECTOR, COMMENTS, FORM, JSON, POLICY, PROGRAM, SENDER, Operation
+from portal.api.own_operations import OWN_OPERATIONS, OWN_QUERY
 from reports.job_report import JobReport
 from reports.services.formats import FORMATS
 
-JSON = "application/json"
-COLLECTOR, SENDER, PERSON, POLICY, ANYONE = "collector", "sender", "person", "policy", "anyone"
-ACCESS = {
-    COLLECTOR: "With a collector's token.",
-    SENDER: "With a collector's token, or, for your own runs, with a personal token that sends.",
-    PERSON: "With your portal session or a personal token.",
-    POLICY: "With a policy token, or as staff or policy reader with your portal session or a personal token.",
-    ANYONE: "Open to everyone.",
-}
-PROBLEMS = {
-    COLLECTOR: (400, 401, 403, 408, 413, 415, 422, 503),
-    SENDER: (400, 401, 403, 408, 413, 415, 422, 429, 503),
-    PERSON: (400, 401, 403, 404, 429, 503),
-    POLICY: (400, 401, 403, 404, 429, 503),
-    ANYONE: (400, 429, 503),
-}
-"""The statuses of the problems that a call may answer, by who may call it."""
-
+COMMENTS_DEFAULT, COMMENTS_MAX = 500, 1000
+SINCE_MAX = 2**63 - 1
 MONTH_PATTERN = "^20[0-9]{2}-(0[1-9]|1[0-2])$"
 FIRST_DAY_PATTERN = "^20[0-9]{2}-(0[1-9]|1[0-2])(-01)?$"
 
-QUERY: Mapping[str, dict[str, Any]] = {
+QUERY: Mapping[str, dict[str, Any]] = OWN_QUERY | {
     "attempt": {
         "description": "Slurm's restart count of the run; without it the latest run.",
         "schema": {"type": "integer", "minimum": 0, "maximum": 99_999_999},
@@ -61,38 +59,25 @@ QUERY: Mapping[str, dict[str, Any]] = {
         "is closed, 400 where it is not after `since` and `period`.",
         "schema": {"type": "string", "pattern": FIRST_DAY_PATTERN},
     },
+    "place": {
+        "name": "since",
+        "description": "The `next_since` of the call before; without one from the beginning.",
+        "schema": {"type": "integer", "minimum": 0, "maximum": SINCE_MAX},
+    },
+    "comments": {
+        "name": "limit",
+        "description": f"The most comments; default {COMMENTS_DEFAULT}.",
+        "schema": {"type": "integer", "minimum": 1, "maximum": COMMENTS_MAX},
+    },
     "by": {"description": "Rows of one kind alone.", "schema": {"type": "string", "enum": list(KINDS)}},
     "language": {"description": "Default: English.", "schema": {"type": "string", "enum": list(LANGUAGES)}},
 }
-"""The query parameters, by name."""
+"""The query parameters, by name; `name` where two calls have different ones of the same name."""
 
 OF_THE_PATH = {"cluster": "$request.path.cluster", "job_id": "$request.path.job_id"}
 OF_THE_REPORT = OF_THE_PATH | {"attempt": "$response.body#/job/attempt"}
 OF_THE_FIRST = {name: f"$response.body#/results/0/{name}" for name in ("cluster", "job_id", "attempt")}
 """Where the answer of one call contains the run of another (OpenAPI 3.1, runtime expressions)."""
-
-
-@dataclass(frozen=True)
-class Operation:
-    """One call; `query` names members of `QUERY`, `links` the calls that follow from its answer and their values.
-
-    If an answer is one of several kinds, they are in a tuple.
-    """
-
-    name: str
-    method: str
-    path: str
-    summary: str
-    answers: dict[int, Any]
-    takes: Any = None
-    content_types: tuple[str, ...] = (JSON,)
-    access: str = PERSON
-    query: tuple[str, ...] = ()
-    links: Mapping[str, dict[str, str]] = field(default_factory=dict)
-
-    @property
-    def problems(self) -> tuple[int, ...]:
-        return PROBLEMS[self.access]
 
 
 RUN = "/api/v1/jobs/{cluster}/{job_id}/"
@@ -131,9 +116,9 @@ OPERATIONS = (
         "listJobs",
         "get",
         "/api/v1/jobs/",
-        "The runs that you may see, newest first.",
+        "The runs that you may see, newest first; narrowed, the latest first or those with the most unused GPU-hours.",
         {200: JobPage},
-        query=("page", "page_size"),
+        query=("page", "page_size", "limit", "own", "job_days", "work", "class", "sort"),
         links=dict.fromkeys(("getJob", *OF_A_RUN), OF_THE_FIRST)
         | {"getProjectSummary": {"project": "$response.body#/results/0/project_id"}},
     ),
@@ -208,6 +193,15 @@ OPERATIONS = (
         {200: FlagList},
         access=POLICY,
     ),
+    Operation(
+        "listSlurmComments",
+        "get",
+        "/api/v1/slurm-comments",
+        "New and changed comments for Slurm's accounting, of jobs whose owners opted in; 404 if the site does not.",
+        {200: SlurmCommentsAnswer},
+        access=COMMENTS,
+        query=("place", "comments"),
+    ),
     *(
         Operation(
             f"getPolicySchema{name.capitalize()}",
@@ -219,6 +213,37 @@ OPERATIONS = (
         )
         for name, what in (("efficiency", "policy export"), ("flags", "list of flags"))
     ),
+    Operation(
+        "beginDeviceSignIn",
+        "post",
+        "/api/v1/device/authorization",
+        "Begin the sign-in of a program (RFC 8628); its person approves the code on the portal.",
+        {200: DeviceAuthorizationAnswer},
+        takes=DeviceAuthorizationRequest,
+        access=ANYONE,
+        taken_types=(FORM, JSON),
+        refusals=dict.fromkeys((400, 415, 429), OAuthError),
+    ),
+    Operation(
+        "fetchDeviceToken",
+        "post",
+        "/api/v1/device/token",
+        "The token of an approved sign-in, once; before that the error `authorization_pending` or `slow_down`.",
+        {200: DeviceTokenAnswer},
+        takes=DeviceTokenRequest,
+        access=ANYONE,
+        taken_types=(FORM, JSON),
+        refusals=dict.fromkeys((400, 415, 429), OAuthError),
+    ),
+    Operation(
+        "revokeOwnToken",
+        "post",
+        "/api/v1/device/revoke",
+        "Revoke the personal token of this call.",
+        {204: None},
+        access=PROGRAM,
+    ),
+    Operation("whoAmI", "get", "/api/v1/whoami/", "The person, and the token of this call.", {200: WhoAmIAnswer}),
     Operation(
         "getLessons",
         "get",
@@ -237,4 +262,5 @@ OPERATIONS = (
         access=ANYONE,
         query=("language",),
     ),
+    *OWN_OPERATIONS,
 )

@@ -45,6 +45,11 @@ def token_and_holder(secret: str, now: datetime) -> tuple[ApiToken, User] | None
     return token, holder
 
 
+def can_sign_in(user: User) -> bool:
+    """Whether this person could sign in at the moment."""
+    return _backend().get_user(user.pk) is not None
+
+
 def _backend() -> Any:
     """The single access check for tokens: it rejects closed accounts and, with a provider, accounts without an
     identity."""

@@ -12,7 +12,8 @@ from datetime import datetime
 from django.conf import settings
 from django.urls import reverse
 
-from portal.system.state import SystemState
+from analysis.site.selectors import month_ends
+from portal.system.state import SystemState, seconds_since
 from portal.system.work_names import SWEEPS, set_aside, waiting
 from reports.numbers import counted, duration
 
@@ -20,6 +21,17 @@ LATE_S = {"judgement": 1800, "report": 900, "mail": 3600}
 """How long work of each kind may wait: a judgement also waits for its nodes, and mail for a server that is
 restarted."""
 
+FLAGS_LATE_S = 86_400
+"""How long ago flags may have been checked last: one that is not raised is not seen, one that is not cleared stays."""
+
+MONTH_LATE_S = 14 * 86_400
+"""How long after its end a month may be open: the site closes it after 7 days, if its jobs are analysed and checked."""
+
+MONTHS_OF = {"site": "of the site", "policy": "of the policy export"}
+MONTH_ADVICE = (
+    "A month is closed a day after the last of its jobs was analysed, and once its daily sums are up to date. "
+    "Check what is late or failed here, and the log of the workers."
+)
 IMPORTS_MISSED = 4
 DISK_FREE_MIN = 0.1
 
@@ -52,6 +64,8 @@ def concerns(state: SystemState) -> list[Concern]:
         *_parts(state),
         *_late(state),
         *_failed(state),
+        *_flags(state),
+        *_months(state),
         *_directory(state),
         *_nodes(state),
         *_storage(state),
@@ -84,6 +98,20 @@ def _failed(state: SystemState) -> Iterator[Concern]:
         advice = "Check which messages failed, and what the mail server answered."
         url = f"{reverse('outbox')}?state=failed"
         yield Concern("Messages failed permanently within a day", advice, url=url)
+
+
+def _flags(state: SystemState) -> Iterator[Concern]:
+    checked_at = state.rounds.get("escalate")
+    if checked_at and (state.now - checked_at).total_seconds() > FLAGS_LATE_S:
+        waits = duration((state.now - checked_at).total_seconds())
+        yield Concern(f"Flags were last checked {waits} ago", WORK_ADVICE, checked_at)
+
+
+def _months(state: SystemState) -> Iterator[Concern]:
+    for figures, month in state.unclosed.items():
+        if seconds_since(month, state.now) > MONTH_LATE_S:
+            title = f"The figures {MONTHS_OF[figures]} for {month:%B %Y} are not closed"
+            yield Concern(title, MONTH_ADVICE, month_ends(month)[1])
 
 
 def _directory(state: SystemState) -> Iterator[Concern]:

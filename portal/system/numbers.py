@@ -32,7 +32,15 @@ from jobs.processes.selectors import processes_there
 from jobs.tallies.kinds import KINDS, Count, Times, running_total
 from jobs.tallies.selectors import last_rounds, tallies
 from portal.system.readiness import UNKNOWN, UNUSED, Part, parts, trouble_of
-from portal.system.state import DUE_MAX, IMPORTS_LOOKED_AT, data_directory, database_bytes, due_work
+from portal.system.state import (
+    DUE_MAX,
+    IMPORTS_LOOKED_AT,
+    data_directory,
+    database_bytes,
+    due_work,
+    seconds_since,
+    unclosed_months,
+)
 from portal.troubles import Trouble, trouble
 
 Values = Mapping[Any, float]
@@ -114,6 +122,10 @@ def _advice(now: datetime) -> Iterator[Metric]:
     ended_at = {(sweep,): at.timestamp() for sweep, at in last_rounds().items()}
     what = "When a round of background work last ended without an error"
     yield _gauge("kaiku_sweep_ended_timestamp_seconds", what, ("sweep",), ended_at)
+    unclosed = unclosed_months(now)
+    open_s = {(each,): seconds_since(unclosed[each], now) if each in unclosed else 0.0 for each in ("site", "policy")}
+    what = "How long ago the oldest month ended whose figures could be closed and are not; 0 for none"
+    yield _gauge("kaiku_unclosed_month_seconds", what, ("figures",), open_s)
 
 
 def _counted() -> Iterator[Metric]:

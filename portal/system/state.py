@@ -6,21 +6,23 @@ import shutil
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 
 from django.conf import settings
 from django.db import connection
 from django.db.models import Count, Min, Q
 
 from analysis.models import SilentNode
+from analysis.policy import selectors as policy
 from analysis.selectors import waiting_since
 from analysis.silence.selectors import jobs_missing_summaries, silent_nodes
+from analysis.site import selectors as site
 from jobs.failures.selectors import failures
 from jobs.imports.selectors import directory_imports, last_imports
 from jobs.models import DirectoryImport, Process, Tally
 from jobs.processes.selectors import processes_there
 from jobs.tallies.kinds import COLLECTOR_FAILURES, MESSAGES, SWEEP_FAILURES
-from jobs.tallies.selectors import counted_since
+from jobs.tallies.selectors import counted_since, last_rounds
 from portal.system.readiness import Part, parts
 from reports.selectors import messages_waiting_since, reports_waiting_since
 
@@ -74,6 +76,8 @@ class SystemState:
     silent_count: int
     collectors: list[tuple[tuple[str, ...], Tally]]
     rounds_failed: list[tuple[tuple[str, ...], Tally]]
+    rounds: dict[str, datetime]
+    unclosed: dict[str, date]
     messages: dict[tuple[str, ...], Tally]
     imported: dict[str, datetime]
     last_import: DirectoryImport | None
@@ -85,6 +89,21 @@ class SystemState:
 def due_work(now: datetime) -> list[Due]:
     """The waiting work of each kind at this moment."""
     return [Due(kind, *waiting(now)) for kind, waiting in KINDS_OF_WORK.items()]
+
+
+def unclosed_months(now: datetime) -> dict[str, date]:
+    """The oldest month of the `site` and of the `policy` export that could be closed and is not; without those that
+    have none.
+
+    A month that the site has not closed is none of the policy export.
+    """
+    months = {"site": site.months_not_closed(now), "policy": policy.months_not_closed()}
+    return {figures: min(found) for figures, found in months.items() if found}
+
+
+def seconds_since(month: date, now: datetime) -> float:
+    """How long ago a month ended."""
+    return (now - site.month_ends(month)[1]).total_seconds()
 
 
 def database_bytes() -> int:
@@ -120,6 +139,8 @@ def system_state(now: datetime) -> SystemState:
         silent_count=silent.count(),
         collectors=counted_since(COLLECTOR_FAILURES.name, day_ago)[:REASONS_SHOWN],
         rounds_failed=counted_since(SWEEP_FAILURES.name, day_ago),
+        rounds=last_rounds(),
+        unclosed=unclosed_months(now),
         messages=dict(counted_since(MESSAGES.name, day_ago)),
         imported=last_imports(now - IMPORTS_LOOKED_AT),
         last_import=directory_imports().first(),

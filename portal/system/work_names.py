@@ -45,6 +45,7 @@ SWEEPS = {
     "check_links": "link check",
     "import_directory": "directory import",
     "expire": "deletion of old data",
+    "backtest_waits": "check of wait estimates",
 }
 """By the name of the task."""
 

@@ -24,7 +24,7 @@ from grafana_foundation_sdk.models.dashboard import Dashboard
 from jobs.models import DirectoryImport, Process
 from jobs.tallies import kinds
 from jobs.tallies.services import add
-from portal.system.concerns import LATE_S
+from portal.system.concerns import FLAGS_LATE_S, LATE_S, MONTH_LATE_S
 from tests.parts import missing
 from tests.processes import free_ports, wait_until
 
@@ -67,6 +67,9 @@ def test_every_alert_has_its_part_in_the_runbook() -> None:
 def test_the_system_page_calls_late_what_the_alerts_do() -> None:
     limits = re.findall(r'kaiku_oldest_due_seconds\{kind="(\w+)"\} > (\d+)', " ".join(rule["expr"] for rule in RULES))
     assert {kind: float(limit) for kind, limit in limits} == LATE_S
+    limit_of = {rule["alert"]: rule["expr"].rpartition(" > ")[2] for rule in RULES}
+    assert float(limit_of["KaikuFlagsOld"]) == FLAGS_LATE_S
+    assert float(limit_of["KaikuMonthNotClosed"]) == MONTH_LATE_S
 
 
 @pytest.fixture

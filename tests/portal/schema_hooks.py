@@ -10,6 +10,7 @@ from typing import Any
 
 import schemathesis
 from schemathesis import Case, CheckContext, GenerationMode, HookContext, Response
+from schemathesis.generation.meta import TestPhase
 
 INGEST = "/api/v1/ingest/"
 CLUSTER = "lumi"
@@ -25,6 +26,9 @@ MEANINGS = re.compile(
 """Why a payload that fits the schema may be refused: what its numbers mean together."""
 
 
+LISTS = ("/api/v1/jobs/", "/api/v1/works/")
+NARROWING = ("own", "days", "job_days", "work", "class", "q", "page")
+
 POLICY = "/api/v1/policy/efficiency"
 MONTHS_APART = re.compile(r"is not before until|is outside since and until")
 
@@ -32,9 +36,16 @@ MONTHS_APART = re.compile(r"is not before until|is outside since and until")
 @schemathesis.hook
 def before_call(context: HookContext, case: Case, kwargs: dict[str, Any]) -> None:
     """Payloads of the cluster that the token speaks for: all others would be refused for that alone."""
+    if case.meta is not None and case.meta.phase.name == TestPhase.STATEFUL and case.path in LISTS:
+        # What follows is the first of the list, which must not be empty.
+        case.query = {name: value for name, value in (case.query or {}).items() if name not in NARROWING}
+        kwargs.pop("params", None)
     for record in case.body if isinstance(case.body, list) else [case.body]:
         if isinstance(record, dict) and isinstance(record.get("cluster"), str):
             record["cluster"] = CLUSTER
+        if isinstance(record, dict) and isinstance(tasks := record.get("array_tasks"), float) and tasks.is_integer():
+            # 1.0, an integer for JSON Schema; the document says that integers are written without a fraction.
+            record["array_tasks"] = int(tasks)
 
 
 @schemathesis.check

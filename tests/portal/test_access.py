@@ -57,6 +57,7 @@ ADMINISTERED = {
     "jobs_apitoken": (403, NOT_EVEN_THERE),
     "metrics_collectortoken": (403, NOT_EVEN_THERE),
     "jobs_policytoken": (403, NOT_EVEN_THERE),
+    "jobs_commenttoken": (403, NOT_EVEN_THERE),
     "jobs_auditentry": (403, NOT_EVEN_THERE),
     "jobs_workfailure": (403, NOT_EVEN_THERE),
     "jobs_unknownidentity": (403, NOT_EVEN_THERE),
@@ -106,6 +107,8 @@ TABLE: dict[str, tuple[dict[str, object], tuple[int, ...]]] = {
     "appearance": ({}, SIGNED_IN),
     "api-tokens": ({}, SIGNED_IN),
     "revoke-api-token": ({"pk": 1}, TO_THE_PAGE),
+    "slurm-comments": ({}, SIGNED_IN),
+    "device": ({}, SIGNED_IN),
     "site": ({}, SITE),
     "policy": ({}, POLICY),
     "public": ({}, OPEN),
@@ -132,11 +135,26 @@ TABLE: dict[str, tuple[dict[str, object], tuple[int, ...]]] = {
     "api-ingest-raw-samples": ({}, COLLECTORS),
     "api-jobs": ({}, API),
     "api-job": (JOB, API_OF_THE_JOB),
+    # A person's latest job is theirs alone: the PI of the project gets none.
+    "api-latest-job": ({}, (401, 404, 404, 200, 404, 404, 404, 404)),
+    "api-check": ({}, (401, *(405,) * 7)),
+    "api-platforms": ({}, API),
+    "api-insights": ({}, API),
+    "api-hints": ({}, API),
+    "api-works": ({}, API),
+    "api-work": (WORK, API_OF_THE_JOB),
     "api-gpus": (JOB, API_OF_THE_JOB),
     "api-report": (JOB | {"name": "json"}, API_OF_THE_JOB),
     "api-raw-samples": (JOB, API_OF_THE_JOB),
+    "api-device-authorization": ({}, WRITE_ONLY),
+    "api-device-token": ({}, WRITE_ONLY),
+    # With a token alone, also for those with a session.
+    "api-device-revoke": ({}, COLLECTORS),
+    "api-whoami": ({}, API),
     "api-project": ({"project": "project_465000001"}, (401, 404, 404, 404, 200, 404, 404, 404)),
     "api-policy": ({"name": "json"}, POLICY_API),
+    # With a comment token alone, also for those with a session.
+    "api-slurm-comments": ({}, COLLECTORS),
     "api-flags": ({}, POLICY_API),
     "api-policy-schema": ({"name": "flags"}, OPEN),
     "api-schema": ({}, OPEN),
@@ -172,7 +190,7 @@ def test_every_address_is_in_the_table() -> None:
 @pytest.fixture
 def clients(cast, reported, settings) -> dict[str, Client]:
     settings.ANONYMOUS_API_CALLS_PER_MINUTE = 10_000  # all of them come from one address
-    settings.RAW_ON_PAGE = settings.PUBLIC_PAGE = True
+    settings.RAW_ON_PAGE = settings.PUBLIC_PAGE = settings.SLURM_COMMENTS = True
     reported()
     record_raw_window(raw_payload())
     call_command("seed_lessons", verbosity=0)
@@ -192,8 +210,12 @@ def test_each_person_gets_what_the_table_says(clients) -> None:
     assert seen == {name: statuses for name, (_, statuses) in TABLE.items()}
 
 
+@pytest.mark.one_database
 def test_no_other_verb_opens_anything_without_the_token_of_a_form(clients) -> None:
-    """Only the signed address of a mail takes a POST from elsewhere; whoever is not signed in may be sent to do so."""
+    """Only the signed address of a mail takes a POST from elsewhere; whoever is not signed in may be sent to do so.
+
+    The sign-in of programs is open, and answers what is no request of it in its own form.
+    """
     owner = User.objects.get(username="alice")
     for client in clients.values():
         client.handler.enforce_csrf_checks = True
@@ -204,7 +226,10 @@ def test_no_other_verb_opens_anything_without_the_token_of_a_form(clients) -> No
         for verb in VERBS
         if not is_refused(answer := getattr(clients[person], verb)(address(name, owner)))
     }
-    assert opened == {("opt-out", person, "post", 200) for person in PEOPLE}
+    of_programs = ("api-device-authorization", "api-device-token")
+    assert opened == {("opt-out", person, "post", 200) for person in PEOPLE} | {
+        (name, person, "post", 400) for name in of_programs for person in PEOPLE
+    }
 
 
 def is_refused(answer: HttpResponse) -> bool:

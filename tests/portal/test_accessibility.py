@@ -8,9 +8,11 @@ from urllib.parse import urlsplit
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from django.core.management import call_command
+from django.utils import timezone
 
 from jobs.models import User
 from metrics.services import record_raw_window
+from portal.sign_in.device import new_codes
 from reports.services.links import opt_out_address
 from tests.payloads import raw_payload
 from tests.portal.conftest import carry_session
@@ -25,7 +27,7 @@ PAGES = {
     "alice": f"/work/{WORK['key']}/ /compare/ /compare/?job=lumi/123456&job=lumi/123457&job=lumi/9 "
     "/ /jobs/ /jobs/?q=123 /jobs/lumi/123456/ /jobs/lumi/123456/raw/ /jobs/lumi/999/ /history/ /projects/ "
     "/projects/project_465000001/ /learn/ /learn/timeout/ /learn/nothing/ /settings/ "
-    "/settings/appearance/ /settings/tokens/ /flags/",
+    "/settings/appearance/ /settings/tokens/ /flags/ /device/",
     "dave": "/ /sample-report/",
     "carol": f"/work/{WORK['key']}/ /compare/?job=lumi/123457&job=lumi/123456 /projects/project_465000001/",
     "grace": "/system/ /admin/ /admin/jobs/user/ /admin/jobs/grant/ /admin/jobs/grant/add/ /admin/jobs/membership/add/ "
@@ -72,6 +74,15 @@ def test_no_page_has_a_barrier(name: str, page, live_server, cast, reported, set
     make_rows()
     for path in paths_for(name, page, live_server, cast):
         assert_sound(page, path)
+
+
+def test_approving_a_program_has_no_barrier_either(page, live_server, cast) -> None:
+    codes = new_codes("kaiku on " + "x" * 40, "192.0.2.7", timezone.now())
+    carry_session(page.context, live_server, cast("alice"))
+    assert_sound(page, "/device/?user_code=BBBB-BBBB")
+    assert_sound(page, f"/device/?user_code={codes.user_code}")
+    page.get_by_role("button", name="Approve").click()
+    assert "is signed in as alice" in page.get_by_role("status").inner_text()
 
 
 def test_ending_all_mail_has_no_barrier_either(page, cast) -> None:

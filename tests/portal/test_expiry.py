@@ -15,7 +15,7 @@ from django.db import OperationalError
 
 from analysis.services import analyse_job
 from jobs.failures.services import Work, attempt_each
-from jobs.models import AuditEntry, DirectoryImport, Job, JobOpening, JobShare, User, WorkFailure
+from jobs.models import AuditEntry, DeviceSignIn, DirectoryImport, Job, JobOpening, JobShare, User, WorkFailure
 from jobs.services import record_job, record_opening, share_job
 from metrics.models import NodeSummary, RawWindow
 from metrics.selectors import run_metrics
@@ -94,7 +94,7 @@ def test_with_a_run_goes_everything_that_was_made_of_it(now: datetime, settings)
 
 OF_NO_RUN = ("User", "Project", "Membership", "SweepMark", "SilentNode", "Tally", "Process", "AuditEntry", "RollUpDue")
 OF_NO_RUN += ("Flag", "SupportCase", "CaseEvent", "ShareRequest", "HelpLetter", "Notice", "AdviceDue", "AdviceDay")
-OF_NO_RUN += ("PolicyMonth", "PolicyRow", "PolicyToken", "AnswerMonth")
+OF_NO_RUN += ("PolicyMonth", "PolicyRow", "PolicyToken", "AnswerMonth", "WaitRange", "DeviceSignIn", "CommentToken")
 
 
 def models_of_runs() -> list[type]:
@@ -131,16 +131,19 @@ def test_the_other_kinds_go_after_their_days_and_not_on_the_last(now: datetime, 
         AuditEntry.objects.create(at=at, actor="grace", name="bob")
         entry = LogEntry.objects.create(user=reader, object_repr="x", action_flag=CHANGE)
         LogEntry.objects.filter(pk=entry.pk).update(action_time=at)
+        over = now - timedelta(days=1) - late
+        codes = {"device_digest": str(late), "user_digest": str(late), "interval_s": 5}
+        DeviceSignIn.objects.create(**codes, created_at=over, expires_at=over)
         letter = tmp_path / f"{late.seconds}.eml"
         letter.write_text("Subject: a job")
         os.utime(letter, times=((now - timedelta(days=90) - late).timestamp(),) * 2)
     StoredPdf.objects.create(report=job.report, content=b"%PDF", asked_at=now - timedelta(days=30))
     assert removed(now) == {
         **{"RAW_DAYS": 1, "SERIES_DAYS": 0, "PDF_DAYS": 0, "MAIL_DAYS": 1, "RUN_DAYS": 0},
-        "LOG_DAYS": 5,
+        **{"LOG_DAYS": 5, "DEVICE_SIGN_IN_DAYS": 1},
     }
     assert (RawWindow.objects.get().job_id, [file.name for file in tmp_path.iterdir()]) == (3, ["0.eml"])
-    for model in (JobOpening, JobShare, DirectoryImport, LogEntry, AuditEntry):
+    for model in (JobOpening, JobShare, DirectoryImport, LogEntry, AuditEntry, DeviceSignIn):
         assert model.objects.count() == 1, model
     assert removed(now + SECOND)["PDF_DAYS"] == 1
 
@@ -155,7 +158,7 @@ def test_zero_days_are_for_ever(now: datetime, settings, tmp_path: Path) -> None
     record_opening(job, User.objects.create(username="carol"), JobOpening.Role.PI, now)
     before = {model: model.objects.count() for model in models_of_runs()}
     outcomes = expiry.expire(now + timedelta(days=20_000))
-    assert [(outcome.removed, outcome.is_all) for outcome in outcomes] == [(0, True)] * 6
+    assert [(outcome.removed, outcome.is_all) for outcome in outcomes] == [(0, True)] * 7
     assert str(outcomes[0]) == "raw samples: 0 windows deleted, kept for ever"
     assert {model: model.objects.count() for model in models_of_runs()} == before
     assert run_metrics(("lumi", 1, 0)).series.length > 0
@@ -200,6 +203,7 @@ def test_a_kind_that_fails_stops_no_other(broken_runs, now: datetime, capsys, se
         "text of mail: 0 messages deleted, kept for 90 days",
         "runs: 3 runs deleted, kept for 1,100 days; stopped by OperationalError",
         "views and logs: 1 record deleted, kept for 400 days",
+        "sign-ins of programs: 0 codes deleted, kept for 1 day",
     ]
     assert not worker_expire()
 

@@ -21,6 +21,7 @@ from analysis.escalation.services import escalate
 from analysis.outcomes.services import close_months as close_months_of_advice
 from analysis.outcomes.services import settle_due
 from analysis.policy.services import close_policy_months
+from analysis.queue_waits.services import keep_ranges
 from analysis.rollups.services import roll_up_due
 from analysis.selectors import last_change
 from analysis.site.services import close_months
@@ -42,6 +43,7 @@ LOOK_SECONDS = 1.0
 EXPIRE_SECONDS, EXPIRE_AGAIN_SECONDS = 86_400, 60
 EXPIRE_SECONDS_A_KIND = 5.0
 """Judgements and mail wait during this time."""
+BACKTEST_SECONDS = 86_400
 
 log = logging.getLogger(__name__)
 
@@ -56,7 +58,7 @@ class Command(BaseCommand):
         stop = threading.Event()
         for name in (signal.SIGTERM, signal.SIGINT):
             signal.signal(name, lambda *_: stop.set())
-        delivered_at = expire_at = escalate_at = -math.inf
+        delivered_at = expire_at = escalate_at = backtest_at = -math.inf
         keep_saying(Process.Kind.WORKER)
         while not stop.is_set():
             if time.monotonic() - delivered_at >= settings.DELIVER_SECONDS:
@@ -69,6 +71,9 @@ class Command(BaseCommand):
             if time.monotonic() >= escalate_at:
                 escalate_at = time.monotonic() + settings.FLAG_SECONDS
                 raise_and_clear_flags()
+            if time.monotonic() >= backtest_at:
+                backtest_at = time.monotonic() + BACKTEST_SECONDS
+                done("backtest_waits", lambda: keep_ranges(timezone.now()))
             seen = changed_at()
             if not sweep():
                 wait(stop, options["seconds"], seen)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import msgspec
 from django.db.models import Q
 from django.urls import reverse
 
@@ -18,7 +17,7 @@ from analysis.models import JobEfficiency, RecommendationRow
 from education.lesson import LessonContent
 from education.selectors import current_lessons
 from jobs.models import Job
-from jobs.sbatch import OptionChange
+from portal.charts.advice_lines import advice_lines
 from reports.advice import ADVICE_TITLES
 from reports.request_diff import DiffLine, added_lines, diff_lines
 from reports.services.links import job_url
@@ -114,12 +113,9 @@ def _request(saving: WorkSaving, judged: JobEfficiency) -> Suggestion:
 
 
 def request_lines(advised: Sequence[RecommendationRow]) -> tuple[DiffLine, ...]:
-    """The whole suggested request: the first block to write, or the changes of all advice together."""
-    for row in advised:
-        if row.request:
-            return added_lines(row.request)
-    changes = [change for row in advised for change in msgspec.convert(row.changes, tuple[OptionChange, ...])]
-    return diff_lines(map(str, changes))
+    """The whole suggested request, as lines of a script."""
+    changes, block = advice_lines(advised)
+    return added_lines(block) if block else diff_lines(changes)
 
 
 def _causes(causes: Sequence[CostlyCause]) -> list[Suggestion]:

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
+from django.db.models.lookups import Exact
 from django.urls import reverse
 
 from jobs.models import Job
+from portal.charts.class_conditions import SHOWN_CLASS
 from portal.charts.run_classes import SHOWN_NAMES
-from portal.pages.jobs.classes import SHOWN_CLASS
 
 SAME_ARRAY = ("cluster", "array_job_id", "user_id", "project_id")
 
@@ -35,7 +36,10 @@ def stands_for_its_array(asked_for: QuerySet[Job]) -> Q:
 
     Two conditions, one for tasks that have ended and one for others, so that an index answers each with one look.
     """
-    tasks = asked_for.filter(**{name: OuterRef(name) for name in SAME_ARRAY})
+    tasks = asked_for.filter(cluster=OuterRef("cluster"), array_job_id=OuterRef("array_job_id"))
+    # As differences: PostgreSQL would search all runs of the person in the project for an array otherwise.
+    for whose in ("user_id", "project_id"):
+        tasks = tasks.filter(Exact(F(whose) - OuterRef(whose), 0))
     later = Q(ended_at__gt=OuterRef("ended_at")) | Q(pk__gt=OuterRef("pk"))
     ended_later = tasks.filter(ended_at__gte=OuterRef("ended_at")).filter(later)
     ended_or_newer = tasks.filter(Q(ended_at__isnull=False) | Q(pk__gt=OuterRef("pk")))

@@ -14,8 +14,8 @@ from typing import Any
 from django.db.models import QuerySet
 
 from jobs.models import Job
+from portal.charts.class_conditions import SHOWN_CLASS
 from portal.csv_lines import csv_lines
-from portal.pages.jobs.classes import SHOWN_CLASS
 from portal.pages.jobs.query import JobQuery
 from portal.pages.jobs.rows import first_keys
 

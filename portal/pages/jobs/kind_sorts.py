@@ -15,8 +15,8 @@ from django.db.models.lookups import Exact, GreaterThan, In, LessThan
 
 from analysis.efficiency import EfficiencyClass
 from analysis.models import FirstCode
+from portal.charts.class_conditions import IS_JUDGED, MEASURED
 from portal.charts.run_classes import OPEN, UNKNOWN
-from portal.pages.jobs.classes import IS_JUDGED, MEASURED
 from portal.pages.jobs.sorts import JUDGED, KEY_OF_JUDGED, Place, Stretch, key_of_place
 from reports.wording import TITLES
 

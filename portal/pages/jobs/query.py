@@ -18,8 +18,8 @@ from analysis.rollups.selectors import site_zone
 from jobs.models import Job, User
 from jobs.notes.selectors import noted_jobs
 from jobs.selectors import Reach
+from portal.charts.class_conditions import COUNTED_BY_FLAGS, has_class
 from portal.pages.jobs.choices import Choices
-from portal.pages.jobs.classes import COUNTED_BY_FLAGS, has_class
 from portal.pages.jobs.kind_sorts import CLASSES, KindSort, of_class
 from portal.pages.jobs.offered import Offered
 from portal.pages.jobs.orders import FIRST_SORT, LATEST, LATEST_JUDGED, SORTS

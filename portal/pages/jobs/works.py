@@ -2,48 +2,26 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
 from django.core.paginator import Page, Paginator
-from django.db.models import Count, F, Max, Q, Sum
 from django.urls import reverse
 
-from analysis.findings import FindingCode
 from jobs.models import Job
 from jobs.selectors import jobs_within
+from jobs.work_key import without_trial
 from portal.charts.job_addresses import work_jobs_address
 from portal.charts.run_classes import SHOWN_NAMES
-from portal.pages.jobs.classes import SHOWN_CLASS
+from portal.charts.work_sums import SummedPart, Sums, sums_by_work
 from portal.pages.jobs.query import JobQuery
 from portal.pages.jobs.sorts import JUDGED
 from reports.wording import TITLES
 
 PAGE_SIZE = 25
 UNNAMED = "Jobs without a name of their own"
-COUNTED = Q(efficiency__uncounted_reason="")
-USED = F("efficiency__gpu_hours") - F("efficiency__wasted_gpu_hours")
-
-
-@dataclass
-class Sums:
-    """The runs of one work; hours are of the counted ones that were measured, None where there is none of them.
-
-    `last_at` is None where no run has ended; `latest_pk` is the newest run.
-    """
-
-    key: str
-    jobs: int = 0
-    last_at: datetime | None = None
-    latest_pk: int = 0
-    used_gpu_hours: float | None = None
-    unused_gpu_hours: float | None = None
-    classes: Counter[str] = field(default_factory=Counter)
-    findings: Counter[str] = field(default_factory=Counter)
 
 
 @dataclass(frozen=True)
@@ -103,43 +81,12 @@ def _turned(query: JobQuery, page: Page, step: int) -> str:
 
 
 def _sums(query: JobQuery) -> dict[str, Sums]:
-    """All works by key: classes and findings are few, so the database adds up and little is read.
-
-    The runs are counted without their judgements, and the judgements are found by their own owner and project: so
-    indexes alone answer both.
-    """
+    """All works among the jobs that are asked for, by key."""
     table = JUDGED if query.choices.is_judged else ""
-    found: dict[str, Sums] = {}
-    for part, judged_part in zip(query.parts(table), query.parts(JUDGED), strict=True):
-        runs = Job.objects.filter(part, query.conditions(table)).order_by().values_list("work_key")
-        for key, *row in runs.annotate(Count("pk"), Max("ended_at"), Max("pk")):
-            _count(found.setdefault(key, Sums(key)), *row)
-        judged = Job.objects.filter(part, judged_part, query.conditions(JUDGED)).order_by()
-        kinds = judged.annotate(shown_class=SHOWN_CLASS).values_list(
-            "work_key", "shown_class", "efficiency__finding_codes"
-        )
-        hours = {
-            "used": Sum(USED, filter=COUNTED),
-            "unused": Sum("efficiency__wasted_gpu_hours", filter=COUNTED),
-        }
-        for key, *row in kinds.annotate(Count("pk"), **hours):
-            _add(found.setdefault(key, Sums(key)), *row)
-    return found
-
-
-def _count(work: Sums, jobs: int, last_at: datetime | None, latest_pk: int) -> None:
-    work.jobs += jobs
-    work.last_at = max(filter(None, (work.last_at, last_at)), default=None)
-    work.latest_pk = max(work.latest_pk, latest_pk)
-
-
-def _add(work: Sums, shown_class: str, codes: str, jobs: int, used: float | None, unused: float | None) -> None:
-    if used is not None and unused is not None:
-        work.used_gpu_hours = (work.used_gpu_hours or 0.0) + used
-        work.unused_gpu_hours = (work.unused_gpu_hours or 0.0) + unused
-    work.classes[shown_class] += jobs
-    for code in codes.split()[:1]:
-        work.findings[code] += jobs
+    return sums_by_work(
+        SummedPart(part & query.conditions(table), part & judged_part & query.conditions(JUDGED))
+        for part, judged_part in zip(query.parts(table), query.parts(JUDGED), strict=True)
+    )
 
 
 def _rows(query: JobQuery, works: list[Sums]) -> list[WorkRow]:
@@ -150,16 +97,15 @@ def _rows(query: JobQuery, works: list[Sums]) -> list[WorkRow]:
 
 
 def _row(work: Sums, run: Job, chosen: dict[str, str]) -> WorkRow:
-    known = [(code, jobs) for code, jobs in work.findings.items() if code in TITLES]
-    code, jobs = max(known, key=lambda pair: (pair[1], pair[0]), default=("", 0))
+    code, jobs = work.first_finding
     return WorkRow(
-        name=(run.job_name or f"Job {run.job_id}") if work.key else UNNAMED,
+        name=(without_trial(run.job_name) or f"Job {run.job_id}") if work.key else UNNAMED,
         owner=run.user.username if work.key else "",
         url=reverse("work", args=[work.key]) if work.key else "",
         jobs_url=work_jobs_address(work.key, chosen) if work.key else "",
         sums=work,
         classes=tuple((name, work.classes[key]) for key, name in SHOWN_NAMES.items() if key in work.classes),
         not_analysed=max(work.jobs - work.classes.total(), 0),
-        finding=TITLES[FindingCode(code)] if code else "",
+        finding=TITLES[code] if code else "",
         finding_jobs=jobs,
     )

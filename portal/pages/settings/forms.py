@@ -37,10 +37,17 @@ def _place(name: str) -> str:
 
 
 class AppearanceForm(forms.Form):
-    """Light or dark, and which time zone."""
+    """Light or dark, which time zone, and whether hints are shown at the command line."""
 
     theme = forms.ChoiceField(choices=THEMES, required=False, widget=forms.RadioSelect)
     time_zone = forms.ChoiceField(choices=zone_choices, required=False)
+    shows_hints = forms.BooleanField(required=False)
+
+
+class SlurmCommentsForm(forms.Form):
+    """Whether class and use of one's jobs are written into Slurm."""
+
+    is_on = forms.BooleanField(required=False, label="Write class and GPU use of my jobs into Slurm")
 
 
 class TokenForm(forms.Form):

@@ -1,4 +1,4 @@
-"""Settings: which mail a person gets, and how often."""
+"""Settings: which mail a person gets and how often, appearance, tokens, and comments in Slurm."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ from collections.abc import Mapping
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.db import IntegrityError
-from django.http import HttpRequest, HttpResponse
+from django.db import IntegrityError, transaction
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from jobs.accounts.services import revoke_api_token, save_appearance
+from analysis.comments.services import forget_comments
+from jobs.accounts.services import revoke_api_token, save_appearance, save_slurm_comments
 from jobs.models import ApiToken
 from jobs.selectors import own_api_tokens, own_projects
 from portal.access import person
 from portal.form_addresses import form_of_page
-from portal.pages.settings.forms import AppearanceForm, MailForm, TokenForm
+from portal.pages.settings.forms import AppearanceForm, MailForm, SlurmCommentsForm, TokenForm
 from portal.rate_limits import CHANGES, seconds_to_wait, too_often
 from portal.sign_in.personal_tokens import SENDING_PREFIX, issue_token
 from portal.unsaved import keeps_unsaved, take_unsaved
@@ -50,7 +51,9 @@ def mail_settings(request: HttpRequest) -> HttpResponse:
         save_choices(user, form.chosen())
         messages.success(request, "Saved. Your choices apply from now on.")
         return redirect("settings")
-    return render(request, "portal/settings/settings.html", {"form": form})
+    return render(
+        request, "portal/settings/settings.html", {"form": form, "has_slurm_comments": settings.SLURM_COMMENTS}
+    )
 
 
 @never_cache
@@ -72,6 +75,7 @@ def api_tokens(request: HttpRequest) -> HttpResponse:
         **{"form": form, "tokens": own_api_tokens(person(request)), "now": now, "secret": secret},
         "is_sending": secret.startswith(SENDING_PREFIX),
         "may_send": settings.OWN_RUNS,
+        "has_slurm_comments": settings.SLURM_COMMENTS,
         "send_kind": ApiToken.Kind.SEND,
     }
     return render(request, "portal/settings/api_tokens.html", context)
@@ -93,10 +97,34 @@ def revoke(request: HttpRequest, pk: int) -> HttpResponse:
 @login_required
 def appearance(request: HttpRequest) -> HttpResponse:
     """The choices of the signed-in person, on every device; without any, each device decides for itself."""
-    chosen = {"theme": person(request).theme, "time_zone": person(request).time_zone}
+    chosen = {name: getattr(person(request), name) for name in ("theme", "time_zone", "shows_hints")}
     form = AppearanceForm(_sent(request), initial=chosen)
     if request.method == "POST" and form.is_valid():
         save_appearance(person(request), **form.cleaned_data)
         messages.success(request, "Saved.")
         return redirect("appearance")
-    return render(request, "portal/settings/appearance.html", {"form": form})
+    return render(
+        request, "portal/settings/appearance.html", {"form": form, "has_slurm_comments": settings.SLURM_COMMENTS}
+    )
+
+
+@keeps_unsaved
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def slurm_comments(request: HttpRequest) -> HttpResponse:
+    """Whether others may read class and use of the person's later jobs in Slurm; 404 where the site does not write."""
+    if not settings.SLURM_COMMENTS:
+        raise Http404("This portal writes no comments.")
+    user = person(request)
+    form = SlurmCommentsForm(_sent(request), initial={"is_on": user.slurm_comments_since is not None})
+    if request.method == "POST" and form.is_valid():
+        is_on = form.cleaned_data["is_on"]
+        with transaction.atomic():
+            save_slurm_comments(user, is_on=is_on, now=timezone.now())
+            if not is_on:
+                forget_comments(user)
+        done = "Saved. Jobs that end from now on get a comment." if is_on else "Saved. No more comments are written."
+        messages.success(request, done)
+        return redirect("slurm-comments")
+    context = {"form": form, "since": user.slurm_comments_since, "has_slurm_comments": True}
+    return render(request, "portal/settings/slurm_comments.html", context)

@@ -21,6 +21,7 @@ from reports.numbers import share, unbroken
 class FindingCosts:
     """The findings by their unused GPU-hours, each with its money; `unused` adds up those that are shown.
 
+    It is empty where there are findings and all of them are withheld.
     `rows` are (row, its money), without findings last but for what is withheld.
     """
 
@@ -50,7 +51,9 @@ def finding_costs(month: ClosedMonth) -> FindingCosts | None:
     if cells is None:
         return None
     in_order = sorted(cells, key=lambda cell: (bool(cell.withheld), cell.name == NO_FINDING, -(cell.unused or 0.0)))
-    unused = round(sum(cell.unused or 0.0 for cell in cells if cell.name != NO_FINDING), 9)
+    findings = [cell for cell in cells if cell.name != NO_FINDING]
+    is_hidden = bool(findings) and all(cell.withheld for cell in findings)
+    unused = None if is_hidden else round(sum(cell.unused or 0.0 for cell in findings), 9)
     rows = ((row(cell, "finding"), cost(cell.unused, GPU_HOUR, month.first_day)) for cell in in_order)
     return FindingCosts(tuple(rows), number(unused), cost(unused, GPU_HOUR, month.first_day))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from analysis.scaling import GpuCount, Scaling
 from analysis.thresholds import LIMITS
 from portal.charts.columns import HEIGHT, Column, Rect, columns, nice_top, scale
-from reports.numbers import counted, duration
+from reports.numbers import counted, duration, percent
 
 TICKS_MAX = 12
 """More numbers of GPUs than this leave no room for the name of each below its column."""
@@ -42,12 +42,19 @@ def scale_charts(scaled: Scaling) -> list[ScaleChart]:
 
 def left_out(scaled: Scaling) -> list[str]:
     """The runs that do not count, in words."""
+    least_s = LIMITS.trial_min_s if scaled.is_trials else LIMITS.short_job_s
     counted_out = (
         (scaled.unfinished, "that did not complete"),
-        (scaled.too_short, f"below {LIMITS.short_job_s / 60:.0f} minutes or of unknown size"),
+        (scaled.too_short, f"below {counted(round(least_s / 60), 'minute')} or of unknown size"),
         (scaled.on_other_hardware, "on other hardware than the latest"),
+        (scaled.trials_beside, "as a trial, which is compared with other trials only"),
     )
     return [f"{counted(runs, 'run')} {why}" for runs, why in counted_out if runs]
+
+
+def cut_trials(scaled: Scaling) -> list[str]:
+    """The use of trials that reached their limit, which have no run time, in words."""
+    return [f"{counted(gpus, 'GPU')} {percent(use)}" for gpus, _, use in scaled.cut_trials if use is not None]
 
 
 def _ticks(scaled: Scaling) -> tuple[str, ...]:

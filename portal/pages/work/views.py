@@ -16,7 +16,7 @@ from analysis.history.selectors import days_and_trend
 from analysis.history.sums import overview_of, steps_of, trend_of
 from analysis.outcomes.selectors import OUTCOMES_SHOWN, outcomes_of_work, saved_by_work
 from analysis.rollups.selectors import Part, site_now
-from analysis.scaling import scaling
+from analysis.scaling import knee_run, scaling
 from analysis.thresholds import LIMITS
 from analysis.works.failure_sizes import failure_sizes
 from analysis.works.failures import failures
@@ -25,14 +25,16 @@ from analysis.works.runs import PastRun
 from analysis.works.selectors import RUNS_MAX, advice_of, past_runs
 from jobs.models import Job
 from jobs.selectors import visible_jobs
+from jobs.work_key import without_trial
 from portal.access import person
 from portal.charts.advice_outcomes import outcome_rows
+from portal.charts.best_known import best_known, without_time
+from portal.charts.failure_list import failure_list
 from portal.charts.history import charts
-from portal.pages.work.best import best_known
-from portal.pages.work.failure_list import failure_list
+from portal.charts.typical_run import typical
 from portal.pages.work.run_list import run_page
-from portal.pages.work.scale_charts import left_out, scale_charts
-from portal.pages.work.typical import typical
+from portal.pages.work.scale_charts import cut_trials, left_out, scale_charts
+from reports.request_diff import added_lines
 
 WINDOW_DAYS = 365
 CHARTS_SHOWN = ("classes", "median")
@@ -52,6 +54,7 @@ def work(request: HttpRequest, key: str) -> HttpResponse:
     runs = past_runs(of_owner.filter(ended_at__gte=period.start))
     context = {
         "latest": latest,
+        "name": without_trial(latest.job_name),
         "is_owner": latest.user_id == person(request).pk,
         "days": WINDOW_DAYS,
         "runs": runs,
@@ -88,6 +91,8 @@ def _measured(runs: list[PastRun]) -> dict[str, Any]:
         "scaled": scaled,
         "scale_charts": scale_charts(scaled),
         "left_out": left_out(scaled),
+        "cut_trials": cut_trials(scaled),
+        "trial_request": added_lines(without_time(knee_run(runs, scaled))),
         "target_percent": LIMITS.target_percent,
         "same_work_max": SAME_WORK_MAX,
     }

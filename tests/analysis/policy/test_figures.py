@@ -11,9 +11,9 @@ from analysis.history.run_sums import ClassSums, RunSums
 from analysis.policy.bands import banded, lower_bound
 from analysis.policy.figures import FIGURES, project_figures, user_figures, whole_steps, without_classes
 from analysis.policy.keys import user_key
-from analysis.policy.suggestion import multiplier
+from analysis.policy.suggestion import multiplier, score_range_percent
 from analysis.policy.sums import NAMES, PLACE, PolicySums, of_day
-from analysis.site.suppression import Withheld
+from analysis.site.suppression import Withheld, nice_step, rounded
 
 
 def person(**values: float) -> PolicySums:
@@ -248,6 +248,64 @@ def test_the_largest_users_cannot_be_found_by_their_size() -> None:
 )  # fmt: skip
 def test_the_suggestion(score: float | None, coverage: float, jobs: int | None, expected: float) -> None:
     assert multiplier(score, coverage, jobs) == expected
+
+
+def test_what_rounding_alone_moved_out_of_acceptable_suggests_nothing() -> None:
+    # 290 used of 610 are 47.5 %. One person has 510, so the step is 200: 290 is shown as 200, 320 unused as 400, a
+    # score of 33 %. It may have been 100 of 600 to 300 of 600: 16.7 % to 50 %.
+    people = [
+        person(jobs=10, gpu_hours=510.0, used=240.0, unused=270.0),
+        *[person(jobs=10, gpu_hours=20.0, used=10.0, unused=10.0)] * 5,
+    ]
+    found = project_figures(np.stack(people), flag=False)
+    assert (found["unused_gpu_hours"], found["efficiency_score"]) == (400.0, 33.0)
+    assert found["suggested_multiplier"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("score", "least", "most", "expected"),
+    [
+        (38.0, 36.0, 39.99, 0.99), (38.0, 36.0, 40.0, 1.0),  # up to the edge
+        (79.0, 70.01, 88.0, 1.06), (79.0, 70.0, 88.0, 1.0),
+        (55.0, 20.0, 90.0, 1.0), (30.0, 20.0, 75.0, 1.0),  # on both sides
+        (0.0, 0.0, 5.0, 0.8), (100.0, 95.0, 100.0, 1.2),
+    ],
+)  # fmt: skip
+def test_the_whole_range_of_a_score_lies_outside_or_nothing_is_suggested(
+    score: float, least: float, most: float, expected: float
+) -> None:
+    assert multiplier(score, 1.0, 100, (least, most)) == expected
+
+
+@given(st.floats(0.1, 1e6), st.floats(40, 70) | st.sampled_from([40.0, 70.0]), st.floats(1e-3, 1e6))
+@settings(max_examples=300)
+def test_nobody_who_is_acceptable_gets_another_multiplier_by_rounding(hours: float, use: float, least: float) -> None:
+    step = nice_step(least)
+    used, unused = (rounded(each, step) for each in (hours * use / 100, hours * (100 - use) / 100))
+    lowest, highest = score_range_percent(used, unused, step)
+    assert lowest <= use + 1e-6
+    assert use - 1e-6 <= highest
+    for shown in (0.0, 39.0, 71.0, 100.0):
+        assert multiplier(shown, 1.0, 100, (lowest, highest)) == 1.0
+
+
+@given(
+    st.lists(st.tuples(st.floats(1.0, 1000.0), st.floats(0.0, 1.0)), min_size=5, max_size=12), st.floats(0.401, 0.699)
+)
+@settings(max_examples=200)
+def test_no_project_that_is_acceptable_gets_another_multiplier(
+    people: list[tuple[float, float]], wanted: float
+) -> None:
+    # Everybody's use is moved towards all or nothing until that of the project is the wanted one.
+    hours, use = (np.array(each) for each in zip(*people, strict=True))
+    mean = float((hours * use).sum() / hours.sum())
+    use = use * wanted / mean if mean > wanted else 1 - (1 - use) * (1 - wanted) / (1 - mean)
+    rows = [
+        person(jobs=10, gpu_hours=each, used=each * part, unused=each * (1 - part))
+        for each, part in zip(hours, use, strict=True)
+    ]
+    found = project_figures(np.stack(rows), flag=False)
+    assert isinstance(found, Withheld) or found["suggested_multiplier"] == 1.0
 
 
 def test_the_sums_of_a_day() -> None:

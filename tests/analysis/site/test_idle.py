@@ -46,9 +46,9 @@ def sums(*people: tuple[float, float, float]) -> IdleSums:
 
 def test_five_people_are_added_up_and_rounded() -> None:
     # 30 idle hours, 15 waited for; the largest has 6 idle hours, a fifth of it is 1.2: the step is 2.
-    assert sums(*[(10.0, 6.0, 3.0)] * 5).figures([{"small-g"}]) == IdleHours("", 16.0, 16.0)
+    assert sums(*[(10.0, 6.0, 3.0)] * 5).figures([{"small-g"}]) == IdleHours("", 16.0, 16.0, 2.0)
     # 30 of 5 hours each waited for: 25 and 5.
-    assert sums(*[(10.0, 6.0, 5.0)] * 5).figures([{"small-g"}]) == IdleHours("", 24.0, 4.0)
+    assert sums(*[(10.0, 6.0, 5.0)] * 5).figures([{"small-g"}]) == IdleHours("", 24.0, 4.0, 2.0)
 
 
 def test_four_people_with_idle_gpus_are_withheld_although_more_ran_jobs() -> None:
@@ -76,7 +76,7 @@ def test_a_shown_group_whose_other_hours_are_one_persons_withholds_them() -> Non
     found.add(20, ("a",), (40.0, 0.0, 0.0), 0.0, 0.0)
     assert found.figures([{"a", "b"}]) == IdleHours("other_group")
     # With a withheld, and b as well, a reader knows the total alone.
-    assert found.figures([set()]) == IdleHours("", 30.0, 30.0)
+    assert found.figures([set()]) == IdleHours("", 30.0, 30.0, 2.0)
 
 
 def test_idle_hours_are_never_more_than_the_unused_ones() -> None:
@@ -84,7 +84,7 @@ def test_idle_hours_are_never_more_than_the_unused_ones() -> None:
     for person in range(5):
         found.add(person, ("a",), (4.0, 4.0, 2.0), 6.0, 6.0)
     # 4 of 10 hours each were unused: 20, all of them waited for; the step is 1.
-    assert found.figures([{"a"}]) == IdleHours("", 20.0, 0.0)
+    assert found.figures([{"a"}]) == IdleHours("", 20.0, 0.0, 1.0)
 
 
 def drawn(seed: int) -> IdleSums:
@@ -177,7 +177,7 @@ def test_a_month_has_what_others_waited_for(five) -> None:
     close_months(NOW)
     # 5 runs with 4 of 8 GPU-hours idle: 20. Others waited for 2 of 4 GPUs in one of two hours: 5, and 15 not. The
     # largest has 4: the step is 1.
-    assert idle() == IdleHours("", 5.0, 15.0)
+    assert idle() == IdleHours("", 5.0, 15.0, 1.0)
 
 
 def test_nothing_is_stated_of_a_month_whose_checks_are_due(five) -> None:
@@ -196,7 +196,7 @@ def test_older_judgements_of_other_months_do_not_matter(five) -> None:
     check_waits(100, timezone.now())
     SweepMark.objects.create(name=BEGAN, at=OCTOBER + HOUR)
     close_months(NOW)
-    assert idle() == IdleHours("", 5.0, 15.0)
+    assert idle() == IdleHours("", 5.0, 15.0, 1.0)
 
 
 def test_what_changes_after_the_month_was_closed_changes_nothing(five) -> None:
@@ -205,7 +205,7 @@ def test_what_changes_after_the_month_was_closed_changes_nothing(five) -> None:
     IdleHold.objects.all().delete()
     JobEfficiency.objects.filter(user__username="alice").delete()
     close_months(NOW + timedelta(days=1))
-    assert idle() == IdleHours("", 5.0, 15.0)
+    assert idle() == IdleHours("", 5.0, 15.0, 1.0)
 
 
 def test_a_stored_month_from_before_the_update_has_none(five) -> None:
@@ -220,7 +220,7 @@ def test_months_of_an_import_are_closed_after_the_checks(five) -> None:
     out = StringIO()
     call_command("close_months", "--at-once", stdout=out)
     assert "1 month closed" in out.getvalue()
-    assert idle() == IdleHours("", 5.0, 15.0)
+    assert idle() == IdleHours("", 5.0, 15.0, 1.0)
 
 
 def failing(monkeypatch: pytest.MonkeyPatch, user: str) -> None:
@@ -246,7 +246,7 @@ def test_a_check_that_always_fails_hides_nothing_of_the_others(five, monkeypatch
         check_waits(100, NOW + tries * 3 * HOUR)
     assert close_months(NOW + (TRIES_MAX - 1) * 3 * HOUR) == 1
     # Those of the five others; the 4 hours of the sixth are in neither sum.
-    assert idle() == IdleHours("", 5.0, 15.0)
+    assert idle() == IdleHours("", 5.0, 15.0, 1.0)
 
 
 def test_a_month_waits_for_a_check_that_is_due_again(five) -> None:

@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 
 from analysis.site.suppression import Withheld, runs_of, suppress
-from analysis.site.week_map import WeekMap, WeekRuns, _unsafe_differences, shown_hours, week_map
+from analysis.site.week_map import (
+    HARMLESS_STEP_PERCENT,
+    WeekMap,
+    WeekRuns,
+    _unsafe_differences,
+    is_mostly_rounding,
+    shown_hours,
+    week_map,
+)
 from tests.analysis.site.attacker import bounds, factor_bounds, ranges_of
 
 NEARLY = 0.05
@@ -33,7 +41,8 @@ def test_an_hour_of_four_people_is_withheld_and_the_smallest_other_hides_it() ->
     shown = week_map(week, lambda: 0.0)
     # 240 hours in four such hours are 60 in each; 40 hours of one person are 10: the step.
     # One of six has 16.7 %: the step of the use is 20 %, and 50 % became 60 at random, here always upwards.
-    assert shown == WeekMap("", [60.0, None, None], [60.0, None, None])
+    nothing = [None, None]
+    assert shown == WeekMap("", [60.0, *nothing], [60.0, *nothing], [10.0, *nothing], [20.0, *nothing])
 
 
 def test_one_person_alone_at_night_is_withheld_with_another_hour() -> None:
@@ -76,6 +85,25 @@ def test_use_is_withheld_where_one_person_has_more_than_a_quarter_of_an_hour() -
     uneven = week_of(*((person, "a", [40.0 + 100.0 * (person == 0)] * 3) for person in range(10)))
     # 140 of 500 are 28 %.
     assert week_map(uneven, random.Random(1).random).use_percent == [None] * 3
+
+
+@pytest.mark.parametrize(
+    ("value", "step", "harmless", "expected"),
+    [
+        # Rounded up or down to a step, so off by less than one: 0 is 0 to 50, 50 is 0 to 100, 100 is 50 to 150.
+        (0.0, 50.0, 0.0, True), (50.0, 50.0, 0.0, True), (100.0, 50.0, 0.0, False), (150.0, 50.0, 0.0, False),
+        # Where summer time begins an hour occurs three times in four: 2 steps of 1/3 or 2/3, to nine decimals.
+        (0.666666667, 0.333333333, 0.0, False), (1.333333333, 0.666666667, 0.0, False),
+        # Use in percent: 10 is 0 to 20, low in any case; 20 is 0 to 40, 25 is 0 to 50. 100 was cut at 100.
+        (10.0, 10.0, HARMLESS_STEP_PERCENT, False), (0.0, 5.0, HARMLESS_STEP_PERCENT, False),
+        (20.0, 20.0, HARMLESS_STEP_PERCENT, True), (25.0, 25.0, HARMLESS_STEP_PERCENT, True),
+        (40.0, 20.0, HARMLESS_STEP_PERCENT, False), (100.0, 25.0, HARMLESS_STEP_PERCENT, False),
+    ],
+)  # fmt: skip
+def test_a_figure_of_less_than_two_steps_is_mostly_rounding(
+    value: float, step: float, harmless: float, expected: bool
+) -> None:
+    assert is_mostly_rounding(value, step, harmless) == expected
 
 
 def test_no_hour_is_shown_where_each_has_few_people() -> None:

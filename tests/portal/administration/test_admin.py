@@ -155,6 +155,19 @@ def test_a_role_is_given_and_taken_back(cast, grace) -> None:
     assert [who for who, _ in logged()] == ["grace", "grace"]
 
 
+def test_who_gives_support_and_policy_reading_to_one_person_reads_what_follows(grace) -> None:
+    what = "One person with both roles can find out whose figures are whose"
+    assert what in grace.get(f"{GRANTS}add/").content.decode()
+    first = grace.post(f"{GRANTS}add/", {"user": "bob", "role": "policy"}, follow=True).content.decode()
+    assert what not in first
+    # erin is support staff by her directory.
+    for name, role in (("bob", "support"), ("erin", "policy")):
+        page = grace.post(f"{GRANTS}add/", {"user": name, "role": role}, follow=True).content.decode()
+        assert f"The account {name} now has both roles. Support staff see by name whose flag is raised" in page
+        assert has_role(user(name), Grant.Role(role))
+    assert what not in grace.post(f"{GRANTS}add/", {"user": "dave", "role": "support"}, follow=True).content.decode()
+
+
 def test_a_role_that_a_directory_says_is_only_shown(grace) -> None:
     said = Grant.objects.get(user=user("erin"))
     assert grace.get(f"{GRANTS}{said.pk}/change/").status_code == 200

@@ -19,6 +19,7 @@ from jobs.audit.services import by_command
 from jobs.models import Membership, Project, User
 from jobs.services import record_job
 from metrics.services import create_collector_token, record_node_summary, record_raw_window
+from portal.sign_in.comment_tokens import issue_comment_token
 from portal.sign_in.personal_tokens import issue_token
 from portal.sign_in.policy_tokens import issue_policy_token
 from tests.payloads import job_record, node_payload, raw_payload
@@ -31,8 +32,11 @@ CHECKOUT = Path(__file__).resolve().parents[3]
 EXAMPLES, SEED = 4, 20261120
 """Of each call in the fuzzing, beside some 3,500 cases that cover each bound of the document; the same at each run."""
 
-LIMITS = "API_CALLS ANONYMOUS_API_CALLS DOWNLOADS RAW_WINDOWS".split()
-UNLIMITED = {f"{name}_PER_MINUTE": "1000000" for name in LIMITS} | {"RAW_BACKLOG_MAX": "1000000"}
+LIMITS = "API_CALLS ANONYMOUS_API_CALLS DEVICE_SIGN_INS DOWNLOADS RAW_WINDOWS".split()
+UNLIMITED = {f"{name}_PER_MINUTE": "1000000" for name in LIMITS} | {
+    "RAW_BACKLOG_MAX": "1000000",
+    "SLURM_COMMENTS": "yes",
+}
 SETTINGS = """
 base-url = "http://127.0.0.1:{port}"
 headers = {{ Authorization = "Bearer {personal}" }}
@@ -43,6 +47,20 @@ include-path-regex = "^/api/v1/(policy/efficiency[.][a-z]+|flags)$"
 headers = {{ Authorization = "Bearer {policy}" }}
 # Months that nothing can fit, and months that are not closed: `schema_hooks` checks that it is refused for that alone.
 checks.positive_data_acceptance.expected-statuses = ["2xx", "400", "404"]
+
+[[operations]]
+include-path-regex = "^/api/v1/slurm-comments$"
+headers = {{ Authorization = "Bearer {comments}" }}
+
+[[operations]]
+include-path-regex = "^/api/v1/device/"
+# A code that fits the schema is of no sign-in that waits.
+checks.positive_data_acceptance.expected-statuses = ["2xx", "400"]
+
+[[operations]]
+include-path-regex = "^/api/v1/device/revoke$"
+# It would end the token that all other calls need.
+enabled = false
 
 [[operations]]
 include-path-regex = "^/api/v1/ingest/"
@@ -69,6 +87,7 @@ def tokens(transactional_db: None) -> dict[str, str]:
     return {
         "personal": issue_token(alice, name="fuzzing", days=30, now=timezone.now()),
         "collector": create_collector_token("nodes", "lumi"),
+        "comments": issue_comment_token("op", cluster="lumi", days=30, now=timezone.now(), by=by_command("test")),
         "policy": issue_policy_token("slurm", days=30, now=timezone.now(), by=by_command("test")),
     }
 

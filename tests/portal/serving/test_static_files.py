@@ -7,10 +7,13 @@ import re
 from contextlib import closing
 from pathlib import Path
 
+import pytest
 from django.conf import settings
 from django.templatetags.static import static
 from django.test import Client
 
+# The end of an answer looks at the connection to the database, if another test left one.
+pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
 STYLE = Path(settings.BASE_DIR, "static/css/portal.css")
 
 

@@ -90,6 +90,32 @@ def test_a_withheld_map_states_why_and_an_older_month_has_none(cast, months) -> 
     assert 'id="week-use"' not in text(erin, "/site/")
 
 
+def test_figures_that_are_mostly_rounding_have_a_mark_of_their_own(cast, months) -> None:
+    # Monday, Tuesday and Wednesday 0:00: two steps, one and none; the use is 20 of 20, 10 of 10 and 60 of 20.
+    found = week({0: 1000.0, 24: 500.0, 48: 0.0}, {0: 20.0, 24: 10.0, 48: 60.0})
+    steps = week({0: 500.0, 24: 500.0, 48: 500.0}, {0: 20.0, 24: 10.0, 48: 20.0})
+    with_week(found | {"allocated_steps": steps["allocated"], "use_steps_percent": steps["use_percent"]})
+    erin = cast("erin")
+    page = text(erin, "/site/")
+    allocated, use = (part.split("</tr>")[0] for part in page.split('<th scope="row">00:00</th>')[1:])
+    mark = '<td class="rounding"><span aria-hidden="true">±</span><span class="sr">mostly rounding</span></td>'
+    assert (allocated.count(mark), use.count(mark)) == (2, 1)
+    assert '<td class="heat-4">1,000</td>' in allocated
+    assert use.index(mark) < use.index('<td class="shade-0">10</td>') < use.index('<td class="shade-3">60</td>')
+    assert "<dt>±</dt>" in page
+    # Without steps, as in a month from before they were kept, each figure is shown.
+    with_week(found)
+    page = text(erin, "/site/")
+    assert '<td class="heat-2">500</td>' in page
+    assert "<dt>±</dt>" not in page
+
+
+def test_a_map_of_nothing_but_rounding_is_withheld(cast, months) -> None:
+    steps = week({0: 500.0, 24: 500.0}, {})["allocated"]
+    with_week(week({0: 500.0, 24: 0.0}, {}) | {"allocated_steps": steps, "use_steps_percent": [None] * 168})
+    assert "All hours of the week are withheld: each figure would be mostly rounding." in text(cast("erin"), "/site/")
+
+
 def test_every_month_is_named_below_its_column(cast, months) -> None:
     page = text(cast("erin"), "/site/")
     assert "<span>Sep<br>2026</span><span>Oct<br></span>" in page
@@ -130,6 +156,28 @@ def test_idle_hours_that_others_waited_for_stand_beside_the_others(cast, months)
     page = text(cast("erin"), "/site/")
     assert "GPUs that stayed idle" in page
     assert "Idle GPU-hours" not in page
+
+
+@pytest.mark.parametrize(
+    ("figures", "expected", "note"),
+    [
+        ({"wanted": 0.0, "unwanted": 340.0, "step": 20.0}, ("less than~20", "340"), False),
+        ({"wanted": 0.0, "unwanted": 0.0, "step": 0.5}, ("less than~0.5", "less than~0.5"), False),
+        # From before the step was kept.
+        ({"wanted": 0.0, "unwanted": 340.0}, ("0", "340"), True),
+        ({"wanted": 20.0, "unwanted": 340.0}, ("20", "340"), False),
+    ],
+)
+def test_idle_hours_that_were_rounded_to_nothing_are_less_than_a_step(
+    cast, months, figures: dict[str, float], expected: tuple[str, str], note: bool
+) -> None:
+    month = SiteMonth.objects.get(first_day=date(2026, 10, 1))
+    month.figures["idle"] = figures
+    month.save()
+    page = text(cast("erin"), "/site/").replace("\u00a0", "~")
+    assert f"Idle GPU-hours while others waited for them</dt><dd>{expected[0]}</dd>" in page
+    assert f"Idle GPU-hours that nobody waited for</dt><dd>{expected[1]}</dd>" in page
+    assert ("0 is rounded: it may be some hours." in page) == note
 
 
 def test_a_month_without_idle_hours_states_why(cast, months) -> None:

@@ -111,6 +111,28 @@ def test_findings_cost_their_unused_hours_the_most_first(cast) -> None:
     assert page.index("No finding 3,000") < page.index("withheld: fewer than 5 people")
 
 
+def test_the_headline_of_the_costs_is_the_sum_of_the_findings_that_are_shown(cast) -> None:
+    month()
+    erin = cast("erin")
+    headline = "Unused GPU-hours (estimate) of the findings that are shown"
+    # 20,000 + 500, without the 3,000 of no finding and what is withheld; no price is stated, no advice is settled.
+    page = text(erin, "/site/")
+    assert f"{headline} 20,500 The hours of a job count once" in page
+    assert "Saved by advice of this month" not in page
+    AdviceMonth.objects.create(first_day=OCTOBER, figures=RULES, closed_at=AT)
+    # 400 - 40 GPU-hours, 60 % of the claim.
+    assert f"{headline} 20,500 Saved by advice of this month, GPU-hours 360 60~% of the claim" in text(erin, "/site/")
+
+
+def test_a_month_in_which_no_finding_is_shown_costs_nothing_that_is_known(cast) -> None:
+    month()
+    stored = SiteMonth.objects.get(first_day=OCTOBER)
+    stored.figures["tables"] = {"finding": [{"name": "overscaling", "withheld": "few_people"}]}
+    stored.save()
+    page = text(cast("erin"), "/site/")
+    assert "Unused GPU-hours (estimate) of the findings that are shown none is shown" in page
+
+
 @pytest.mark.usefixtures("_with_factors")
 def test_what_advice_saved_is_added_up_from_the_rules_that_are_shown(cast) -> None:
     month()

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 from django.utils import timezone
 
 from analysis.escalation import services as escalation
+from analysis.models import PolicyMonth, SiteMonth
 from analysis.outcomes import services as outcomes
 from analysis.policy import services as policy
 from analysis.rollups import services as rollups
 from analysis.services import JUDGEMENT, analyse_due
 from analysis.site import services as site
 from education.services.links import LINK
-from jobs.models import DirectoryImport, Process, WorkFailure
+from jobs.models import DirectoryImport, Process, Tally, WorkFailure
 from jobs.services import record_job
-from jobs.tallies.kinds import COLLECTOR_FAILURES, MESSAGES, SWEEP_FAILURES, SWEEPS
+from jobs.tallies.kinds import COLLECTOR_FAILURES, MESSAGES, ROUNDS, SWEEP_FAILURES, SWEEPS
 from jobs.tallies.services import add
 from jobs.tasks import IMPORT
 from portal.schedule import beat_schedule
+from portal.system.concerns import concerns
+from portal.system.state import system_state
 from portal.system.work_names import COUNTED, FAILED
 from portal.system.work_names import SWEEPS as NAMES_OF_SWEEPS
 from reports.mail.services.planning import PLANNING
@@ -117,6 +120,42 @@ def test_the_names_of_failed_work_are_shown_in_full(cast, worker: Process, now: 
         "2 projects without new daily sums, set aside after repeated failures",
     }
     assert "Monthly figures of the policy export set aside 2" in page(cast)
+
+
+@pytest.mark.parametrize(("hours", "expected"), [(23, []), (25, ["Flags were last checked 1 d 01 h ago"])])
+def test_flags_are_checked_late_after_a_day(
+    cast, worker: Process, now: datetime, hours: int, expected: list[str]
+) -> None:
+    add(ROUNDS.of(1.0, "escalate"), ROUNDS.of(1.0, "deliver"))
+    Tally.objects.filter(labels__contains="escalate").update(last_at=now - timedelta(hours=hours))
+    assert titles(cast) == expected
+
+
+@pytest.mark.parametrize(
+    ("day", "closed_site", "closed_policy", "expected"),
+    [
+        # October ended at midnight of the site's calendar; 14 days later is 15 November.
+        (14, False, False, []),
+        (16, False, False, ["The figures of the site for October 2026 are not closed"]),
+        (16, True, False, ["The figures of the policy export for October 2026 are not closed"]),
+        (16, True, True, []),
+    ],
+)
+def test_a_month_is_late_two_weeks_after_its_end(
+    db, day: int, closed_site: bool, closed_policy: bool, expected: list[str]
+) -> None:
+    at, october = datetime(2026, 11, day, 12, tzinfo=UTC), date(2026, 10, 1)
+    record_job(
+        job_record(job_id=1, started_at="2026-10-15T10:00:00+00:00", ended_at="2026-10-15T12:00:00+00:00"), now=at
+    )
+    analyse_due(10, at)
+    rollups.roll_up_due(10, at)
+    if closed_site:
+        SiteMonth.objects.create(first_day=october, figures={"total": {"name": ""}}, closed_at=at)
+    if closed_policy:
+        PolicyMonth.objects.create(first_day=october, closed_at=at)
+    found = [each.title for each in concerns(system_state(at)) if "figures" in each.title]
+    assert found == expected
 
 
 def test_what_failed_is_counted_by_kind_with_its_first_time(cast, worker: Process, now: datetime) -> None:

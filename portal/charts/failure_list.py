@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from analysis.findings import FindingCode
 from analysis.works.failure_sizes import FailureSize
 from analysis.works.failures import Failures, SharedTrait
-from portal.pages.work.typical import size_sentence
+from portal.charts.typical_run import size_sentence
 from reports.numbers import counted, duration, gigabytes, share
 from reports.wording import TITLES
 

@@ -17,7 +17,7 @@ from analysis.works.best_request import (
 )
 from analysis.works.differences import changed_options
 from analysis.works.runs import PastRun
-from jobs.sbatch import OptionChange
+from jobs.sbatch import READING_ORDER, OptionChange
 from reports.request_diff import DiffLine, added_lines
 
 Advice = Sequence[tuple[Sequence[OptionChange], Options]]
@@ -45,6 +45,11 @@ class BestKnown:
     other: PastRun | None = None
 
     @property
+    def options(self) -> list[str]:
+        """The whole request as options."""
+        return [line.text.removeprefix("#SBATCH ") for line in self.lines]
+
+    @property
     def is_new(self) -> bool:
         return any(not change.split(" -> ")[-1].startswith("--time") for change in self.changes)
 
@@ -68,6 +73,13 @@ def best_known(runs: Sequence[PastRun], advice_of: Callable[[int], Advice]) -> B
         without_gpu_use=best.without_gpu_use,
         other=_other(runs, wanted, advice_of) if best.without_gpu_use else None,
     )
+
+
+def without_time(trial: PastRun | None) -> Options:
+    """The lines of a trial's request without its time limit, which is short on purpose."""
+    options = options_of(trial) if trial else {}
+    # PostgreSQL stores the options of a run in an order of its own.
+    return lines_of({option: options[option] for option in READING_ORDER if option in options and option != "--time"})
 
 
 def _other(runs: Sequence[PastRun], wanted: Mapping[str, str], advice_of: Callable[[int], Advice]) -> PastRun | None:

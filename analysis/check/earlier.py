@@ -1,0 +1,129 @@
+"""The earlier runs of the work that a request is for: which count, which had its size, which stands for the next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from analysis.check.asked import Asked
+from analysis.comparable import ComparableRun
+from analysis.works.runs import PastRun
+from jobs.hardware import partition_of
+
+YEAR = timedelta(days=365)
+"""What ran longer ago may have been another program."""
+
+RECENT_MAX = 5
+"""The last runs of the same size decide what the next one needs: the most that any of them needed."""
+
+TIMES_MIN = 3
+"""A time limit is suggested from so many run times on: fewer show no spread."""
+
+COMPARED_MAX = 20
+"""As many of the last completed runs are compared with, as for a report (`analysis.selectors.COMPARABLE_MAX`)."""
+
+NO_RUNS, NO_PARTITION, OTHER_SIZE, ONLY_FAILED = "no_runs", "no_partition", "other_size", "only_failed"
+FITS, FEW_RUNS, REFUSED, NOT_KEPT = "fits", "few_runs", "refused", "not_kept"
+"""Why nothing is suggested."""
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """The counted runs of a year that ran to their end or failed by themselves, the latest first.
+
+    `same_size` are those with as many GPUs and nodes as requested, on the same hardware.
+    """
+
+    runs: tuple[PastRun, ...]
+    same_size: tuple[PastRun, ...]
+
+    @property
+    def completed(self) -> tuple[PastRun, ...]:
+        """Those of the same size that ran to their end."""
+        return tuple(run for run in self.same_size if run.is_comparable)
+
+    @property
+    def times_s(self) -> list[float]:
+        """How long these took."""
+        return [run.elapsed_s for run in self.completed[:COMPARED_MAX] if run.elapsed_s]
+
+
+def earlier(runs: Sequence[PastRun], request: Asked, now: datetime) -> Earlier:
+    """What counts of the runs of one work, the latest first."""
+    counted = tuple(
+        run
+        for run in runs
+        if run.ended_at > now - YEAR
+        and run.is_judged
+        and not run.uncounted_reason
+        and run.gpus
+        and (run.is_comparable or run.is_own_failure)
+    )
+    return Earlier(counted, tuple(run for run in counted if is_same_size(run, request)))
+
+
+def is_same_size(run: PastRun, request: Asked) -> bool:
+    """Whether a run had the GPUs and the nodes of a request, and ran on such nodes."""
+    if request.shape is None or request.partition is None:
+        return False
+    described = partition_of(run.cluster, run.partition)
+    return (
+        run.gpus in request.allocated_gpus
+        and (run.nodes or 1) == request.shape.nodes
+        and described is not None
+        and described.node == request.partition.node
+    )
+
+
+def needed_gpus(run: PastRun) -> int:
+    """As many GPUs as the report of a run suggests, else all that it had."""
+    had = run.gpus or 0
+    return had if run.recommended_gpus is None else min(run.recommended_gpus, had)
+
+
+def stands_for(found: Earlier, request: Asked) -> tuple[PastRun | None, str]:
+    """The run that the next one will probably be like, or why there is none.
+
+    The latest one if it failed for lack of what is not requested any more than then. Otherwise, of the last completed
+    ones the latest of those that needed the most GPUs.
+    """
+    if request.refused:
+        return None, REFUSED
+    if not found.runs:
+        return None, NO_RUNS
+    if not request.is_known:
+        return None, NO_PARTITION
+    if not found.same_size:
+        return None, OTHER_SIZE
+    latest = found.same_size[0]
+    if _lacks_the_same(latest, request):
+        return latest, ""
+    recent = found.completed[:RECENT_MAX]
+    if not recent:
+        return None, ONLY_FAILED
+    most = max(map(needed_gpus, recent))
+    return next(run for run in recent if needed_gpus(run) == most), ""
+
+
+def _lacks_the_same(run: PastRun, request: Asked) -> bool:
+    """Whether a run ended for lack of memory or time, and the request has no more of it."""
+    shape = request.shape
+    if shape is None:
+        return False
+    if run.state == "OUT_OF_MEMORY":
+        return shape.memory_gb is not None and shape.memory_gb <= (run.memory_gb or 0.0)
+    return run.state == "TIMEOUT" and (shape.walltime_s or 0.0) <= (run.walltime_s or 0.0)
+
+
+def compared(found: Earlier, but: PastRun) -> tuple[ComparableRun, ...]:
+    """The last completed runs of any size as a report compares with them, without one."""
+    last = [run for run in found.runs if run.is_comparable and run.pk != but.pk][:COMPARED_MAX]
+    return tuple(
+        ComparableRun(
+            run.gpus or 0,
+            run.elapsed_s or 0.0,
+            None if run.host_peak_gb is None else run.host_peak_gb / (run.nodes or 1),
+        )
+        for run in last
+    )

@@ -1,0 +1,66 @@
+"""Reading the earlier runs of the work that somebody is about to submit: their own alone, in a few queries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+import msgspec
+from django.db.models import Max
+
+from analysis.check.earlier import YEAR
+from analysis.models import RecommendationRow
+from analysis.selectors import measurements_of
+from analysis.works.runs import PastRun
+from analysis.works.selectors import past_runs
+from jobs.models import Job, Project, User
+from jobs.records import JobRecord
+from jobs.sbatch import Shape
+from jobs.selectors import record_of, works_named
+from metrics.series import RunMetrics
+
+RUNS_MAX = 200
+"""The latest runs of a work that are looked at: what counts are the last few of each size."""
+
+
+@dataclass(frozen=True)
+class NamedWork:
+    """The work that a job of some name would belong to; `is_ambiguous`: the person has it in other projects too."""
+
+    key: str
+    project: Project
+    is_ambiguous: bool
+
+
+def named_work(user: User, cluster: str, job_name: str, account: str) -> NamedWork | None:
+    """The own work of this name, in this project or else in the one where it ran last; two queries.
+
+    None for a name without a meaning, and where no run has it.
+    """
+    works = works_named(user, job_name, [cluster])
+    keys = [key for key, (_, project) in works.items() if account in ("", project.name)]
+    ran = Job.objects.filter(user=user, work_key__in=keys, ended_at__isnull=False).order_by()
+    latest = dict(ran.values_list("work_key").annotate(Max("ended_at"))) if keys else {}
+    if not latest:
+        return None
+    key = max(latest, key=lambda key: latest[key])
+    return NamedWork(key, works[key][1], is_ambiguous=len(latest) > 1)
+
+
+def latest_runs(user: User, key: str, now: datetime) -> list[PastRun]:
+    """The latest own runs of a work within a year: one query."""
+    runs = Job.objects.filter(user=user, work_key=key, ended_at__gt=now - YEAR)
+    return past_runs(runs, RUNS_MAX)
+
+
+def measured(run: PastRun) -> tuple[JobRecord, RunMetrics] | None:
+    """The record and the measurements of a run; None where it is no longer stored."""
+    job = Job.objects.select_related("user", "project").filter(pk=run.pk).first()
+    return None if job is None else (record_of(job), measurements_of(job))
+
+
+def advised_shape(run: PastRun) -> Shape | None:
+    """What the report of a run suggests to request instead of its GPUs: one query."""
+    advised = RecommendationRow.objects.filter(efficiency__job=run.pk, kind="gpus")
+    wanted = advised.values_list("wanted", flat=True).first()
+    return None if wanted is None else msgspec.convert(wanted, Shape)

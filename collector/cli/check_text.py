@@ -1,0 +1,221 @@
+"""`kaiku check` for people: what the parser found, then what the portal answered, component by component."""
+
+from __future__ import annotations
+
+from collector.cli.answers import number, objects, text, texts, value
+from collector.cli.layout import NOT_KNOWN, count, counted, duration, gigabytes, hours, percent, spread
+from collector.cli.sbatch.sharing import resource_options
+from collector.cli.sections import indented, labelled, whole_table
+from collector.cli.suggested import change_line
+from collector.cli.terminal import harmless
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from collector.cli.job_script import JobScript
+    from collector.cli.sbatch.rewriting import Change
+    from collector.cli.sbatch.script import Component
+    from collector.cli.suggested import Suggested
+    from collector.cli.terminal import Terminal
+
+SPREADS = (
+    ("gpus_used", "GPUs used", count),
+    ("memory_gb", "memory", gigabytes),
+    ("run_time_s", "run time", duration),
+    ("use_percent", "GPU use", percent),
+)
+PARTITION_HEAD = ("partition", "at limit", "typically", "wait", "starts")
+
+
+class Lines:
+    """The lines of a report, in the width of its terminal."""
+
+    def __init__(self, terminal: Terminal) -> None:
+        self.terminal = terminal
+        self.columns = terminal.columns
+        self.lines: list[str] = []
+
+    def labelled(self, label: str, said: str, colour: str = "") -> None:
+        """A labelled paragraph, nothing where nothing is said."""
+        self._add(labelled(label, said, self.columns) if said else [], colour)
+
+    def points(self, label: str, said: list[str], colour: str = "") -> None:
+        """A paragraph for each sentence, the first beside the label."""
+        for place, sentence in enumerate(said):
+            if not place:
+                self._add(labelled(label, sentence, self.columns), colour)
+            else:
+                self._add(indented(sentence, self.columns), colour)
+
+    def heading(self, said: str) -> None:
+        """A line of its own, after an empty one."""
+        if self.lines:
+            self.lines.append("")
+        self._add(labelled(said, "", self.columns) or [said], "bold")
+
+    def blank(self) -> None:
+        if self.lines and self.lines[-1]:
+            self.lines.append("")
+
+    def plain(self, lines: list[str]) -> None:
+        self.lines += lines
+
+    def _add(self, lines: list[str], colour: str) -> None:
+        self.lines += [self.terminal.paint(line, colour) for line in lines] if colour else lines
+
+
+def script_lines(into: Lines, job: JobScript) -> None:
+    """What the parser found, the refusals first."""
+    script = job.script
+    into.points("Refused", [harmless(remark.sentence) for remark in script.refusals], "red")
+    into.points("Script", [harmless(remark.sentence) for remark in script.warnings], "yellow")
+    if not script.refusals and not script.warnings:
+        into.labelled("Script", "Slurm reads every directive as written.")
+    if job.words.behind:
+        shown = " ".join(harmless(word) for word in job.words.behind)
+        into.labelled(
+            "Arguments",
+            f"{shown}: counted as arguments of sbatch. sbatch itself takes them only before {job_name(job)}.",
+        )
+    if job.words.belong:
+        into.labelled(
+            "Arguments", f"{counted(len(job.words.belong), 'word')} behind the script: left to the script, not read."
+        )
+
+
+def job_name(job: JobScript) -> str:
+    """The script's name, harmless."""
+    return harmless(job.name)
+
+
+def offline_lines(into: Lines, job: JobScript, missing: str) -> None:
+    """The request as the parser knows it, and what only the portal could add."""
+    for component in job.script.components:
+        into.labelled(_title("Request", component.index, len(job.script.components)), _options(component))
+    without = "cost, earlier runs, risks, suggestion, partitions and allocation, which only the portal knows."
+    into.points("Missing", [without, harmless(missing[:1].upper() + missing[1:])], "yellow")
+
+
+def answer_lines(into: Lines, job: JobScript, answer: dict[str, Any], made: Suggested) -> None:
+    """The portal's answer."""
+    said = objects(answer, "components")
+    for place, (component, each) in enumerate(zip(job.script.components, said)):
+        if len(said) > 1:
+            name = text(each, "job_name")
+            into.heading(f"Component {place + 1} of {len(said)}" + (f", {name}" if name else ""))
+        _component_lines(into, component, each, made.changes[place])
+    if len(said) > 1:
+        into.heading("All components")
+        into.labelled("Cost", text(answer, "cost", "text"))
+    into.points("Not changed", [harmless(sentence) for sentence in made.not_changed], "yellow")
+    into.points("Note", texts(answer, "sentences"))
+
+
+def _component_lines(into: Lines, component: Component, said: dict[str, Any], changes: tuple[Change, ...]) -> None:
+    refused = text(said, "refused")
+    into.labelled("Refused", refused, "red")
+    into.labelled("Request", shape_text(value(said, "shape")) or _options(component))
+    into.labelled("Cost", text(said, "cost", "text"))
+    earlier = value(said, "earlier_runs")
+    into.labelled("Earlier runs", text(earlier, "text"))
+    into.plain(indented(_spread(earlier), into.columns) if _spread(earlier) else [])
+    into.points("Risks", [text(risk, "text") for risk in objects(said, "risks")], "yellow")
+    _suggestion_lines(into, said, changes)
+    _partition_lines(into, said)
+    into.labelled("Allocation", text(said, "allocation", "text"))
+
+
+def _suggestion_lines(into: Lines, said: dict[str, Any], changes: tuple[Change, ...]) -> None:
+    suggestion = value(said, "suggestion")
+    if not suggestion:
+        into.labelled("Suggestion", text(said, "no_suggestion"))
+        return
+    into.points("Suggestion", [text(suggestion, "text") or "another request", *texts(suggestion, "reasons")])
+    for change in changes:
+        lines = indented(harmless(change_line(change)), into.columns)
+        into.plain([into.terminal.paint(line, "green") for line in lines])
+    into.labelled("", text(suggestion, "cost", "text") and "Then: " + text(suggestion, "cost", "text"))
+
+
+def _partition_lines(into: Lines, said: dict[str, Any]) -> None:
+    """A table of partitions, why some do not fit, and which costs least and starts first."""
+    found = objects(said, "partitions")
+    if not found:
+        return
+    into.blank()
+    rows = [_partition_row(each) for each in found]
+    # Without any estimate of a wait there is nothing to show in the last two columns.
+    shown = len(PARTITION_HEAD) if any(row[-1] for row in rows) else 3
+    into.plain(whole_table(PARTITION_HEAD[:shown], [row[:shown] for row in rows], into.columns, to_right=(1, 2, 4)))
+    into.blank()
+    for each in found:
+        if each.get("fits") is not True:
+            into.labelled(text(each, "partition"), text(each, "why_not") or "does not fit")
+    into.labelled("Costs least", text(said, "cheapest"))
+    into.labelled("Starts first", text(said, "soonest"))
+    waits = [text(each, "wait", "text") for each in found if each.get("is_requested") is True]
+    into.points("Wait", [line for line in (*waits, text(said, "shorter_wait", "text")) if line])
+
+
+def _partition_row(said: dict[str, Any]) -> list[str]:
+    """Name, costs, wait and the number of starts behind it."""
+    name = text(said, "partition") + (" (yours)" if said.get("is_requested") is True else "")
+    if said.get("fits") is not True:
+        return [name, NOT_KNOWN, NOT_KNOWN, NOT_KNOWN, ""]
+    starts = number(said, "wait", "n")
+    costs = [hours(number(said, "cost_at_limit")), hours(number(said, "cost_typical"))]
+    return [name, *costs, wait_text(value(said, "wait")), count(starts) if starts else ""]
+
+
+def wait_text(wait: object) -> str:
+    """An estimated wait as a range; a dash where none is known.
+
+    >>> wait_text({"low_s": 60, "typical_s": 600, "high_s": 7200, "n": 40}), wait_text(None)
+    ('1\\xa0min 00\\xa0s to 2\\xa0h 00\\xa0min', '–')
+    """
+    low, high = number(wait, "low_s"), number(wait, "high_s")
+    return NOT_KNOWN if low is None or high is None else f"{duration(low)} to {duration(high)}"
+
+
+def shape_text(shape: object) -> str:
+    """What Slurm would allocate, in words; "" where it is not known.
+
+    >>> shape_text({"nodes": 1, "gpus": 8, "cores": 56, "memory_gb": 480.0, "walltime_s": 3600, "partition": "small-g"})
+    '1 node, 8 GPUs, 56 cores, 480\\xa0GB, 1\\xa0h 00\\xa0min, partition small-g'
+    """
+    counts = [
+        counted(int(found), thing) for thing in ("node", "GPU", "task", "core") if (found := _count(shape, thing))
+    ]
+    memory_gb, limit_s, partition = number(shape, "memory_gb"), number(shape, "walltime_s"), text(shape, "partition")
+    said = [
+        *counts,
+        gigabytes(memory_gb) if memory_gb else "",
+        duration(limit_s) if limit_s else "",
+        f"partition {partition}" if partition else "",
+        "whole nodes" if value(shape, "is_exclusive") is True else "",
+    ]
+    return ", ".join(each for each in said if each)
+
+
+def _count(shape: object, thing: str) -> float | None:
+    return number(shape, {"node": "nodes", "GPU": "gpus", "task": "ntasks", "core": "cores"}[thing])
+
+
+def _spread(earlier: object) -> str:
+    """The median of the earlier runs and their middle half, where there are enough of them."""
+    said = [
+        f"{label} {spread(earlier, name, written=written)}"
+        for name, label, written in SPREADS
+        if number(earlier, name, "low") is not None
+    ]
+    return "median and middle half: " + ", ".join(said) if said else ""
+
+
+def _options(component: Component) -> str:
+    """The resource options as the parser read them."""
+    return " ".join(f"{name}={value}" if value else name for name, value in resource_options(component).items())
+
+
+def _title(label: str, place: int, of: int) -> str:
+    return f"{label} {place + 1}" if of > 1 else label

@@ -1,0 +1,108 @@
+"""kaiku compare JOB JOB… [--json]
+
+Two to four jobs side by side: how they ran, how well their GPUs were used, and what they requested. What differs is in
+bold. A job is [CLUSTER/]JOBID.
+
+  --json           the reports as a JSON list
+"""
+
+from __future__ import annotations
+
+import json
+
+from collector.cli.answers import age_line, document, number, objects, print_raw, text, value
+from collector.cli.errors import Usage
+from collector.cli.job_names import found
+from collector.cli.layout import NOT_KNOWN, count, date, duration, gigabytes, hours, percent
+from collector.cli.options import FLAG
+from collector.cli.report import job_name, judged, run_time_s, state_shown
+from collector.cli.terminal import harmless, pad, width
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from collector.cli.session import Session
+    from collector.cli.terminal import Terminal
+
+OPTIONS = {"json": FLAG}
+JOBS_MIN, WORDS_MAX = 2, 4
+
+LABEL_MAX, VALUE_MIN, GAP = 18, 4, 2
+OPTIONS_MAX = 60
+
+
+def run(session: Session) -> int:
+    """A call for each job, over one connection."""
+    words = list(dict.fromkeys(session.options.words))
+    if len(words) < JOBS_MIN:
+        raise Usage("which jobs? kaiku compare JOB JOB, with two to four different ones")
+    answers = [found(session, word) for word in words]
+    ages = [age_s for _, _, age_s in answers if age_s is not None]
+    age_s = max(ages, default=None)
+    reports = [document(answer) for _, answer, _ in answers]
+    if session.options.flag("json"):
+        print_raw(session, json.dumps(reports, ensure_ascii=False, indent=1).encode("utf-8", "replace"), age_s)
+        return 0
+    lines = lines_of(session.terminal, reports)
+    if age := age_line(session, age_s):
+        lines.append(session.terminal.paint(age, "yellow"))
+    session.terminal.page(lines)
+    return 0
+
+
+def lines_of(terminal: Terminal, reports: list[dict[str, Any]]) -> list[str]:
+    """A row for each measure, a column for each job; values that are too long for their column are cut."""
+    rows = [*_measures(reports), *_requests(reports)]
+    label_columns = min(max(width(label) for label, _ in rows), LABEL_MAX, terminal.columns // 3)
+    wide = max(width(shown) for _, values in rows for shown in values)
+    room = (terminal.columns - label_columns) // len(reports) - GAP
+    columns = max(min(wide, room), VALUE_MIN)
+    lines = []
+    for position, (label, values) in enumerate(rows):
+        is_bold = position == 0 or len(set(values)) > 1
+        cells = [pad(shown, columns) for shown in values]
+        cells[-1] = cells[-1].rstrip(" ")
+        painted = [terminal.paint(cell, "bold") if is_bold else cell for cell in cells]
+        lines.append((pad(label, label_columns) + " " * GAP + (" " * GAP).join(painted)).rstrip(" "))
+    return lines
+
+
+def _measures(reports: list[dict[str, Any]]) -> list[tuple[str, list[str]]]:
+    def each(*path: str) -> list[float | None]:
+        return [number(report, *path) for report in reports]
+
+    jobs = [value(report, "job") for report in reports]
+    effective = zip(each("efficiency", "effective_gpus"), each("efficiency", "measured_gpus"))
+    return [
+        ("", [job_name(job) for job in jobs]),
+        ("Name", [text(job, "job_name") or NOT_KNOWN for job in jobs]),
+        ("State", [state_shown(job) for job in jobs]),
+        ("Ended", [date(text(job, "ended_at"), is_short=True) for job in jobs]),
+        ("Class", [judged(report)[0] for report in reports]),
+        ("GPU use", [percent(each_value) for each_value in each("efficiency", "avg_gpu_util")]),
+        ("GPUs used", [NOT_KNOWN if used is None else f"{count(used)} of {count(of)}" for used, of in effective]),
+        ("GPU memory", [gigabytes(each_value) for each_value in each("efficiency", "peak_gpu_mem_gb")]),
+        ("Run time", [duration(run_time_s(job)) for job in jobs]),
+        ("GPU-hours", [hours(each_value) for each_value in each("efficiency", "gpu_hours")]),
+        ("Unused GPU-hours", [hours(each_value) for each_value in each("efficiency", "wasted_gpu_hours")]),
+        ("First finding", [_finding(report) for report in reports]),
+    ]
+
+
+def _finding(report: dict[str, Any]) -> str:
+    return next((text(found_one, "title") for found_one in objects(report, "findings")), NOT_KNOWN)
+
+
+def _requests(reports: list[dict[str, Any]]) -> list[tuple[str, list[str]]]:
+    """The options that any of the jobs was submitted with."""
+    requests = [_options(report) for report in reports]
+    names = list(dict.fromkeys(name for request in requests for name in request))[:OPTIONS_MAX]
+    return [(harmless(name), [request.get(name, NOT_KNOWN) for request in requests]) for name in names]
+
+
+def _options(report: dict[str, Any]) -> dict[str, str]:
+    request = value(report, "job", "request")
+    if not isinstance(request, dict):
+        return {}
+    return {str(name)[:60]: text(request, name) or "set" for name in request}

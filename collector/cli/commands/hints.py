@@ -1,0 +1,51 @@
+"""kaiku hints [--refresh]
+
+The hints that `sbatch` shows after a submission, where the site has installed this: what earlier runs of the same work
+suggest. They are stored on this machine and refreshed in the background, at most once an hour. To see none, set
+KAIKU_HINTS=off, or clear "Show hints when I submit a job" under Settings, Appearance.
+
+  --refresh        read them from the portal now
+  --if-due         the same without output, if an hour has passed; sbatch starts this in the background
+"""
+
+from __future__ import annotations
+
+import time
+
+from collector.cli import hints
+from collector.cli.errors import NotFound
+from collector.cli.options import FLAG
+from collector.cli.session import age_told
+from collector.cli.terminal import harmless
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collector.cli.session import Session
+
+OPTIONS = {"refresh": FLAG, "if-due": FLAG}
+WORDS_MAX = 0
+
+
+def run(session: Session) -> int:
+    """Show what is stored, or store it again. Raises NotFound if nothing is stored."""
+    if session.options.flag("if-due"):
+        hints.detach()
+        hints.refresh_if_due(session)
+        return 0
+    found = hints.refresh(session) if session.options.flag("refresh") else None
+    found = found or hints.stored(session.environ)
+    terminal = session.terminal
+    if found is None:
+        raise NotFound("no hints are stored: run `kaiku hints --refresh`")
+    if not found.is_on:
+        terminal.line("Hints are off: your settings on the portal disable them (Settings, Appearance).")
+        return 0
+    works = found.works()
+    for name, lines in works:
+        terminal.line(terminal.paint(harmless(name), "bold"))
+        for line in lines:
+            terminal.line(f"  {harmless(line)}")
+    if not works:
+        terminal.line("No hints: nothing in your latest runs calls for one.")
+    terminal.line(terminal.paint(f"read from the portal {age_told(max(time.time() - found.made_s, 0))} ago", "dim"))
+    return 0

@@ -1,0 +1,161 @@
+"""kaiku history [--days 90] [--work NAME] [--class CLASS] [--worst] [--limit 500] [--csv | --json]
+
+Your own jobs, the latest first: how they ended, how long they ran, and how well their GPUs were used.
+
+  --days N         the last N days, 90 if not set, 366 at most
+  --work NAME      only this work: a job name, or a key of `kaiku insights --json`
+  --class CLASS    only efficient, acceptable, inefficient, wasted or unknown
+  --worst          the most unused GPU-hours first
+  --limit N        at most this many, 500 if not set
+  --csv            as CSV; --json: as JSON
+"""
+
+from __future__ import annotations
+
+from collector.cli.answers import age_line, document, number, objects, print_raw, text, whole
+from collector.cli.errors import Usage
+from collector.cli.layout import Column, count, counted, date, duration, hours, percent, table, use_bar, wrapped
+from collector.cli.options import FLAG, TEXT, one_of
+from collector.cli.options import whole as whole_number
+from collector.cli.report import class_shown, job_name, run_time_s, state_shown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from collector.cli.session import Session
+    from collector.cli.terminal import Terminal
+
+CLASSES = ("efficient", "acceptable", "inefficient", "wasted", "unknown")
+DAYS, LIMIT = 90, 500
+OPTIONS = {
+    "days": whole_number(1, 366),
+    "work": TEXT,
+    "class": lambda written: one_of(*CLASSES)(written.lower()),
+    "worst": FLAG,
+    "limit": whole_number(1, LIMIT),
+    "csv": FLAG,
+    "json": FLAG,
+}
+VALUES = {"class": CLASSES}
+WORDS_MAX = 0
+
+CSV_COLUMNS = (
+    "cluster", "job_id", "attempt", "array_job_id", "array_task_id", "job_name", "project", "partition", "state",
+    "submitted_at", "started_at", "ended_at", "gpus", "run_time_s", "time_limit_s", "class", "use_percent",
+    "coverage_fraction", "gpu_hours", "unused_gpu_hours",
+)  # fmt: skip
+"""New ones are added at the end."""
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""What a spreadsheet would compute; such a text gets an apostrophe before it, as in the portal's own CSV."""
+STATE_COLOURS = {"FAILED": "red", "OUT_OF_MEMORY": "red", "TIMEOUT": "yellow", "NODE_FAIL": "yellow"}
+NAME_MIN = 8
+
+
+def run(session: Session) -> int:
+    """One call; rows, CSV or JSON."""
+    options = session.options
+    if options.flag("csv") and options.flag("json"):
+        raise Usage("use one of --csv and --json")
+    query = {
+        "own": 1,
+        "days": options.number("days", DAYS),
+        "limit": options.number("limit", LIMIT),
+        "work": options.text("work") or None,
+        "class": options.text("class").upper() or None,
+        "sort": "wasted" if options.flag("worst") else None,
+    }
+    answer, age_s = session.get("/api/v1/jobs/", query)
+    if options.flag("json"):
+        print_raw(session, answer.content, age_s)
+        return 0
+    said = document(answer)
+    runs = objects(said, "results")
+    if options.flag("csv"):
+        print_raw(session, csv_of(runs).encode("utf-8", "replace"), age_s)
+        return 0
+    terminal = session.terminal
+    lines = rows_of(terminal, runs) if runs else ["No jobs match these filters"]
+    lines += ["", *wrapped(_sums(runs, whole(said, "count")), terminal.columns)] if runs else []
+    if age := age_line(session, age_s):
+        lines.append(terminal.paint(age, "yellow"))
+    terminal.page(lines)
+    return 0
+
+
+def rows_of(terminal: Terminal, runs: list[dict[str, Any]]) -> list[str]:
+    """A table with a row for each run; the cluster is left out where there is only one."""
+    clusters = {text(run, "cluster") for run in runs}
+    columns = (
+        Column("JOB"),
+        Column("NAME", rank=1, cut_to=NAME_MIN),
+        Column("ENDED", rank=4),
+        Column("STATE", rank=5, cut_to=9),
+        Column("GPUS", to_right=True, rank=6),
+        Column("RUN TIME", to_right=True, rank=8),
+        Column("CLASS", rank=7),
+        Column("", rank=3),
+        Column("GPU USE", to_right=True),
+        Column("UNUSED", to_right=True, rank=2),
+    )
+    return table(terminal, columns, [_row(run, is_named=len(clusters) > 1) for run in runs])
+
+
+def _row(run: dict[str, Any], *, is_named: bool) -> list[str | tuple[str, str]]:
+    use = number(run, "efficiency", "avg_gpu_util")
+    name, colour = class_shown(text(run, "efficiency", "efficiency_class"))
+    gpus, ended = number(run, "gpus_allocated"), text(run, "ended_at")
+    return [
+        job_name(run) if is_named else text(run, "job_id"),
+        text(run, "job_name"),
+        date(ended, is_short=True) if ended else "not ended",
+        (state_shown(run), STATE_COLOURS.get(text(run, "state"), "")),
+        count(gpus if gpus is not None else number(run, "gpus_requested")),
+        duration(run_time_s(run)),
+        (name, colour),
+        (use_bar(use)[0], colour),
+        percent(use),
+        hours(number(run, "efficiency", "wasted_gpu_hours")),
+    ]
+
+
+def _sums(runs: list[dict[str, Any]], count_of_all: int) -> str:
+    """How many there are, and their GPU-hours as far as they are measured."""
+    shown = counted(len(runs), "job") if count_of_all <= len(runs) else f"{len(runs):,} of {count_of_all:,} jobs"
+    measured = [run for run in runs if number(run, "efficiency", "wasted_gpu_hours") is not None]
+    billed, unused = (
+        sum(number(run, "efficiency", name) or 0.0 for run in measured) for name in ("gpu_hours", "wasted_gpu_hours")
+    )
+    return f"{shown}; {hours(unused)} of {hours(billed)}\u00a0GPU-hours unused" if measured else shown
+
+
+def csv_of(runs: list[dict[str, Any]]) -> str:
+    """RFC 4180, with the line ends of a terminal; what is not known is empty."""
+    lines = [",".join(CSV_COLUMNS)] + [",".join(_cells(run)) for run in runs]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _cells(run: dict[str, Any]) -> list[str]:
+    named = {
+        "project": text(run, "project_id"),
+        "gpus": _plain(number(run, "gpus_allocated")),
+        "run_time_s": _plain(run_time_s(run)),
+        "time_limit_s": _plain(number(run, "walltime_requested_s")),
+        "class": text(run, "efficiency", "efficiency_class"),
+        "use_percent": _plain(number(run, "efficiency", "avg_gpu_util")),
+        "coverage_fraction": _plain(number(run, "efficiency", "coverage_fraction")),
+        "gpu_hours": _plain(number(run, "efficiency", "gpu_hours")),
+        "unused_gpu_hours": _plain(number(run, "efficiency", "wasted_gpu_hours")),
+    }
+    return [_cell(named[column] if column in named else text(run, column)) for column in CSV_COLUMNS]
+
+
+def _plain(value: float | None) -> str:
+    """A number for programs, to six digits after the point."""
+    return "" if value is None else f"{value:.6f}".rstrip("0").rstrip(".")
+
+
+def _cell(written: str) -> str:
+    if written.startswith(FORMULA):
+        written = f"'{written}"
+    return '"' + written.replace('"', '""') + '"' if any(char in written for char in ',"\n') else written

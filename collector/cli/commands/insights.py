@@ -1,0 +1,96 @@
+"""kaiku insights [--work NAME] [--days 90] [--json]
+
+Your biggest savings with the lines to change, what repeats in your jobs, and what followed advice saved.
+
+  --work NAME      only this work: a job name, or a key of `kaiku insights --json`
+  --days N         the last 7, 30, 90 or 365 days, 90 if not set
+  --json           as JSON
+"""
+
+from __future__ import annotations
+
+from collector.cli.answers import age_line, document, objects, print_raw, text, texts, value, whole
+from collector.cli.layout import change, wrapped
+from collector.cli.options import FLAG, TEXT, one_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from collector.cli.session import Session
+    from collector.cli.terminal import Terminal
+
+DAYS = ("7", "30", "90", "365")
+OPTIONS = {"work": TEXT, "days": one_of(*DAYS), "json": FLAG}
+VALUES = {"days": DAYS}
+WORDS_MAX = 0
+
+SHOWN_MAX = 5
+"""Of each list: the most important come first, and the page has the rest."""
+
+
+def run(session: Session) -> int:
+    """One call."""
+    options = session.options
+    query = {"days": options.text("days", "90"), "work": options.text("work") or None}
+    answer, age_s = session.get("/api/v1/insights/", query)
+    if options.flag("json"):
+        print_raw(session, answer.content, age_s)
+        return 0
+    terminal, said = session.terminal, document(answer)
+    terminal.page(lines_of(terminal, said, str(session.address), age_line(session, age_s)))
+    return 0
+
+
+def lines_of(terminal: Terminal, said: dict[str, Any], portal: str, age: str = "") -> list[str]:
+    """The portal's summary, then the lists, with a blank line between them."""
+    stated = [line for sentence in texts(said, "sentences") for line in wrapped(sentence, terminal.columns)]
+    parts = [
+        stated or [f"No jobs counted in the last {whole(said, 'period', 'days') or 90} days"],
+        _savings(terminal, said, portal),
+        _repeats(terminal, said),
+        _brought(terminal, said),
+        [terminal.paint(age, "yellow")] if age else [],
+    ]
+    return [line for part in parts if part for line in ["", *part]][1:]
+
+
+def _savings(terminal: Terminal, said: dict[str, Any], portal: str) -> list[str]:
+    found = objects(said, "would_save")
+    if not found:
+        return []
+    lines = [terminal.paint("Biggest savings", "bold")]
+    for number, each in enumerate(found[:SHOWN_MAX], 1):
+        first = f"{number}. "
+        named = text(each, "work", "name") or "without a name"
+        sentence = text(each, "text") or text(each, "title")
+        lines += wrapped(f"{named}: {sentence}", terminal.columns, first)
+        changes = [change(terminal, line) for line in texts(each, "diff")]
+        lines += [f"     {line}" for line in changes if line]
+        if options := texts(each, "request"):
+            lines += wrapped(" ".join(options), terminal.columns, "     ")
+        if address := text(each, "work", "url") or text(each, "run_url"):
+            lines.append(f"   {portal}{address}")
+    return lines + _more(found, "work")
+
+
+def _repeats(terminal: Terminal, said: dict[str, Any]) -> list[str]:
+    found = objects(said, "repeats")
+    if not found:
+        return []
+    lines = [terminal.paint("What repeats", "bold")]
+    for each in found[:SHOWN_MAX]:
+        lines += wrapped(text(each, "text") or text(each, "title"), terminal.columns, "- ")
+    return lines + _more(found, "finding")
+
+
+def _brought(terminal: Terminal, said: dict[str, Any]) -> list[str]:
+    sentence = text(value(said, "brought"), "text")
+    return [terminal.paint("Saved by advice", "bold"), *wrapped(sentence, terminal.columns)] if sentence else []
+
+
+def _more(found: list[dict[str, Any]], noun: str) -> list[str]:
+    left = len(found) - SHOWN_MAX
+    return [f"   and {left} more {noun}s: --json has them"] if left > 1 else (
+        [f"   and one more {noun}: --json has it"] if left == 1 else []
+    )  # fmt: skip

@@ -1,0 +1,43 @@
+"""kaiku logout
+
+Revokes the token of this machine, and deletes it here together with every stored answer. Other machines stay signed in;
+they are listed on the portal under Settings, API tokens. With KAIKU_TOKEN or --token-file, that token is revoked
+instead.
+"""
+
+from __future__ import annotations
+
+from collector.cli.errors import NoAnswer, NoSignIn
+from collector.cli.hints import forget as forget_hints
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collector.cli.session import Session
+
+OPTIONS: dict[str, object] = {}
+WORDS_MAX = 0
+
+
+def run(session: Session) -> int:
+    """What is stored here goes even if the portal cannot be reached; that is then stated, with status 4."""
+    terminal, portal = session.terminal, session.portal
+    is_given = bool(session.options.text("token-file") or session.environ.get("KAIKU_TOKEN"))
+    session.cache.clear()
+    forget_hints(session.environ)
+    try:
+        portal.call("POST", "/api/v1/device/revoke", timeout_s=session.timeout_s).checked()
+        done = "Signed out: the token is revoked."
+    except NoSignIn:
+        done = "Signed out: the token was not valid any more."
+    except NoAnswer as error:
+        if not is_given:
+            session.credentials.forget(session.address)
+        raise NoAnswer(
+            f"signed out here only, the token is still valid: revoke it under Settings, API tokens ({error})"
+        ) from error
+    if not is_given:
+        session.credentials.forget(session.address)
+    terminal.line(done)
+    if is_given:
+        terminal.line("It was not the stored one: unset KAIKU_TOKEN, or delete the file.")
+    return 0

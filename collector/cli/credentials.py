@@ -1,0 +1,139 @@
+"""Where the portal is, and the token for it.
+
+The address: `--url`, KAIKU_URL, the site's file, what `make cli` built in, or the only portal of a stored token.
+The token: `--token-file`, KAIKU_TOKEN, or the file that `kaiku login` wrote for this address.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from collector.cli.address import Address
+from collector.cli.built_in import PORTAL_URL
+from collector.cli.errors import NoSignIn, Usage
+from collector.cli.private_files import PrivateFolder, Unsafe, base_folder, content
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SITE_FILE = "/etc/kaiku/cli.json"
+FOLDER = "cli"
+"""Under `~/.config/kaiku`, beside the settings of the collector's `run`, whose token sends and does not read."""
+TOKEN_BYTES_MAX, FILE_BYTES_MAX = 512, 1 << 14
+MEMBERS = ("portal", "token", "user", "name", "expires_at")
+
+
+class Site:
+    """What the administrators of this machine set in one file: `portal_url`, `ca_file`; each may be missing."""
+
+    def __init__(self, portal_url: str = "", ca_file: str = "") -> None:
+        self.portal_url, self.ca_file = portal_url, ca_file
+
+
+def site_settings(path: str = SITE_FILE) -> Site:
+    """The site's file. Raises Usage if it cannot be understood."""
+    try:
+        with open(path, "rb") as file:
+            said = json.loads(file.read(FILE_BYTES_MAX))
+    except FileNotFoundError:
+        return Site()
+    except (OSError, ValueError, RecursionError) as error:
+        raise Usage(f"{path}: {error}") from error
+    if not isinstance(said, dict):
+        raise Usage(f"{path} is not an object")
+    values = {name: said.get(name, "") for name in ("portal_url", "ca_file")}
+    for name, value in values.items():
+        if not isinstance(value, str):
+            raise Usage(f"{path}: {name} is not text")
+    return Site(**values)
+
+
+class Credentials:
+    """The stored tokens of this person, one file for each portal."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self._environ = environ
+        self.folder = PrivateFolder(base_folder(environ, "XDG_CONFIG_HOME", ".config"), FOLDER)
+
+    def address(self, named: str, site: Site) -> Address:
+        """Where the portal is; `named` is the option. Raises Usage if nothing says so."""
+        written = named or self._environ.get("KAIKU_URL", "") or site.portal_url or PORTAL_URL or self._only_portal()
+        if not written:
+            raise Usage("which portal? Set KAIKU_URL, or use --url https://…")
+        return Address(written)
+
+    def token(self, address: Address, token_file: str) -> str:
+        """The token for this portal. Raises NoSignIn if there is none, or if others can read its file."""
+        if token_file:
+            return _token(_read_file(token_file), token_file)
+        if given := self._environ.get("KAIKU_TOKEN", ""):
+            return _token(given, "KAIKU_TOKEN")
+        stored = self.stored(address)
+        if not stored:
+            raise NoSignIn(f"not signed in at {address}: run `kaiku login`")
+        return stored["token"]
+
+    def stored(self, address: Address) -> dict[str, str]:
+        """What `login` stored for this portal: portal, token, user, name, expires_at; empty if nothing."""
+        try:
+            said = json.loads(self.folder.read(_file_name(address), FILE_BYTES_MAX))
+        except FileNotFoundError:
+            return {}
+        except (OSError, Unsafe) as error:
+            raise NoSignIn(str(error)) from error
+        except (ValueError, RecursionError):
+            said = None
+        if not isinstance(said, dict) or said.get("portal") != str(address):
+            raise NoSignIn("the stored token is damaged: run `kaiku login`")
+        found = {name: str(said.get(name) or "") for name in MEMBERS}
+        return {**found, "token": _token(found["token"], "the stored token")}
+
+    def store(self, address: Address, *, token: str, user: str, name: str, expires_at: str) -> str:
+        """Store a new token in place of the earlier one; returns the path. Raises NoSignIn if that is not possible."""
+        said = {"portal": str(address), "token": token, "user": user, "name": name, "expires_at": expires_at}
+        try:
+            self.folder.write(_file_name(address), json.dumps(said).encode("ascii"))
+        except (OSError, Unsafe) as error:
+            raise NoSignIn(f"the token cannot be stored: {error}") from error
+        return os.path.join(self.folder.path, _file_name(address))
+
+    def forget(self, address: Address) -> None:
+        """Delete the stored token of this portal."""
+        try:
+            self.folder.remove(_file_name(address))
+        except (OSError, Unsafe) as error:
+            raise NoSignIn(f"the token cannot be deleted: {error}") from error
+
+    def _only_portal(self) -> str:
+        """The portal of the only stored token; empty if there are none or several."""
+        try:
+            names = [name for name, _, _ in self.folder.files() if name.endswith(".json") and name[0] != "."]
+            said = json.loads(self.folder.read(names[0], FILE_BYTES_MAX)) if len(names) == 1 else {}
+        except (OSError, Unsafe, ValueError, RecursionError):
+            return ""
+        portal = said.get("portal") if isinstance(said, dict) else None
+        return portal if isinstance(portal, str) else ""
+
+
+def _read_file(path: str) -> str:
+    """The content of a file that the person named; through a link they made, but never one that others can read."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        return content(descriptor, path, FILE_BYTES_MAX).decode("ascii")
+    except (OSError, UnicodeDecodeError, Unsafe) as error:
+        raise NoSignIn(str(error)) from error
+
+
+def _token(written: str, where: str) -> str:
+    token = written.strip()
+    if not 0 < len(token) <= TOKEN_BYTES_MAX or not token.isascii() or not token.isprintable() or " " in token:
+        raise NoSignIn(f"{where} does not contain exactly one token")
+    return token
+
+
+def _file_name(address: Address) -> str:
+    """A name without separators; two portals that differ in characters replaced here differ in `portal` inside."""
+    plain = "".join(char if char.isalnum() or char in ".-" else "_" for char in f"{address.netloc}{address.prefix}")
+    return f"{plain[:200]}.json"

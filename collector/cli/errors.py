@@ -1,0 +1,50 @@
+"""Why a command ends without what was wanted: one exception, and an exit status for each kind.
+
+CliError
+  NotFound   1   the portal knows no such job, work, …, or it is not yours
+  Usage      2   the command line, a file named in it, or a setting cannot be understood
+  NoSignIn   3   no token, an expired or revoked one, or one that others can read
+  NoAnswer   4   the portal cannot be reached, is too slow, too busy, or answers nonsense
+"""
+
+from __future__ import annotations
+
+
+class CliError(Exception):
+    """The message is one line for people; it may contain what a server sent, so it is made harmless when shown."""
+
+    status = 4
+
+
+class NotFound(CliError):
+    status = 1
+
+
+class Usage(CliError):
+    status = 2
+
+
+class NoSignIn(CliError):
+    status = 3
+
+
+class NoAnswer(CliError):
+    status = 4
+
+
+def of_answer(status: int, detail: str, retry_after: str = "") -> CliError:
+    """The error for an HTTP status that is not a success; `detail` is what the portal stated, or empty."""
+    if status == 404:
+        return NotFound(detail or "not found")
+    if status == 400:
+        return Usage(detail or "the portal does not accept this request")
+    if status == 401:
+        return NoSignIn("the token is not valid (expired or revoked): run `kaiku login`")
+    if status == 403:
+        return NoSignIn(detail or "this token may not read this")
+    if status == 429:
+        wait = f" in {retry_after} s" if retry_after.isdecimal() and len(retry_after) < 6 else " later"
+        return NoAnswer(f"too many calls: try again{wait}")
+    if 300 <= status < 400:
+        return NoAnswer("the portal answers with another address: check KAIKU_URL")
+    return NoAnswer(f"the portal answered {status}" + (f": {detail}" if detail else ""))

@@ -1,0 +1,96 @@
+"""Which job is meant: `CLUSTER/JOBID`, or only `JOBID` or `ARRAY_TASK`, whose cluster is looked up."""
+
+from __future__ import annotations
+
+from collector.cli.address import quoted
+from collector.cli.answers import document, number, objects, text
+from collector.cli.errors import NotFound, Usage
+from collector.cli.http_answer import Answer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collector.cli.session import Session
+
+DIGITS_MAX = 18
+CLUSTER_MAX = 64
+PLATFORMS, JOBS = "/api/v1/platforms/", "/api/v1/jobs/"
+SEARCHED = {"own": 1, "days": 366, "limit": 500}
+CLUSTERS_AGE_S_MAX = 86400.0
+"""A site gets a new cluster more rarely than once a day."""
+
+
+class JobName:
+    """A job as somebody wrote it; `cluster` is empty and `task` None where not stated."""
+
+    def __init__(self, cluster: str, job_id: int, task: int | None) -> None:
+        self.cluster, self.job_id, self.task = cluster, job_id, task
+
+
+def read(written: str) -> JobName:
+    """Raises Usage.
+
+    >>> name = read("lumi/123_4"); name.cluster, name.job_id, name.task
+    ('lumi', 123, 4)
+    """
+    cluster, slash, rest = written.rpartition("/")
+    job_id, underscore, task = rest.partition("_")
+    is_cluster = (
+        len(cluster) <= CLUSTER_MAX and cluster.isprintable() and "/" not in cluster and cluster.strip(".") == cluster
+    )
+    if not is_cluster or bool(slash) != bool(cluster) or not _is_number(job_id) or int(job_id) == 0:
+        raise Usage(f"not a job: {written[:60]!r}; write JOBID or CLUSTER/JOBID")
+    if underscore and not _is_number(task):
+        raise Usage(f"not a task of an array: {written[:60]!r}; write JOBID_TASK, such as 123_4")
+    return JobName(cluster, int(job_id), int(task) if underscore else None)
+
+
+def _is_number(written: str) -> bool:
+    return written.isascii() and written.isdecimal() and len(written) <= DIGITS_MAX
+
+
+def path_of(cluster: str, job_id: int) -> str:
+    """The API's path of a job, percent-encoded."""
+    return f"{JOBS}{quoted(cluster)}/{job_id}/"
+
+
+def found(session: Session, written: str) -> tuple[str, Answer, float | None]:
+    """The path of a job, its answer, and the age of the answer. Raises NotFound, and what `Session.get` raises."""
+    named = read(written)
+    if named.task is not None:
+        named = _task(session, named)
+    missing: NotFound | None = None
+    for cluster in [named.cluster] if named.cluster else _clusters(session):
+        path = path_of(cluster, named.job_id)
+        try:
+            return path, *session.get(path)
+        except NotFound as error:
+            missing = error
+    raise NotFound(f"no job {written} of yours, or of a project that you lead, is known to the portal") from missing
+
+
+def _clusters(session: Session) -> list[str]:
+    """The clusters that the portal knows; the one that Slurm's own commands are set to use comes first."""
+    stored = session.cache.get(f"{PLATFORMS}?")
+    said: object
+    if stored is not None and stored[1] < CLUSTERS_AGE_S_MAX:
+        said = document(Answer(200, {}, stored[0]))
+    else:
+        said = document(session.get(PLATFORMS)[0])
+    known = list(dict.fromkeys(text(each, "cluster") for each in objects(said, "platforms")))
+    preferred = (session.environ.get("SLURM_CLUSTERS", "") or session.environ.get("SLURM_CLUSTER_NAME", "")).split(",")
+    names = sorted((name for name in known if name), key=lambda name: name not in preferred)
+    if not names:
+        raise Usage("which cluster? Write CLUSTER/JOBID")
+    return names
+
+
+def _task(session: Session, named: JobName) -> JobName:
+    """The run of an array's task, among the person's latest runs: Slurm gives each task a job id of its own."""
+    for run in objects(document(session.get(JOBS, SEARCHED)[0]), "results"):
+        same = number(run, "array_job_id") == named.job_id and number(run, "array_task_id") == named.task
+        if same and named.cluster in ("", text(run, "cluster")):
+            return JobName(text(run, "cluster"), round(number(run, "job_id") or 0), None)
+    raise NotFound(
+        f"no task {named.job_id}_{named.task} among your latest {SEARCHED['limit']} runs: "
+        "write the task's own job id, which `sacct --format=JobID,JobIDRaw` shows"
+    )

@@ -1,0 +1,55 @@
+"""Files that a command writes for its user: whole or not at all, never over another without being told to."""
+
+from __future__ import annotations
+
+import os
+
+from collector.cli.errors import Usage
+
+
+def write_new(path: str, content: bytes, *, mode: int, is_forced: bool = False) -> None:
+    """Write a file beside its place and rename it there. Raises Usage if something is there already (a link counts),
+    unless `is_forced`, if what is there is no file (a device, a folder), or if it cannot be written.
+    """
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise Usage(f"{path[:200]!r} is not a file")
+    if not is_forced and os.path.lexists(path):
+        raise Usage(f"{path[:200]!r} exists: --force replaces it")
+    temporary = f"{path}.{os.getpid()}.new"
+    try:
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fchmod(descriptor, mode & 0o777)
+                os.fsync(descriptor)
+            _into_place(temporary, path, is_forced=is_forced)
+        finally:
+            if os.path.lexists(temporary):
+                os.unlink(temporary)
+    except (OSError, ValueError) as error:
+        raise Usage(f"cannot write {path[:200]!r}: {getattr(error, 'strerror', None) or error}") from error
+
+
+def is_same_file(one: str, other: str) -> bool:
+    """Whether two paths are one file, by whatever names."""
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return False
+
+
+def _into_place(temporary: str, path: str, *, is_forced: bool) -> None:
+    if is_forced:
+        os.replace(temporary, path)
+        return
+    try:
+        # Fails if something came there meanwhile, which a rename would replace.
+        os.link(temporary, path)
+    except FileExistsError:
+        raise
+    except OSError:
+        # A file system without hard links: take the name first.
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        os.replace(temporary, path)

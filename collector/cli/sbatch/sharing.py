@@ -1,0 +1,74 @@
+"""What of a script may leave the machine: resource options and the job's name, by an allow list.
+
+Never the script, its path, its commands, variables or arguments, nor any option that names a file, a person's text or
+a command (`--output`, `--chdir`, `--comment`, `--export`, `--wrap` and so on): they are not in the list.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from collector.cli.sbatch.arrays import Array, array_of
+from collector.cli.sbatch.rules import memory_forms
+from collector.cli.sbatch.script import Component, Script
+
+SHARED = (
+    "partition nodes gpus gpus-per-node gres gpus-per-task gpus-per-socket ntasks ntasks-per-node ntasks-per-gpu"
+    " cpus-per-task cpus-per-gpu mem mem-per-gpu mem-per-cpu time exclusive constraint qos account"
+).split()
+"""The names of jobs.sbatch, and what chooses nodes and pays. The order of a request."""
+VALUE = re.compile(r"[\w.:,=&|!*()\[\]%+-]{0,200}\Z")
+"""No blanks, quotes, slashes, dollars or control characters: a value that could hold anything else is left out."""
+NAME_CHARACTERS_MAX = 200
+
+
+class SharedComponent(NamedTuple):
+    """What the portal gets of one component.
+
+    `options` has the form of `jobs.sbatch`: `{"--gpus-per-node": "mi250:8", "--exclusive": ""}`. `array` is None where
+    the job is no array.
+    """
+
+    options: dict[str, str]
+    job_name: str
+    array: Array | None
+
+
+def shared(script: Script) -> list[SharedComponent]:
+    """What may leave the machine, one for each component; values in Slurm's normal form."""
+    return [
+        SharedComponent(
+            resource_options(component),
+            printable_name(component.options.get("job-name", "")),
+            array_of(component.options.get("array", "")),
+        )
+        for component in script.components
+    ]
+
+
+def resource_options(component: Component) -> dict[str, str]:
+    """The resource options that count, as `jobs.sbatch` maps them; a flag's value is "".
+
+    A memory option of the environment is left out where script or arguments set another: Slurm ignores it.
+    """
+    own, outside = memory_forms(component)
+    not_used = set(outside if own else ())
+    if component.options.get("exclusive") == "oversubscribe":
+        not_used.add("exclusive")
+    found = {}
+    for name in SHARED:
+        value = component.options.get(name)
+        if value is not None and name not in not_used and VALUE.match(value):
+            found[f"--{name}"] = "" if (name, value) == ("exclusive", "exclusive") else value
+    return found
+
+
+def printable_name(name: str) -> str:
+    """The job's name without what is not printable, and no path: only its last part.
+
+    >>> printable_name("train"), printable_name("/scratch/alice/run.sh"), printable_name("a\\x1b[0m")
+    ('train', 'run.sh', 'a[0m')
+    """
+    last = name.rstrip("/").rpartition("/")[2]
+    return "".join(letter for letter in last if letter.isprintable())[:NAME_CHARACTERS_MAX]

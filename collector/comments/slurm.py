@@ -1,0 +1,97 @@
+"""What Slurm's accounting has of jobs, and writing their AdminComment."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from collector.commands import OUTPUT_BYTES_MAX, output
+from collector.comments.texts import OURS, id_list, modification
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from collector.comments.settings import Settings
+
+FINISHED = frozenset(
+    "BOOT_FAIL CANCELLED COMPLETED DEADLINE FAILED NODE_FAIL OUT_OF_MEMORY PREEMPTED REVOKED TIMEOUT".split()
+)
+"""States that do not change any more (sacct(1), JOB STATE CODES). Any other: its record is still to come."""
+
+WRITE, THERE, FOREIGN, SHARED, LATER = "write", "there", "foreign", "shared", "later"
+
+
+class SlurmError(Exception):
+    """A command of Slurm that is missing, failed, or did not answer in time."""
+
+
+class Row:
+    """An allocation as accounting has it: its own number, its shown one (`12`, `12_3`, `12+1`), state and comment."""
+
+    def __init__(self, raw_id: int, shown_id: str, state: str, comment: str) -> None:
+        self.raw_id, self.shown_id, self.state, self.comment = raw_id, shown_id, state, comment
+
+
+def rows_of(settings: Settings, ids: Sequence[int]) -> list[Row]:
+    """The rows that a change of these jobs would change; those with huge comments are asked in smaller parts.
+
+    Raises SlurmError.
+    """
+    mark = f"<{os.urandom(12).hex()}>"
+    asked = [f"--clusters={settings.cluster}", f"--jobs={id_list(ids)}", f"--delimiter={mark}"]
+    command = [settings.sacct, "--allocations", "--noheader", "--parsable2", *asked]
+    printed = _run([*command, "--format=JobIDRaw,JobID,State,AdminComment"], settings.command_max_s)
+    if len(printed.encode("utf-8", "replace")) < OUTPUT_BYTES_MAX:
+        return parse(printed, mark)
+    half = len(ids) // 2
+    # One that is alone too large for an answer is not asked again: without a row it waits, and is given up.
+    return [*rows_of(settings, ids[:half]), *rows_of(settings, ids[half:])] if half else []
+
+
+def parse(printed: str, mark: str) -> list[Row]:
+    """The rows in an answer. The mark cannot be foreseen, so no comment can contain what looks like a row.
+
+    >>> [(row.raw_id, row.shown_id, row.state, row.comment) for row in parse("7#5_2#CANCELLED by 0#a\\n8##\\n", "#")]
+    [(7, '5_2', 'CANCELLED', 'a\\n8##')]
+    """
+    ended = re.escape(mark)
+    found = list(re.finditer(rf"^([0-9]+){ended}([0-9][^\n<>]*?){ended}([A-Z_]+)[^\n]*?{ended}", printed, re.MULTILINE))
+    ends = [next_one.start() for next_one in found[1:]] + [len(printed)]
+    return [Row(int(row[1]), row[2], row[3], printed[row.end() : end].rstrip("\n")) for row, end in zip(found, ends)]
+
+
+def decide(texts: Mapping[int, str], rows: Sequence[Row]) -> dict[int, str]:
+    """What to do about each job: `WRITE`, or why not.
+
+    A number that arrays or heterogeneous jobs show before `_` or `+` stands for all of their members.
+    """
+    shared = {int(base) for base in (re.split(r"[_+]", row.shown_id)[0] for row in rows if not row.shown_id.isdigit())}
+    by_id = {row.raw_id: row for row in rows}
+    return {job_id: _one(text, by_id.get(job_id), is_shared=job_id in shared) for job_id, text in texts.items()}
+
+
+def _one(text: str, row: Row | None, *, is_shared: bool) -> str:
+    if is_shared:
+        return SHARED
+    if row is None or row.state not in FINISHED:
+        return LATER
+    if row.comment == text:
+        return THERE
+    return FOREIGN if row.comment and not OURS.fullmatch(row.comment) else WRITE
+
+
+def write(settings: Settings, text: str, ids: Sequence[int]) -> None:
+    """Write one text into these jobs. Raises SlurmError."""
+    _run(modification(settings.sacctmgr, settings.cluster, text, ids), settings.command_max_s)
+
+
+def _run(command: Sequence[str], seconds: float) -> str:
+    try:
+        status, printed = output(command, seconds, with_errors=True, TZ="UTC")
+    except OSError as error:
+        raise SlurmError(f"{command[0]}: {error.strerror or error}") from error
+    if status != 0:
+        said = "".join(letter if letter.isprintable() else " " for letter in printed[:300]).strip()
+        raise SlurmError(f"{command[0]} ended with status {status}: {said}")
+    return printed

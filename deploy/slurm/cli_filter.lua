@@ -1,0 +1,211 @@
+-- kaiku-cli-filter 1: hints of Kaiku after a successful sbatch; docs/hints.md.
+-- They come from one small local file that `kaiku hints` writes: no network, no Python in sbatch's way.
+-- Whatever is wrong with that file, the job is submitted as without this filter, and nothing is shown.
+-- As a module in a site's own filter: local ok, kaiku = pcall(dofile, "/etc/slurm/kaiku_hints.lua"); docs/hints.md.
+
+-- Set by install-cli-filter: this cluster's name in Slurm; the absolute path of kaiku, which refreshes the file in the
+-- background, empty: never from here.
+local CLUSTER = ""
+local KAIKU = ""
+
+local FOLDER = "/kaiku/hints"      -- in the person's cache folder
+local BYTES_MAX = 65536
+local READ_S_MAX = "0.2"           -- then SIGKILL: a home directory may hang
+local REFRESH_S_MAX = "60"
+local AGE_S_MAX = 14 * 86400       -- older hints are not shown
+local AHEAD_S_MAX = 3600           -- how far the clock may have been set back
+local TRIES_S_MAX = 7 * 86400      -- a refresh that has been due for longer is left to kaiku itself
+local LINES_MAX, LINE_LENGTH_MAX = 3, 120
+local PATH_LENGTH_MAX, NAME_LENGTH_MAX = 1024, 200
+
+-- Runs inside `timeout`, so that nothing that hangs is waited for; $1 is the folder. Only a plain, small file of this
+-- person, in a folder of this person, both writable by nobody else; no links, no pipes.
+local READER = [[[ -O "$1" ] && [ -O "$1/hints" ] && exec /usr/bin/find "$1" -maxdepth 1 -type d -perm /022 -prune ]]
+  .. [[-o -name hints -type f ! -perm /022 -size -129 -exec /usr/bin/head -c 65537 {} \;]]
+
+local function words(text)
+  local set = {}
+  for word in text:gmatch("%S+") do set[word] = true end
+  return set
+end
+
+-- As jobs/work_key.py has them.
+local ENDINGS = words("sh bash zsh csh slurm sbatch sub batch job cmd py")
+local COUNTED = words("run rerun restart resume retry try trial attempt rep repeat replica copy cont part chunk shard"
+  .. " fold round iter iteration array arr task job id idx index no nr num v ver version rev revision rng")
+local DONE = words("train training pretrain finetune tune eval evaluate infer inference test debug sim simulation md"
+  .. " prod production bench benchmark exp experiment sweep")
+local MONTHS = words("jan feb mar apr may jun jul aug sep oct nov dec")
+
+-- The name as normalised_name of jobs/work_key.py has it, for the plain ones of ASCII letters with at most a counter at
+-- the end; nil for every other: no hint is better than one of another work.
+local function normalised(name)
+  if #name > NAME_LENGTH_MAX or name:find("[^ -~]") then return nil end
+  name = name:lower():match("^%s*(.-)%s*$")
+  while true do
+    local before, ending = name:match("^(.*)%.(%a+)$")
+    if not before or not ENDINGS[ending] then break end
+    name = before
+  end
+  if name:find("seed", 1, true) then return nil end
+  local list = {}
+  for word in name:gmatch("%w+") do list[#list + 1] = word end
+  for index, word in ipairs(list) do
+    -- Digits before the end may be a date, words of a to f a part of a UUID.
+    if index < #list and word:find("%d") or #word >= 12 and not word:find("[^a-f]") then return nil end
+  end
+  local letters, digits = (list[#list] or ""):match("^(%a*)(%d*)$")
+  if not letters or #digits > 5 then return nil end
+  if digits ~= "" then
+    local before = list[#list - 1]
+    if letters == "" then
+      if MONTHS[before] then return nil end
+      list[#list] = nil
+      if COUNTED[before] then list[#list] = nil end
+    elseif COUNTED[letters] then
+      list[#list] = nil
+    elseif DONE[letters] then
+      list[#list] = letters
+    else
+      return nil
+    end
+  end
+  local found = table.concat(list, "-")
+  return found ~= "" and found or nil
+end
+
+local function quoted(text) return "'" .. text:gsub("'", [['\'']]) .. "'" end
+
+local function folder()
+  local base = os.getenv("XDG_CACHE_HOME")
+  if not base or base:sub(1, 1) ~= "/" then
+    base = os.getenv("HOME")
+    if not base or base:sub(1, 1) ~= "/" then return nil end
+    base = base .. "/.cache"
+  end
+  if #base > PATH_LENGTH_MAX or base:find("%c") then return nil end
+  return base .. FOLDER
+end
+
+-- What the file contains, or nil. In read mode: a child that ends early must not end sbatch by SIGPIPE.
+local function content()
+  local place = folder()
+  if not place then return nil end
+  local pipe = io.popen("exec /usr/bin/timeout -s KILL " .. READ_S_MAX .. " /bin/sh -c " .. quoted(READER) .. " sh "
+    .. quoted(place) .. " </dev/null 2>/dev/null", "r")
+  if not pipe then return nil end
+  local text = pipe:read(BYTES_MAX + 1)
+  pipe:close()
+  if not text or #text > BYTES_MAX or text:sub(-5) ~= "\nend\n" then return nil end
+  return text
+end
+
+local function harmless(text)
+  return (text:sub(1, LINE_LENGTH_MAX):gsub("[\128-\255]+", "?"):gsub("[^ -~]", "?"))
+end
+
+-- The lines for this work; nil if there are none, or if several works could be meant.
+local function lines_for(text, cluster, project, name)
+  local normal, found = normalised(name), nil
+  local is_here, is_ours, is_first, lines = false, false, false, {}
+  local function finish()
+    if not is_here or not is_ours or #lines == 0 then return true end
+    if found then return false end
+    found = lines
+    return true
+  end
+  for record in text:gmatch("[^\n]+") do
+    local kind, rest = record:match("^(%l+)\t(.*)$")
+    if kind == "work" then
+      if not finish() then return nil end
+      is_here, is_ours, is_first, lines = rest == cluster .. "\t" .. project, false, true, {}
+    elseif kind == "name" and is_here then
+      is_ours = is_ours or rest == name or is_first and rest == normal
+      is_first = false
+    elseif kind == "line" and is_here and #lines < LINES_MAX then
+      lines[#lines + 1] = harmless(rest)
+    end
+  end
+  return finish() and found or nil
+end
+
+-- The name that Slurm gives the job: the option, or the file of the script.
+local function job_name(options)
+  local name = options["job-name"]
+  if type(name) == "string" and name ~= "" then return name end
+  local argv = options["argv"]
+  local script = type(argv) == "table" and argv[1]
+  return type(script) == "string" and script:match("([^/]+)$") or nil
+end
+
+local function cluster_of(options)
+  local named = options["clusters"]
+  if type(named) ~= "string" or named == "" then return CLUSTER end
+  return not named:find(",", 1, true) and named ~= "all" and named or ""
+end
+
+local function is_wanted(options, offset)
+  local function is_set(name) return options[name] == "set" end
+  if options["type"] ~= "sbatch" or offset ~= 0 or is_set("parsable") or is_set("test-only") then return false end
+  if (options["quiet"] or "0") ~= "0" or os.getenv("SLURM_JOB_ID") or os.getenv("SLURM_JOBID") then return false end
+  local choice = (os.getenv("KAIKU_HINTS") or ""):lower()
+  return choice ~= "off" and choice ~= "0" and choice ~= "no" and choice ~= "false"
+end
+
+local shown, is_due = nil, false
+
+local function look_up(options, offset)
+  if offset ~= 0 then return end
+  shown, is_due = nil, false
+  if not is_wanted(options, offset) then return end
+  local text = content()
+  local made, due, is_on = (text or ""):match("^kaiku%-hints/1 (%d+) (%d+) ([01])\n")
+  if not made or #made > 12 or #due > 12 then return end
+  local age_s, overdue_s = os.time() - tonumber(made), os.time() - tonumber(due)
+  is_due = KAIKU ~= "" and overdue_s >= 0 and overdue_s < TRIES_S_MAX
+  if is_on ~= "1" or age_s > AGE_S_MAX or age_s < -AHEAD_S_MAX then return end
+  local cluster, project, name = cluster_of(options), options["account"], job_name(options)
+  if cluster == "" or not name then return end
+  if type(project) ~= "string" or project == "" then
+    project = text:match("\naccount\t" .. cluster:gsub("%W", "%%%0") .. "\t([^\t\n]+)\n")
+    if not project then return end
+  end
+  shown = lines_for(text, cluster, project:lower(), name)
+end
+
+local function show(offset)
+  if offset ~= 0 then return end
+  for _, line in ipairs(shown or {}) do slurm.log_info("%s", line) end
+  shown = nil
+  if not is_due then return end
+  is_due = false
+  -- It closes what sbatch's caller has open: a lock must not be held for as long as a refresh takes.
+  local closing = "exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-; "
+  local pipe = io.popen("( " .. closing .. "exec /usr/bin/timeout -s KILL " .. REFRESH_S_MAX .. " " .. quoted(KAIKU)
+    .. " hints --if-due ) </dev/null >/dev/null 2>&1 &", "r")
+  if pipe then pipe:close() end
+end
+
+local hints = {
+  pre_submit = function(options, offset) pcall(look_up, options, offset) end,
+  post_submit = function(offset) pcall(show, offset) end,
+}
+
+-- A site's own functions are never replaced.
+if not slurm_cli_pre_submit and not slurm_cli_post_submit and not slurm_cli_setup_defaults then
+  function slurm_cli_setup_defaults(options, early)
+    return slurm.SUCCESS
+  end
+
+  function slurm_cli_pre_submit(options, offset)
+    hints.pre_submit(options, offset)
+    return slurm.SUCCESS
+  end
+
+  function slurm_cli_post_submit(offset, jobid, stepid)
+    hints.post_submit(offset)
+    return slurm.SUCCESS
+  end
+end
+
+return hints

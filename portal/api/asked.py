@@ -1,0 +1,59 @@
+"""What the address of a call asks for; everything that makes no sense is 400, never left out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+
+from jobs.hardware import clusters
+from jobs.models import User
+from jobs.records import JOB_NAME_LENGTH_MAX
+from jobs.selectors import works_named
+from jobs.work_key import KEY_LENGTH
+
+DAYS_MAX, DAYS = 366, 90
+NO_WORK = "-"
+"""What no work has as its key: for a name that names none."""
+
+WORK_KEY = re.compile(rf"[0-9a-f]{{{KEY_LENGTH}}}")
+
+
+def asked_number(request: Request, name: str, default: int, most: int) -> int:
+    """A whole number from 1 to `most`. Raises ValidationError."""
+    text = request.query_params.get(name)
+    if text is None:
+        return default
+    number = int(text) if re.fullmatch("[0-9]{1,9}", text) else 0
+    if not 1 <= number <= most:
+        raise ValidationError(f"{name} must be a whole number from 1 to {most:,}.")
+    return number
+
+
+def asked_choice(request: Request, name: str, choices: Sequence[str], default: str) -> str:
+    """One of some words. Raises ValidationError."""
+    text = request.query_params.get(name, default)
+    if text != default and text not in choices:
+        raise ValidationError(f"{name} must be one of {', '.join(choices)}.")
+    return text
+
+
+def asked_text(request: Request, name: str) -> str:
+    """A short text, empty where none is given. Raises ValidationError."""
+    text = request.query_params.get(name, "")
+    if len(text) > JOB_NAME_LENGTH_MAX or not text.isprintable():
+        raise ValidationError(f"{name} must have at most {JOB_NAME_LENGTH_MAX} printable characters.")
+    return text
+
+
+def asked_works(request: Request, user: User) -> Collection[str] | None:
+    """The keys of the works that `?work=` names, by their key or by the name of a job; None where it names none.
+
+    A name is compared as runs are: without dates, counters and versions, in each project and cluster of this person.
+    """
+    text = asked_text(request, "work")
+    if not text:
+        return None
+    return [text] if WORK_KEY.fullmatch(text) else list(works_named(user, text, clusters())) or [NO_WORK]

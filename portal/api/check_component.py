@@ -1,0 +1,200 @@
+"""One component of a check: its request beside the asking person's own earlier runs of the same work."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from django.urls import reverse
+
+from analysis.check.asked import Asked, asked, cheapest, fit, fits, soonest
+from analysis.check.earlier import NO_RUNS, YEAR, Earlier, earlier
+from analysis.check.risks import risks, size_risks
+from analysis.check.selectors import NamedWork, advised_shape, latest_runs, measured, named_work
+from analysis.check.suggestion import Suggestion, suggestion, typical_s_of
+from analysis.works.runs import PastRun
+from jobs.models import User
+from jobs.work_key import normalised_name
+from portal.api.check_answers import (
+    ChangeAnswer,
+    ComponentAnswer,
+    EarlierAnswer,
+    PartitionAnswer,
+    RiskAnswer,
+    ShapeAnswer,
+    SuggestionAnswer,
+    WorkLink,
+)
+from portal.api.check_body import CheckComponent
+from portal.api.check_costs import GPU_HOUR, Waits, cost_of, in_partition, own_project, shorter_wait, target_of
+from portal.api.check_elsewhere import elsewhere
+from portal.api.work_answers import range_of
+from portal.charts.typical_run import size_sentence
+from reports.advice import reason
+from reports.check_texts import WHY_NONE, earlier_text, refused_text, risk_text, suggestion_text
+
+
+@dataclass(frozen=True)
+class Checking:
+    """Who asks, when, and what holds for all components."""
+
+    user: User
+    cluster: str
+    now: datetime
+    tasks: int
+    has_elsewhere: bool
+    is_single: bool
+
+
+@dataclass(frozen=True)
+class Looked:
+    """A component with everything that was read for it."""
+
+    component: CheckComponent
+    request: Asked
+    work: NamedWork | None
+    found: Earlier
+    given: Suggestion | None
+    why: str
+    waits: Waits = field(compare=False)
+
+    @property
+    def shown(self) -> tuple[PastRun, ...]:
+        """The completed runs that ranges are of: of the same size where there are any."""
+        return self.found.completed or tuple(run for run in self.found.runs if run.is_comparable)
+
+
+def looked_up(checking: Checking, component: CheckComponent) -> Looked:
+    """Read what one component needs."""
+    given_options, name = component.given, component.job_name or ""
+    request = asked(checking.cluster, given_options)
+    user, account = checking.user, given_options.get("--account", "")
+    work = named_work(user, checking.cluster, name, account)
+    runs = latest_runs(user, work.key, checking.now) if work else []
+    found = earlier(runs, request, checking.now)
+    given, why = suggestion(request, found, measured, advised_shape if checking.is_single else lambda run: None)
+    if why == NO_RUNS and not normalised_name(name):
+        why = "no_name"
+    project = own_project(user, account or (work.project.name if work else ""))
+    return Looked(component, request, work, found, given, why, Waits(user, project, checking.now))
+
+
+def answered(checking: Checking, looked: Looked) -> ComponentAnswer:
+    """The answer for one component, without the allocation, which all of them share."""
+    request, typical_s, tasks = looked.request, typical_s_of(looked.found), checking.tasks
+    places = _partitions(checking, looked, typical_s)
+    fitting = [each for each in places if each.fits]
+    own = request.shape.partition if request.shape else ""
+    at = "cost_typical" if typical_s is not None else "cost_at_limit"
+    has_wait = any(each.wait for each in fitting if each.is_requested)
+    answer: dict[str, Any] = {"elsewhere": None, "elsewhere_text": None}
+    if checking.has_elsewhere:
+        memory_gb = max((run.peak_gpu_mem_gb or 0.0 for run in looked.shown), default=0.0) or None
+        offers, text = elsewhere(request, fits(request), looked.given, typical_s, memory_gb, looked.waits, tasks)
+        answer = {"elsewhere": offers, "elsewhere_text": text or None}
+    return ComponentAnswer(
+        job_name=looked.component.job_name,
+        refused=refused_text(request, fit(request, request.partition) if request.partition else None),
+        shape=msgspec.convert(request.shape, ShapeAnswer, from_attributes=True) if request.shape else None,
+        cost=cost_of(request.partition, request.shape, typical_s, tasks),
+        earlier_runs=_earlier(looked),
+        suggestion=_suggestion(checking, looked),
+        no_suggestion=None if looked.given else WHY_NONE[looked.why],
+        risks=_risks(looked),
+        partitions=places,
+        cheapest=cheapest([(each.partition, getattr(each, at)) for each in fitting], own),
+        soonest=soonest([(each.partition, _ends(each)) for each in fitting]),
+        shorter_wait=shorter_wait(request, looked.given, checking.now) if has_wait else None,
+        allocation=None,
+        **answer,
+    )
+
+
+def _partitions(checking: Checking, looked: Looked, typical_s: float | None) -> list[PartitionAnswer]:
+    """Every partition of the cluster; the wait of the requested one is read first."""
+    request, waits = looked.request, looked.waits
+    every = fits(request)
+    for place in sorted(every, key=lambda place: place.partition is not request.partition):
+        if not place.why_not and place.shape is not None:
+            waits.of(checking.cluster, place.partition.name, place.shape)
+    return [
+        in_partition(
+            place,
+            request,
+            typical_s,
+            checking.tasks,
+            waits.of(checking.cluster, place.partition.name, place.shape)
+            if not place.why_not and place.shape is not None
+            else None,
+        )
+        for place in every
+    ]
+
+
+def _risks(looked: Looked) -> list[RiskAnswer]:
+    """What runs of this size show; where they do not, what depends on a size of the request."""
+    found = [RiskAnswer(each.code, risk_text(each), each.runs, each.of) for each in risks(looked.found, looked.request)]
+    said = {risk.code for risk in found}
+    for code, split in size_risks(looked.found, looked.request):
+        failed, of = (
+            (split.failed_above, split.runs_above) if split.is_above else (split.failed_below, split.runs_below)
+        )
+        if code not in said:
+            found.append(RiskAnswer(code, size_sentence(split), failed, of))
+    return found
+
+
+def _ends(place: PartitionAnswer) -> tuple[float, float] | None:
+    """The range of the wait in seconds."""
+    return (place.wait.low_s, place.wait.high_s) if place.wait else None
+
+
+def _earlier(looked: Looked) -> EarlierAnswer | None:
+    work, found, shown = looked.work, looked.found, looked.shown
+    if work is None or not found.runs:
+        return None
+    gpus, used = range_of(run.gpus for run in shown), range_of(run.effective_gpus for run in shown)
+    memory, time = range_of(run.host_peak_gb for run in shown), range_of(run.elapsed_s for run in shown)
+    limit_s = looked.request.shape.walltime_s if looked.request.shape else None
+    typical = memory.typical if memory else None, time.typical if time else None
+    text = earlier_text(len(shown), (used.typical if used else None, gpus.typical if gpus else 0), *typical, limit_s)
+    return EarlierAnswer(
+        work=WorkLink(work.key, looked.component.job_name or "", reverse("work", args=[work.key])),
+        project=work.project.name,
+        is_ambiguous=work.is_ambiguous,
+        n=len(found.runs),
+        same_size=len(found.same_size),
+        days=YEAR.days,
+        gpus_requested=gpus,
+        gpus_used=used,
+        memory_gb=memory,
+        gpu_memory_gb=range_of(run.peak_gpu_mem_gb for run in shown),
+        run_time_s=time,
+        use_percent=range_of(run.avg_gpu_util for run in shown),
+        text=text if shown else f"{text}: none of them completed",
+    )
+
+
+def _suggestion(checking: Checking, looked: Looked) -> SuggestionAnswer | None:
+    given, request = looked.given, looked.request
+    if given is None:
+        return None
+    tasks, facts = checking.tasks, given.facts
+    target = target_of(request, given)
+    wanted = given.wanted
+    if not wanted.walltime_s and request.shape is not None:
+        wanted = replace(wanted, walltime_s=request.shape.walltime_s)
+    saves = None if given.saves is None else given.saves * tasks
+    unit = target.price.unit if target and target.price else GPU_HOUR
+    other_size = None if given.runs else given.like.gpus
+    return SuggestionAnswer(
+        changes=[ChangeAnswer(each.option, each.requested, each.recommended) for each in given.changes],
+        request=list(given.block),
+        reasons=[reason(each, facts) for each in given.advice] if facts else [],
+        saves_gpu_hours=saves,
+        runs=given.runs,
+        cost=cost_of(target, wanted, given.run_s, tasks),
+        text=suggestion_text(given.runs, given.like.job_id, saves, unit, other_size),
+    )

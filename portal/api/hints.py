@@ -1,0 +1,119 @@
+"""The lines that may be shown when a job is submitted: a small list for the cache beside sbatch."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import NamedTuple
+
+import msgspec
+from django.db.models import Q
+from django.utils import timezone
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from analysis.history.periods import DAYS_OFFERED, last_days
+from analysis.history.selectors import savings_of_works
+from analysis.rollups.selectors import site_now
+from analysis.works.repeated_failures import EndedRun, repeated_failure
+from jobs.models import Job, User
+from jobs.work_key import TRIAL_MARK, normalised_name
+from portal.access import person
+from portal.api.asked import DAYS, asked_choice
+from portal.api.insight_answers import HintAnswer, HintList, WouldSave
+from portal.api.insights import would_save
+from reports.insight_texts import failure_hint, saving_hint
+
+HINTS_MAX, NAMES_MAX, LINES_MAX = 100, 20, 3
+RUNS_MAX = 2000
+"""The latest runs of a person in which names and repeated failures are looked for."""
+
+GPU_HOURS_MIN = 1.0
+"""Less in all these days is not worth a line (as on the dashboard)."""
+
+DECIDED = ("COMPLETED", "FAILED", "TIMEOUT", "OUT_OF_MEMORY")
+
+
+@dataclass
+class Named:
+    """One work among the latest runs, the latest first."""
+
+    cluster: str
+    project: str
+    names: dict[str, None] = field(default_factory=dict)
+    runs: list[EndedRun] = field(default_factory=list)
+
+
+class NamedPlace(NamedTuple):
+    """A normalised name within a project of a cluster; empty where a name means nothing."""
+
+    cluster: str
+    project: str
+    name: str
+
+
+class Hints(APIView):
+    """`GET /api/v1/hints/`: own works whose request wastes, or that fail the same way, of the last `?days=`."""
+
+    def get(self, request: Request) -> Response:
+        user = person(request)
+        days = int(asked_choice(request, "days", [str(days) for days in DAYS_OFFERED], str(DAYS)))
+        answer = HintList(user.shows_hints, timezone.now(), days, hints_of(user, days) if user.shows_hints else [])
+        return Response(msgspec.to_builtins(answer))
+
+
+def hints_of(user: User, days: int) -> list[HintAnswer]:
+    """The hints for one person, the most worth first: six queries."""
+    period, own = last_days(site_now(), days), Q(user=user.pk)
+    named = _named_works(user, period.start)
+    wasting = (each for each in savings_of_works(own, period, RUNS_MAX).works if each.gpu_hours >= GPU_HOURS_MIN)
+    savings = [each for each in wasting if each.work in named]
+    saving = {each.work.key: each for each in would_save(own, savings[:HINTS_MAX])}
+    clear = {place: keys.pop() for place, keys in _keys_by_name(named).items() if len(keys) == 1 and place.name}
+    found = [_hint(key, place.name, named[key], saving.get(key)) for place, key in clear.items()]
+    shown = [hint for hint in found if hint is not None]
+    return sorted(shown, key=lambda hint: -(hint.worth_gpu_hours or 0.0))[:HINTS_MAX]
+
+
+def _keys_by_name(named: Mapping[str, Named]) -> dict[NamedPlace, set[str]]:
+    """The works that a name could mean: where there are several, `sbatch` could show the hint of another work."""
+    found: dict[NamedPlace, set[str]] = defaultdict(set)
+    for key, work in named.items():
+        for name in work.names:
+            found[NamedPlace(work.cluster, work.project, normalised_name(name))].add(key)
+    return found
+
+
+def _named_works(user: User, since: datetime) -> Mapping[str, Named]:
+    """The works of the latest decided runs: one query."""
+    runs = Job.objects.filter(user=user, ended_at__gte=since, state__in=DECIDED).exclude(work_key="")
+    # Trials are short on purpose, and reaching their limit is no failure.
+    runs = runs.exclude(job_name__contains=TRIAL_MARK)
+    columns = ("work_key", "cluster", "project__name", "job_name", "state", "efficiency__finding_codes")
+    rows: Iterable[tuple[str, ...]] = runs.order_by("-ended_at", "-pk").values_list(*columns)[:RUNS_MAX]
+    found: dict[str, Named] = {}
+    for key, cluster, project, name, state, codes in rows:
+        work = found.setdefault(key, Named(cluster, project))
+        work.names.setdefault(name)
+        work.runs.append(EndedRun(state, codes or ""))
+    return found
+
+
+def _hint(key: str, name: str, work: Named, saving: WouldSave | None) -> HintAnswer | None:
+    failed = repeated_failure(work.runs)
+    lines = failure_hint(failed.how, failed.runs, failed.of) if failed else []
+    if saving is not None:
+        lines += saving_hint(saving.runs, saving.gpu_hours, saving.diff or saving.request)
+    if not lines:
+        return None
+    return HintAnswer(
+        key=key,
+        work_names=[name, *list(work.names)[: NAMES_MAX - 1]],
+        cluster=work.cluster,
+        project=work.project,
+        lines=lines[:LINES_MAX],
+        worth_gpu_hours=saving.gpu_hours if saving else None,
+    )

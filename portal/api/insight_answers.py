@@ -1,0 +1,82 @@
+"""The answers of the calls about many runs, as structs from which the OpenAPI document is generated."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+
+from portal.api.check_answers import WorkLink
+
+
+class PeriodAnswer(msgspec.Struct, frozen=True):
+    """From `since` until `until`."""
+
+    days: int
+    since: datetime
+    until: datetime
+
+
+class WouldSave(msgspec.Struct, frozen=True):
+    """A work whose latest advice is not followed yet: changes of its options, or the whole request."""
+
+    work: WorkLink
+    gpu_hours: float
+    runs: int
+    title: str
+    diff: list[str]
+    request: list[str]
+    run_url: str
+    text: str
+
+
+class Repeats(msgspec.Struct, frozen=True):
+    """A finding of `runs` of the counted runs of the period; `unused_gpu_hours` are of those that it comes first in."""
+
+    code: str
+    title: str
+    runs: int
+    of: int
+    unused_gpu_hours: float
+    text: str
+    lesson_url: str
+
+
+class Brought(msgspec.Struct, frozen=True):
+    """What following advice saved over everything stored; null hours where no run can be compared."""
+
+    saved_gpu_hours: float | None
+    runs: int
+    followed: int
+    given: int
+    text: str
+
+
+class InsightAnswer(msgspec.Struct, frozen=True):
+    """What one's own runs of a period say together, the biggest savings first."""
+
+    period: PeriodAnswer
+    would_save: list[WouldSave]
+    repeats: list[Repeats]
+    brought: Brought | None
+    sentences: list[str]
+
+
+class HintAnswer(msgspec.Struct, frozen=True):
+    """Lines to show when a job of one of these names is submitted; the first name is the normalised one."""
+
+    key: str
+    work_names: list[str]
+    cluster: str
+    project: str
+    lines: list[str]
+    worth_gpu_hours: float | None
+
+
+class HintList(msgspec.Struct, frozen=True):
+    """The hints of one's own works, the most worth first; none are shown where `is_on` is false."""
+
+    is_on: bool
+    made_at: datetime
+    days: int
+    hints: list[HintAnswer]

@@ -1,0 +1,131 @@
+"""What one's own runs of some weeks say together: what would save most, what repeats, what advice brought."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import msgspec
+from django.db.models import Q
+from django.urls import reverse
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from analysis.findings import FindingCode
+from analysis.history.open_savings import WorkSaving
+from analysis.history.periods import DAYS_OFFERED, Period, last_days
+from analysis.history.run_sums import Days
+from analysis.history.selectors import latest_savings, savings_of_works
+from analysis.history.sums import frequent_findings
+from analysis.models import JobEfficiency
+from analysis.outcomes.selectors import SavedSum, given_and_followed, saved_by, saved_by_work
+from analysis.rollups.selectors import Part, days_of, site_now
+from jobs.models import User
+from portal.access import person
+from portal.api.asked import DAYS, asked_choice, asked_works
+from portal.api.check_answers import WorkLink
+from portal.api.insight_answers import Brought, InsightAnswer, PeriodAnswer, Repeats, WouldSave
+from portal.charts.advice_lines import advice_lines
+from reports.advice import ADVICE_TITLES
+from reports.insight_texts import brought_text, period_sentences, repeats_text, would_save_text
+from reports.services.links import job_url
+from reports.wording import TITLES
+
+WORKS_MAX, FINDINGS_MAX = 10, 8
+REPEATS_MIN = 2
+SAVINGS_RUNS_MAX = 4000
+"""The latest counted runs whose savings are added up: two runs an hour for 90 days, with a limit for automation."""
+
+WORKS_SUMMED_MAX = 20
+"""A name stands for a work in each project and cluster of a person; of more than so many the others are left out."""
+
+
+class Insights(APIView):
+    """`GET /api/v1/insights/`: of one's own runs of `?days=`, or of the work in `?work=` alone."""
+
+    def get(self, request: Request) -> Response:
+        user = person(request)
+        days = int(asked_choice(request, "days", [str(days) for days in DAYS_OFFERED], str(DAYS)))
+        works = asked_works(request, user)
+        period = last_days(site_now(), days)
+        own = Q(user=user.pk)
+        open_now = savings_of_works(own, period, SAVINGS_RUNS_MAX, works)
+        sums = days_of(_parts(user, works), period)
+        total = sum(saving.gpu_hours for saving in open_now.works)
+        runs = sums.total(period).jobs
+        of_runs = SAVINGS_RUNS_MAX if runs > SAVINGS_RUNS_MAX else None
+        answer = InsightAnswer(
+            period=PeriodAnswer(days, period.start, period.end),
+            would_save=would_save(own, open_now.works[:WORKS_MAX]),
+            repeats=_repeats(sums, period, runs),
+            brought=_brought(user, works),
+            sentences=period_sentences(days, runs, total, open_now.changed_gpu_hours, of_runs),
+        )
+        return Response(msgspec.to_builtins(answer))
+
+
+def _parts(user: User, works: Collection[str] | None) -> list[Part]:
+    if works is None:
+        return [Part(user=user.pk)]
+    return [Part(user=user.pk, work_key=key) for key in sorted(works)[:WORKS_SUMMED_MAX]]
+
+
+def would_save(own: Q, savings: Sequence[WorkSaving]) -> list[WouldSave]:
+    """These works with the advice of their latest run with an open saving: two queries."""
+    latest = latest_savings(own, savings)
+    return [_saving(saving, latest[saving.work]) for saving in savings if saving.work in latest]
+
+
+def _saving(saving: WorkSaving, judged: JobEfficiency) -> WouldSave:
+    advised, run = list(judged.recommendations.all()), judged.job
+    diff, block = advice_lines(advised)
+    title = ADVICE_TITLES[advised[0].basis] if advised else ""
+    url = reverse("work", args=[run.work_key]) if run.work_key else ""
+    return WouldSave(
+        work=WorkLink(run.work_key, run.job_name or f"Job {run.job_id}", url),
+        gpu_hours=saving.gpu_hours,
+        runs=saving.jobs,
+        title=title,
+        diff=list(diff),
+        request=list(block),
+        run_url=job_url(run),
+        text=would_save_text(title, saving.gpu_hours, saving.jobs),
+    )
+
+
+def _repeats(sums: Days, period: Period, runs: int) -> list[Repeats]:
+    """The findings that several counted runs have, the most unused GPU-hours first."""
+    found = [row for row in frequent_findings(sums, period) if row.jobs >= REPEATS_MIN and row.code in TITLES]
+    return [
+        Repeats(
+            code=row.code,
+            title=TITLES[FindingCode(row.code)],
+            runs=row.jobs,
+            of=runs,
+            unused_gpu_hours=row.wasted_gpu_hours,
+            text=repeats_text(TITLES[FindingCode(row.code)], row.jobs, runs),
+            lesson_url=reverse("lesson", args=[row.code]),
+        )
+        for row in found[:FINDINGS_MAX]
+    ]
+
+
+def _brought(user: User, works: Collection[str] | None) -> Brought | None:
+    """None where no advice was given yet."""
+    given, followed = given_and_followed(user.pk, works)
+    if not given:
+        return None
+    saved = saved_by(Q(user=user.pk)) if works is None else _of_works(user, works)
+    gpu_hours = saved.saved_gpu_hours if saved.compared_runs else None
+    text = brought_text(saved.runs, saved.compared_runs, saved.saved_gpu_hours, followed, given)
+    return Brought(gpu_hours, saved.runs, followed, given, text)
+
+
+def _of_works(user: User, works: Collection[str]) -> SavedSum:
+    """What following advice on several works saved: one query each."""
+    sums = [saved_by_work(user.pk, key) for key in sorted(works)[:WORKS_SUMMED_MAX]]
+    return SavedSum(
+        sum(each.runs for each in sums),
+        sum(each.compared_runs for each in sums),
+        sum(each.saved_gpu_hours for each in sums),
+    )

@@ -1,0 +1,115 @@
+"""The calls about one's own jobs and works, which the command line `kaiku` makes, and their query parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from analysis.efficiency import EfficiencyClass
+from jobs.records import JOB_NAME_LENGTH_MAX
+from portal.api.answers import JobWithoutReport
+from portal.api.asked import DAYS, DAYS_MAX
+from portal.api.check_answers import CheckAnswer, PlatformList
+from portal.api.check_body import CheckRequest
+from portal.api.insight_answers import HintList, InsightAnswer
+from portal.api.job_list import ORDERS
+from portal.api.operation import Operation
+from portal.api.pagination import JobPages
+from portal.api.work_answers import WorkDetailAnswer, WorkList
+from portal.api.works import WORKS, WORKS_MAX
+from reports.job_report import JobReport
+
+NAMED: dict[str, Any] = {"type": "string", "pattern": rf"^[ -~]{{0,{JOB_NAME_LENGTH_MAX}}}$"}
+ANY_DAYS: dict[str, Any] = {"type": "integer", "minimum": 1, "maximum": DAYS_MAX}
+
+OWN_QUERY: dict[str, dict[str, Any]] = {
+    "limit": {
+        "description": "Runs per page instead of `page_size`.",
+        "schema": {"type": "integer", "minimum": 1, "maximum": JobPages.limit_max},
+    },
+    "own": {
+        "description": "1 leaves out the projects that you lead.",
+        "schema": {"type": "string", "enum": ["0", "1"]},
+    },
+    "job_days": {"name": "days", "description": "Only runs that ended in these last days.", "schema": ANY_DAYS},
+    "work": {"description": "The key of a work, or a job name: only runs of that work.", "schema": NAMED},
+    "class": {
+        "description": "Only runs of this class.",
+        "schema": {"type": "string", "enum": [kind.value for kind in EfficiencyClass]},
+    },
+    "sort": {
+        "description": "The latest first, or the most unused GPU-hours first, of runs where they are known.",
+        "schema": {"type": "string", "enum": list(ORDERS)},
+    },
+    "work_days": {
+        "name": "days",
+        "description": f"Only works with a run in these last days; {DAYS}.",
+        "schema": ANY_DAYS,
+    },
+    "works": {
+        "name": "limit",
+        "description": f"At most so many works; {WORKS}.",
+        "schema": {"type": "integer", "minimum": 1, "maximum": WORKS_MAX},
+    },
+    "q": {"description": "Only runs with this in their name.", "schema": NAMED},
+}
+
+WORK = "/api/v1/works/{key}/"
+OWN_OPERATIONS = (
+    Operation(
+        "getLatestJob",
+        "get",
+        "/api/v1/jobs/latest/",
+        "The report of your own run that ended last, or its record if there is no report.",
+        {200: (JobReport, JobWithoutReport)},
+        query=("work",),
+    ),
+    Operation(
+        "listWorks",
+        "get",
+        "/api/v1/works/",
+        "Your works, the latest first: all runs of one program of yours in one project.",
+        {200: WorkList},
+        query=("work_days", "works", "q"),
+        links={"getWork": {"key": "$response.body#/works/0/key"}},
+    ),
+    Operation(
+        "getWork",
+        "get",
+        WORK,
+        "What the runs of one work are like, how they fail and scale, and which request suits them; for its owner and"
+        " the PI of its project.",
+        {200: WorkDetailAnswer},
+    ),
+    Operation(
+        "check",
+        "post",
+        "/api/v1/check",
+        "What a request would cost, and what your own earlier runs of the same work suggest for it. It takes resource"
+        " options and the name of the job, never a script, command line, environment or path, and stores nothing.",
+        {200: CheckAnswer},
+        takes=CheckRequest,
+    ),
+    Operation(
+        "getInsights",
+        "get",
+        "/api/v1/insights/",
+        "The biggest savings in your own runs, what repeats, and what advice brought.",
+        {200: InsightAnswer},
+        query=("days", "work"),
+    ),
+    Operation(
+        "listHints",
+        "get",
+        "/api/v1/hints/",
+        "Lines to show when a job of one of your works is submitted.",
+        {200: HintList},
+        query=("days",),
+    ),
+    Operation(
+        "listPlatforms",
+        "get",
+        "/api/v1/platforms/",
+        "Where work can run and what it costs there: the partitions, and other places that the site lists.",
+        {200: PlatformList},
+    ),
+)

@@ -1,0 +1,138 @@
+"""What the runs of one work say together, as its page shows it, as the answer of a call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.db.models import Q
+
+from analysis.history.periods import Period
+from analysis.history.selectors import latest_savings, savings_of_works
+from analysis.outcomes.selectors import saved_by_work
+from analysis.scaling import GpuCount, Scaling, knee_run, scaling
+from analysis.works.failure_sizes import failure_sizes
+from analysis.works.failures import failures
+from analysis.works.patterns import Patterns, typical_runs
+from analysis.works.runs import PastRun
+from analysis.works.selectors import advice_of
+from jobs.models import Job
+from portal.api.work_answers import (
+    AdviceAnswer,
+    BestRequestAnswer,
+    FailureAnswer,
+    KindAnswer,
+    Range,
+    SavedAnswer,
+    ScalingAnswer,
+    ScalingPoint,
+    TypicalRun,
+    range_of,
+)
+from portal.charts.advice_lines import advice_lines
+from portal.charts.best_known import best_known, without_time
+from portal.charts.failure_list import failure_list
+from portal.charts.typical_run import typical
+from reports.advice import ADVICE_TITLES
+from reports.services.links import job_url
+from reports.work_texts import best_request_text, saved_text, scaling_text
+
+RUNS_MAX = 2000
+"""The latest runs of a work that an answer is made from: a year of one that runs every four hours."""
+
+
+def typical_run(runs: Sequence[PastRun], found: Patterns) -> TypicalRun:
+    """Each quantity of the completed, counted runs with its range."""
+    shown = typical_runs(runs)
+    return TypicalRun(
+        runs=len(shown),
+        gpus_requested=range_of(run.gpus for run in shown),
+        gpus_used=range_of(run.effective_gpus for run in shown),
+        use_percent=range_of(run.avg_gpu_util for run in shown),
+        gpu_memory_gb=range_of(run.peak_gpu_mem_gb for run in shown),
+        memory_gb=range_of(run.host_peak_gb for run in shown),
+        cores_used=range_of(run.busy_cores for run in shown),
+        run_time_s=range_of(run.elapsed_s for run in shown),
+        walltime_requested_s=range_of(run.walltime_s for run in shown),
+        success_rate=found.success_fraction,
+        completed=found.completed,
+        decided=found.decided,
+    )
+
+
+def kind_of_work(found: Patterns) -> KindAnswer | None:
+    """What limits the work, with the numbers behind it; None where use was not measured."""
+    shown, kind = typical(found), found.kind
+    if kind is None:
+        return None
+    return KindAnswer(kind.kind.value if kind.kind else None, shown.kind, shown.kind_text, list(shown.evidence))
+
+
+def failed_runs(runs: Sequence[PastRun]) -> list[FailureAnswer]:
+    """How runs failed, and what the failed ones had in common."""
+    return [FailureAnswer(text) for text in failure_list(failures(runs), failure_sizes(runs)).common]
+
+
+def best_request_of(runs: Sequence[PastRun]) -> BestRequestAnswer | None:
+    """The best known request; None where none is known."""
+    best = best_known(runs, advice_of)
+    if best is None:
+        return None
+    run = best.run
+    text = best_request_text(
+        run.job_id,
+        best.gpu_hours,
+        best.completed,
+        best.requests,
+        is_changed=bool(best.changes),
+        is_known=best.is_own,
+    )
+    address = job_url(Job(cluster=run.cluster, job_id=run.job_id, attempt=run.attempt))
+    return BestRequestAnswer(best.options, f"{run.cluster}/{run.job_id}", address, text)
+
+
+def open_advice(owner: int, key: str, period: Period) -> AdviceAnswer | None:
+    """What the latest report with an open saving suggests; None where later runs leave nothing to save."""
+    own = Q(user=owner)
+    savings = savings_of_works(own, period, RUNS_MAX, [key]).works
+    latest = latest_savings(own, savings)
+    for saving in savings:
+        judged = latest.get(saving.work)
+        advised = list(judged.recommendations.all()) if judged else []
+        if judged is not None and advised:
+            diff, block = advice_lines(advised)
+            title = ADVICE_TITLES[advised[0].basis]
+            return AdviceAnswer(title, list(diff), list(block), saving.gpu_hours, saving.jobs, job_url(judged.job))
+    return None
+
+
+def scaling_of(runs: Sequence[PastRun]) -> ScalingAnswer:
+    """Run time, speed and use by number of GPUs."""
+    scaled = scaling(runs)
+    return ScalingAnswer(
+        points=[_point(scaled, count) for count in scaled.counts],
+        knee_gpus=scaled.knee.gpus if scaled.knee else None,
+        is_noisy=scaled.is_noisy,
+        text=scaling_text(scaled, without_time(knee_run(runs, scaled))),
+    )
+
+
+def _point(scaled: Scaling, count: GpuCount) -> ScalingPoint:
+    efficiency = count.efficiency_fraction
+    return ScalingPoint(
+        gpus=count.gpus,
+        n=count.runs,
+        run_time_s=Range(count.runs, count.typical_s, count.fastest_s, count.slowest_s),
+        use_percent=count.avg_gpu_util,
+        speedup=None if efficiency is None else scaled.smallest.typical_s / count.typical_s,
+        efficiency=efficiency,
+        gpu_hours=count.gpu_hours,
+    )
+
+
+def saved_of(owner: int, key: str) -> SavedAnswer | None:
+    """What following advice brought; None where no run followed any."""
+    saved = saved_by_work(owner, key)
+    if not saved.runs:
+        return None
+    gpu_hours = saved.saved_gpu_hours if saved.compared_runs else None
+    return SavedAnswer(gpu_hours, saved.runs, saved_text(saved.runs, saved.compared_runs, saved.saved_gpu_hours))

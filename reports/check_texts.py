@@ -1,0 +1,225 @@
+"""What is said of a request before it is submitted: its cost, what earlier runs show, risks, places, waits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from analysis.check.asked import Asked, Fit
+from analysis.check.elsewhere import Offer
+from analysis.check.risks import Risk
+from analysis.queue_waits.effects import Effect
+from analysis.queue_waits.ranges import WaitEstimate
+from reports.numbers import counted, duration, gigabytes, hours, share, unbroken
+
+WHY_NONE = {
+    "refused": "Slurm refuses this request, so nothing is suggested for it.",
+    "no_name": "Nothing is known of earlier runs: the name of the job does not name a work.",
+    "no_runs": "Nothing is suggested: no earlier run of this work is known that ended within a year and counts.",
+    "no_partition": "Nothing is suggested: what Slurm would give for this request is not known without a partition that"
+    " the site describes.",
+    "other_size": "Nothing is suggested: no earlier run of this work had this number of GPUs and nodes.",
+    "only_failed": "Nothing is suggested: no run of this size has completed, and the last one does not show what to"
+    " change.",
+    "fits": "Nothing is suggested: the request fits what earlier runs used.",
+    "few_runs": "No time limit is suggested: fewer than 3 runs of this size have completed.",
+    "not_kept": "Nothing is suggested: the measurements of the earlier run are no longer stored.",
+}
+"""Why nothing is suggested (`analysis.check.earlier`)."""
+
+
+def earlier_text(
+    runs: int, gpus: tuple[float | None, float], memory_gb: float | None, run_s: float | None, limit_s: float | None
+) -> str:
+    """The typical earlier run in one line; `gpus` are those used, None where not measured, and those requested.
+
+    >>> earlier_text(5, (2.0, 8.0), 61.0, 11520.0, 86400.0).replace(chr(160), " ")
+    '5 runs: 2 of 8 GPUs, 61.0 GB, 3 h 12 min of 1 d 00 h'
+    """
+    used, had = gpus
+    parts = [counted(had, "GPU") if used is None else f"{used:g} of {counted(had, 'GPU')}"]
+    if memory_gb is not None:
+        parts.append(gigabytes(memory_gb))
+    if run_s is not None:
+        parts.append(duration(run_s) + ("" if limit_s is None else f" of {duration(limit_s)}"))
+    return unbroken(f"{counted(runs, 'run')}: {', '.join(parts)}")
+
+
+def cost_text(
+    unit: str,
+    at_limit: tuple[float | None, float | None],
+    typical: tuple[float | None, float | None],
+    tasks: int = 1,
+) -> str:
+    """What a request costs: (hours, seconds) at its limit, and typically; without seconds where lengths differ.
+
+    >>> cost_text("GPU-hour", (96.0, 86400.0), (12.8, 11520.0)).replace(chr(160), " ")
+    '96.0 GPU-hours at its time limit of 1 d 00 h; typically 12.8 (3 h 12 min)'
+    """
+    parts = []
+    if at_limit[0] is not None:
+        of_limit = "" if at_limit[1] is None else f" of {duration(at_limit[1])}"
+        parts.append(f"{hours(at_limit[0])} {unit}s at its time limit{of_limit}")
+    else:
+        parts.append("The cost at its time limit is not known: the request sets no limit")
+    if typical[0] is not None:
+        named = "" if at_limit[0] is not None else f" {unit}s"
+        in_time = "" if typical[1] is None else f" ({duration(typical[1])})"
+        parts.append(f"typically {hours(typical[0])}{named}{in_time}")
+    of_tasks = f", for all {tasks:,} tasks" if tasks > 1 else ""
+    return unbroken("; ".join(parts) + of_tasks)
+
+
+def suggestion_text(runs: int, job_id: int, saves: float | None, unit: str, gpus: int | None = None) -> str:
+    """What a suggestion rests on, and what it saves where that is known; `gpus` of a run of another size.
+
+    >>> suggestion_text(5, 17, 9.0, "GPU-hour").replace(chr(160), " ")
+    'From 5 runs of this size, like job 17: 9.00 GPU-hours less for a run of typical length.'
+    """
+    if gpus is not None:
+        said = f"From runs on {counted(gpus, 'GPU')}, like job {job_id}"
+        return unbroken(f"{said}: how long runs take as requested is not known, so no saving is stated.")
+    said = f"From {counted(runs, 'run')} of this size, like job {job_id}"
+    return unbroken(
+        f"{said}." if saves is None else f"{said}: {hours(saves)} {unit}s less for a run of typical length."
+    )
+
+
+def risk_text(risk: Risk) -> str:
+    """One risk with its counts.
+
+    >>> risk_text(Risk("timeout", 3, 5, 14400.0, 18000.0)).replace(chr(160), " ")
+    '3 of the last 5 runs of this size took longer than 4 h 00 min (up to 5 h 00 min) or were ended by such a limit.'
+    """
+    return unbroken(f"{risk.runs:,} of the last {counted(risk.of, 'run')} of this size {_RISKS[risk.code](risk)}.")
+
+
+def _timeout(risk: Risk) -> str:
+    limit = duration(risk.requested)
+    if risk.worst is None:
+        return f"{'was' if risk.runs == 1 else 'were'} ended by a time limit of {limit} or more"
+    return f"took longer than {limit} (up to {duration(risk.worst)}) or were ended by such a limit"
+
+
+def _memory(risk: Risk) -> str:
+    requested = gigabytes(risk.requested)
+    if risk.worst is None:
+        return f"ran out of host memory with {requested} or more"
+    return f"needed more than {requested} of host memory (up to {gigabytes(risk.worst)})"
+
+
+_RISKS: Mapping[str, Callable[[Risk], str]] = {
+    "timeout": _timeout,
+    "out_of_memory": _memory,
+    "gpu_out_of_memory": lambda risk: "probably ran out of GPU memory",
+    "failed": lambda risk: "failed by themselves",
+}
+
+
+def why_not_fit(fit: Fit) -> str:
+    """Why a partition cannot run a request; empty where it can."""
+    partition, node = fit.partition, fit.partition.node
+    match fit.why_not:
+        case "nodes":
+            said = f"{partition.name} allows at most {counted(partition.nodes_max or 0, 'node')} for a job"
+        case "walltime":
+            said = f"{partition.name} allows at most {duration(partition.walltime_max_s)}"
+        case "gpu_type":
+            said = f"The GPUs of {partition.name} are of the type {node.gres_type}"
+        case "node_size":
+            said = (
+                f"A node of {partition.name} has {counted(node.gpus, 'GPU')}, {counted(node.cores, 'core')} and"
+                f" {gigabytes(node.host_memory_gb)}: the requested tasks, cores, GPUs or memory do not fit"
+            )
+        case _:
+            return ""
+    return unbroken(f"{said}.")
+
+
+def refused_text(request: Asked, fit: Fit | None) -> str | None:
+    """What Slurm would refuse; None where nothing shows that it would."""
+    if request.refused:
+        return request.refused
+    return (why_not_fit(fit) or None) if fit is not None else None
+
+
+def wait_text(wait: WaitEstimate) -> str:
+    """The range of a wait, with what it rests on.
+
+    A wait is never turned into a clock time.
+    """
+    low = duration(wait.low_s) if wait.low_s else "less than 1 min"
+    starts = counted(wait.starts, "comparable start")
+    return unbroken(
+        f"{low} to {duration(wait.high_s)}, typically {duration(wait.typical_s)} ({starts}; such ranges held for"
+        f" {share(wait.coverage)} of {wait.coverage_submissions:,} earlier submissions)"
+    )
+
+
+def sooner_text(effect: Effect, what: str) -> str:
+    """By how much jobs like the suggested request started sooner."""
+    return unbroken(
+        f"Jobs like the requested one waited {effect.low_factor:.1f} to {effect.high_factor:.1f} times as long here as"
+        f" jobs with {what}, typically {effect.typical_factor:.1f} times ({effect.starts:,} against"
+        f" {effect.smaller_starts:,} starts)."
+    )
+
+
+def allocation_text(project: str, takes: float, left: float, unit: str) -> str:
+    """What a request takes of what is left of an allocation.
+
+    >>> allocation_text("project_465000001", 96.0, 1200.0, "GPU-hour").replace(chr(160), " ")
+    'At its limit it takes 96.0 of the 1,200.0 GPU-hours that project_465000001 has left (8 %).'
+    """
+    if left <= 0:
+        return unbroken(f"{project} has no {unit}s left, as its directory states.")
+    part = f"At its limit it takes {hours(takes)} of the {hours(left)} {unit}s that {project} has left"
+    return unbroken(f"{part} ({share(takes / left)}).")
+
+
+def why_not_there(offer: Offer) -> str:
+    """Why a run does not fit another platform; empty where it does."""
+    there = offer.platform
+    match offer.why_not:
+        case "nodes":
+            said = f"{there.name} allows at most {counted(there.nodes_max or 0, 'node')}"
+        case "walltime":
+            said = f"{there.name} allows at most {duration(there.walltime_max_s)}"
+        case "gpu_memory":
+            said = f"Earlier runs filled more than the {gigabytes(there.gpu_memory_gb)} of a GPU of {there.name}"
+        case "host_memory":
+            said = f"A node of {there.name} has {gigabytes(there.host_memory_gb)} of host memory"
+        case "cores":
+            said = f"A node of {there.name} has {counted(there.cores_per_node or 0, 'core')}"
+        case _:
+            return ""
+    return unbroken(f"{said}.")
+
+
+def offer_text(offer: Offer, at: str) -> str:
+    """The cost in another place, and what is known of the run time there; `at` is "limit" or "typical"."""
+    there = offer.platform
+    length = "at the time limit" if at == "limit" else "for the typical run time"
+    if offer.cost is None:
+        return unbroken(f"{counted(offer.gpus, 'GPU')} of {there.name}: the cost is not known")
+    said = f"{hours(offer.cost)} {there.unit} {length} on {counted(offer.gpus, 'GPU')}"
+    if offer.is_measured:
+        return unbroken(
+            f"{said}, with the measured run time of {duration(offer.run_s)} ({there.run_time_factor_source})"
+        )
+    return unbroken(f"{said} if runs take as long there as here, which is not known: its GPUs are {there.gpu_name}")
+
+
+def choice_text(before: Mapping[str, str], after: Mapping[str, str]) -> str:
+    """Whether a right-sized request makes another place the cheapest, by unit of the cost.
+
+    >>> choice_text({"EUR": "cloud"}, {"EUR": "small-g"})
+    'With the suggested request small-g costs least instead of cloud (in EUR).'
+    """
+    said = []
+    for unit, place in after.items():
+        first = before.get(unit)
+        if first is not None and first != place:
+            said.append(f"With the suggested request {place} costs least instead of {first} (in {unit}).")
+        elif first is not None:
+            said.append(f"{place} costs least (in {unit}), as it is and with the suggested request.")
+    return " ".join(said)

@@ -1,0 +1,191 @@
+"""`kaiku job`: which job is meant, the report as text in any width, JSON, PDF and page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from collector.cli import job_names
+from collector.cli.errors import Usage
+from collector.cli.report_text import painted
+from collector.cli.terminal import width
+from tests.collector.cli.portals import SAMPLES, Person, sample, serving
+from tests.collector.cli.test_layout import terminal
+
+JOB = "/api/v1/jobs/lumi/17300020/"
+PLATFORMS = {
+    "platforms": [{"name": "gpu", "cluster": "other"}, {"name": "small-g", "cluster": "lumi"}, {"cluster": None}]
+}
+REPORT = (SAMPLES / "job_inefficient.txt").read_bytes()
+PDF = b"%PDF-1.7\n\x00\xff made up\n%%EOF\n"
+ANSWERS = {
+    JOB: sample("job_inefficient.json"),
+    f"{JOB}report.txt": REPORT,
+    f"{JOB}report.pdf": PDF,
+    "/api/v1/platforms/": PLATFORMS,
+}
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("123", ("", 123, None)),
+        ("lumi/123", ("lumi", 123, None)),
+        ("lumi/123_0", ("lumi", 123, 0)),
+        ("a b/1_22", ("a b", 1, 22)),
+    ],
+)
+def test_a_job_is_a_number_with_or_without_its_cluster(written: str, read: tuple[str, int, int | None]) -> None:
+    name = job_names.read(written)
+    assert (name.cluster, name.job_id, name.task) == read
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "",
+        "0",
+        "x",
+        "-1",
+        "1.5",
+        "/1",
+        "a/b/1",
+        "lumi/",
+        "1_",
+        "1_x",
+        "_1",
+        "1" * 19,
+        "١٢",
+        "1+1",
+        "a\x1b/1",
+        "../1",
+        "..//1",
+    ],
+)
+def test_what_is_no_job_is_wrong_usage(written: str) -> None:
+    with pytest.raises(Usage):
+        job_names.read(written)
+
+
+def test_the_report_is_the_portals_own_text(tmp_path: Path) -> None:
+    with serving(ANSWERS) as portal:
+        alice = Person(tmp_path, portal.url)
+        shown = alice.shown("job", "lumi/17300020")
+        assert shown == REPORT.decode() + "\nPORTAL/jobs/lumi/17300020/\n"
+        assert json.loads(alice.bytes_of("job", "lumi/17300020", "--json")[1]) == sample("job_inefficient.json")
+    # Both answers were stored.
+    assert alice.shown("job", "lumi/17300020", "--offline").splitlines()[:-2] == shown.splitlines()[:-1]
+
+
+def test_a_job_without_its_cluster_is_looked_up(tmp_path: Path) -> None:
+    with serving(ANSWERS) as portal:
+        alice = Person(tmp_path, portal.url)
+        assert alice.shown("job", "17300020").startswith("Kaiku: Job 17300020, gromacs_md")
+        assert portal.requested == ["/api/v1/platforms/", "/api/v1/jobs/other/17300020/", JOB, f"{JOB}report.txt"]
+        portal.requested.clear()
+        # Once known, the clusters are not requested again; the one that Slurm's commands use comes first.
+        alice.shown("job", "17300020", "--json", SLURM_CLUSTERS="none,lumi")
+        assert portal.requested == [JOB]
+        assert alice.bytes_of("job", "5")[0] == 1
+
+
+def test_a_task_of_an_array_is_found_by_its_number(tmp_path: Path) -> None:
+    run = {"cluster": "lumi", "job_id": 17300020, "array_job_id": 17300016, "array_task_id": 4}
+    listed = {"count": 1, "results": [run | {"array_task_id": 3, "job_id": 1}, run]}
+    with serving(ANSWERS | {"/api/v1/jobs/": listed}) as portal:
+        alice = Person(tmp_path, portal.url)
+        alice.shown("job", "17300016_4", "--json")
+        assert portal.requested == ["/api/v1/jobs/?own=1&days=366&limit=500", JOB]
+        assert alice.bytes_of("job", "17300016_5")[0] == 1
+        assert alice.bytes_of("job", "other/17300016_4")[0] == 1
+
+
+def test_a_job_without_a_report_states_why(tmp_path: Path) -> None:
+    path = "/api/v1/jobs/lumi/17300209/"
+    with serving({path: sample("job_never_started.json")}) as portal:
+        shown = Person(tmp_path, portal.url).shown("job", "lumi/17300209", columns=200)
+        assert shown.splitlines()[2].startswith("This job ended before it got any GPU")
+
+
+@pytest.mark.parametrize("columns", [40, 50, 61, 77, 78, 200])
+def test_the_report_fits_any_width_and_loses_no_word(columns: int) -> None:
+    lines = painted(terminal(columns), REPORT.decode())
+    longest = max(width(line) for line in lines if "https://" not in line)
+    assert longest <= columns
+    kept = "".join(line.strip("-=") for line in lines).replace("\u00a0", " ").replace(":", "").split()
+    whole = "".join(line.strip("-=") for line in REPORT.decode().splitlines()).replace(":", "").split()
+    assert "".join(kept) == "".join(whole)
+    if columns >= 78:
+        assert lines == REPORT.decode().splitlines()
+
+
+def test_paragraphs_are_wrapped_anew_in_a_narrow_terminal() -> None:
+    lines = [line.replace("\u00a0", " ") for line in painted(terminal(50), REPORT.decode())]
+    at = lines.index("1. Some GPUs stayed idle")
+    assert lines[at + 1 : at + 5] == [
+        "   6 of 8 GPUs were idle for > 99 % of 21 h 56 min",
+        "   (nid005094: 2-7). Look at a running job with",
+        "   srun --overlap --jobid=JOBID rocm-smi to see",
+        "   which process is missing there.",
+    ]
+    assert lines[lines.index("GPU use over time: idle for the first 25 min 36 s,") + 1] == "  steady"
+    assert "    - #SBATCH --cpus-per-task=3" in lines
+
+
+def test_the_report_in_colour() -> None:
+    lines = painted(terminal(80, is_tty=True), REPORT.decode())
+    assert lines[0] == "\x1b[1mKaiku: Job 17300020, gromacs_md\x1b[0m"
+    assert "\x1b[31m    - #SBATCH --gpus=8\x1b[0m" in lines
+    assert "\x1b[32m    + #SBATCH --gpus=2\x1b[0m" in lines
+    assert any(line.endswith("of the time: \x1b[1;33mINEFFICIENT\x1b[0m.") for line in lines)
+
+
+def test_hostile_reports_are_harmless() -> None:
+    written = "Kaiku: \x1b]0;x\x07\n======\n\x9b2J\u202e\r\n" + "漢" * 400 + "\n---\n#SBATCH " + "x" * 300
+    for columns in (40, 80):
+        lines = painted(terminal(columns), written)
+        assert not {"\x1b", "\x07", "\x9b", "\u202e", "\r"} & set("".join(lines))
+
+
+def test_a_pdf_is_written_whole_and_never_over_something_else(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    script, named = tmp_path / "job.sbatch", tmp_path / "report.pdf"
+    script.write_text("#!/bin/bash\n")
+    with serving(ANSWERS) as portal:
+        alice = Person(tmp_path, portal.url)
+        for _ in range(2):
+            assert alice.shown("job", "lumi/17300020", "--pdf", str(named)) == f"Written: {named}\n"
+            assert named.read_bytes() == PDF
+        assert alice.bytes_of("job", "lumi/17300020", "--pdf", str(script))[0] == 2
+        assert script.read_text() == "#!/bin/bash\n"
+        assert alice.bytes_of("job", "lumi/17300020", "--pdf", str(tmp_path / "no/where.pdf"))[0] == 2
+        assert alice.bytes_of("job", "lumi/17300020", "--pdf", str(tmp_path))[0] == 2
+        assert alice.bytes_of("job", "lumi/17300020", "--pdf", "-") == (0, PDF)
+        assert alice.bytes_of("job", "lumi/17300020", "--pdf", "-", is_tty=True)[0] == 2
+        portal.answers[f"{JOB}report.pdf"] = b"<html>"
+        assert alice.bytes_of("job", "lumi/17300020", "--pdf", str(named))[0] == 4
+        assert named.read_bytes() == PDF
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == ["job.sbatch", "report.pdf"]
+    assert "exists and is not a PDF" in capfd.readouterr().err
+
+
+def test_without_a_display_the_address_is_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    with serving(ANSWERS | {JOB: {"job": {"cluster": "lumi", "job_id": 17300020, "attempt": 2}}}) as portal:
+        alice = Person(tmp_path, portal.url)
+        address = "PORTAL/jobs/lumi/17300020/?attempt=2\n"
+        assert (alice.shown("job", "lumi/17300020", "--open"), opened) == (address, [])
+        assert alice.shown("job", "lumi/17300020", "--open", DISPLAY=":0") == address
+        assert opened == [f"{portal.url}/jobs/lumi/17300020/?attempt=2"]
+
+
+@pytest.mark.parametrize(
+    "words", [(), ("x",), ("1", "2"), ("1", "--json", "--open"), ("1", "--pdf", ""), ("1", "--pdf"), ("1", "--json=1")]
+)
+def test_wrong_usage_of_job(tmp_path: Path, words: tuple[str, ...]) -> None:
+    with serving(ANSWERS) as portal:
+        assert Person(tmp_path, portal.url).bytes_of("job", *words)[0] == 2

@@ -1,0 +1,162 @@
+"""`kaiku insights`, `compare` and `scale`: what they request, and what they show of the answers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from collector.cli.terminal import width
+from tests.collector.cli.portals import Person, sample, serving
+
+INSIGHTS, WORKS = "/api/v1/insights/", "/api/v1/works/"
+KEY = "bbc002c3604002d0211a5d73582c69d9"
+JOBS = {
+    f"/api/v1/jobs/lumi/{number}/": sample(f"job_{name}.json")
+    for number, name in ((17300020, "inefficient"), (17500053, "wasted"), (17300209, "never_started"))
+}
+WORK = {WORKS: sample("works.json"), f"{WORKS}{KEY}/": sample("work_scaling.json")}
+
+INSIGHTS_OF_80 = """\
+29 counted runs in the last 90 days.
+Other requests would have used 85.7 GPU-hours less.
+Later runs have already changed another 208.9 GPU-hours.
+
+Biggest savings
+1. train_unet: Request only the GPUs you use: 85.7 GPU-hours in 2 runs.
+     --partition=standard-g → --partition=small-g
+     --gpus-per-node=8 → --gpus-per-node=1
+     --cpus-per-task=56 → --cpus-per-task=7
+     --mem=480G → --mem=60G
+   PORTAL/work/b57aeda16940f524693ef028281e5aef/
+
+What repeats
+- 4 of 29 counted runs: Whole node billed, few GPUs used.
+- 8 of 29 counted runs: Some GPUs stayed idle.
+- 2 of 29 counted runs: More GPUs than needed.
+- 2 of 29 counted runs: The GPUs waited for the CPU.
+- 8 of 29 counted runs: Only some of the GPUs were used.
+
+Saved by advice
+3 of 11 suggestions followed; what that saved is not known.
+"""
+SCALE_OF_80 = """\
+cp2k_water_v16, 16 runs
+
+GPUS  RUNS    RUN TIME  SPEEDUP  EFFICIENCY  GPU USE  GPU-HOURS
+   1     1  8 h 26 min     1.00     100.0 %   81.2 %       4.22
+   2     5  4 h 11 min     2.02     100.8 %   79.3 %       4.18
+   4     4  2 h 41 min     3.13      78.3 %   55.7 %       5.38  ← knee
+   8     3  2 h 11 min     3.86      48.3 %   20.5 %       8.73
+
+Up to 4 GPUs keep at least 70 % of the speed per GPU of 1 GPU. Some numbers of
+GPUs have one run only: another run may change this.
+
+Best known request
+  --partition=small-g --nodes=1 --gpus-per-node=2 --ntasks-per-node=2
+  --cpus-per-task=7 --mem-per-gpu=60G --time=06:00:00
+Job 17400015: 4.18 GPU-hours per run (median of 5 completed runs), the fewest of
+4 allocations.
+
+PORTAL/work/bbc002c3604002d0211a5d73582c69d9/
+"""
+COMPARED = """\
+                  lumi/17300020           lumi/17500053
+Name              gromacs_md              diffusion_sweep
+State             completed               completed
+Ended             09-01 01:47             11-23 00:06
+Class             Inefficient             Wasted
+GPU use           20.6 %                  11.6 %
+GPUs used         2 of 8                  1 of 8
+"""
+
+
+def test_insights_are_what_saves_most_what_repeats_and_what_was_saved(tmp_path: Path) -> None:
+    with serving({INSIGHTS: sample("insights.json")}) as portal:
+        alice = Person(tmp_path, portal.url)
+        assert alice.shown("insights") == INSIGHTS_OF_80
+        alice.shown("insights", "--days", "365", "--work", "train llama", "--json")
+        assert portal.requested == [f"{INSIGHTS}?days=90", f"{INSIGHTS}?days=365&work=train%20llama"]
+        assert alice.bytes_of("insights", "--days", "8")[0] == 2
+
+
+def test_without_a_job_there_is_a_sentence(tmp_path: Path) -> None:
+    empty = {"period": {"days": 90}, "would_save": [], "repeats": [], "brought": None, "sentences": []}
+    with serving({INSIGHTS: empty}) as portal:
+        assert Person(tmp_path, portal.url).shown("insights") == "No jobs counted in the last 90 days\n"
+
+
+@pytest.mark.parametrize("written", [KEY, "cp2k_water_v16", "CP2K_Water_v16"])
+def test_how_a_work_scales_by_key_or_name(tmp_path: Path, written: str) -> None:
+    with serving(WORK) as portal:
+        assert Person(tmp_path, portal.url).shown("scale", written) == SCALE_OF_80
+        assert portal.requested[-1] == f"{WORKS}{KEY}/"
+        assert len(portal.requested) == (1 if written == KEY else 2)
+
+
+def test_a_work_that_is_none_or_several(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with serving(WORK) as portal:
+        alice = Person(tmp_path, portal.url)
+        # `cp2k` is the whole name of one of the two, `cp2` is the beginning of both.
+        assert alice.bytes_of("scale", "cp2")[0] == 1
+        assert f"2 works match 'cp2': cp2k_water_v16 (lumi, {KEY}), cp2k (lumi, " in capfd.readouterr().err
+        portal.answers[WORKS] = {"works": []}
+        assert alice.bytes_of("scale", "x" * 1000)[0] == 1
+        assert alice.bytes_of("scale", "0" * 32)[0] == 1
+        assert alice.bytes_of("scale")[0] == 2
+
+
+@pytest.mark.usefixtures("in_utc", "in_2026")
+def test_jobs_side_by_side(tmp_path: Path) -> None:
+    with serving(JOBS) as portal:
+        alice = Person(tmp_path, portal.url)
+        shown = alice.shown("compare", "lumi/17300020", "lumi/17500053")
+        assert [line.split() for line in shown.splitlines()[:7]] == [line.split() for line in COMPARED.splitlines()]
+        options = [line.split() for line in shown.splitlines() if line.startswith("--")]
+        assert ["--partition", "small-g", "standard-g"] in options
+        assert ["--mem-per-gpu", "60G", "–"] in options
+        three = alice.shown("compare", "lumi/17300020", "lumi/17500053", "lumi/17300209")
+        assert three.splitlines()[4].split() == ["Class", "Inefficient", "Wasted", "Not", "analysed"]
+        documents = json.loads(alice.bytes_of("compare", "lumi/17300020", "lumi/17500053", "--json")[1])
+        assert [each["job"]["job_id"] for each in documents] == [17300020, 17500053]
+        painted = alice.bytes_of("compare", "lumi/17300020", "lumi/17500053", is_tty=True, LINES="99")[1].decode()
+        same, other = (
+            next(line for line in painted.splitlines() if line.startswith(name)) for name in ("State", "Class")
+        )
+        assert ("\x1b" in same, "\x1b" in other) == (False, True)
+
+
+@pytest.mark.parametrize("words", [(), ("lumi/1",), ("lumi/1", "lumi/1"), ("1", "2", "3", "4", "5"), ("lumi/1", "x")])
+def test_fewer_than_two_jobs_or_more_than_four_are_wrong_usage(tmp_path: Path, words: tuple[str, ...]) -> None:
+    with serving({"/api/v1/jobs/lumi/1/": sample("job_short.json")}) as portal:
+        assert Person(tmp_path, portal.url).bytes_of("compare", *words)[0] == 2
+
+
+def evil(said: object) -> object:
+    """The same answer with every text as bad as it can be, apart from addresses and keys."""
+    if isinstance(said, dict):
+        return {name: value if name in ("url", "key", "run_url") else evil(value) for name, value in said.items()}
+    if isinstance(said, list):
+        return [evil(each) for each in said] * 3
+    return "\x1b]0;owned\x07\u202e\n" + "漢字 " * 40 if isinstance(said, str) else said
+
+
+@pytest.mark.parametrize("columns", [40, 61, 120])
+@pytest.mark.parametrize(
+    ("words", "path", "name"),
+    [
+        (("insights",), INSIGHTS, "insights.json"),
+        (("scale", KEY), f"{WORKS}{KEY}/", "work_scaling.json"),
+        (("compare", "lumi/1", "lumi/2"), "/api/v1/jobs/lumi/1/", "job_wasted.json"),
+        (("compare", "lumi/1", "lumi/2", "lumi/01", "lumi/02"), "/api/v1/jobs/lumi/1/", "job_wasted.json"),
+    ],
+)
+def test_hostile_answers_stay_within_the_terminal(
+    tmp_path: Path, columns: int, words: tuple[str, ...], path: str, name: str
+) -> None:
+    bad = evil(sample(name))
+    with serving({path: bad, "/api/v1/jobs/lumi/2/": bad}) as portal:
+        shown = Person(tmp_path, portal.url).shown(*words, columns=columns)
+        assert not {"\x1b", "\x07", "\u202e", "\r"} & set(shown)
+        assert all(width(line) <= columns for line in shown.splitlines() if "PORTAL" not in line)

@@ -1,0 +1,73 @@
+"""`kaiku login` from end to end: the real file, the real portal, and a person who answers on its page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from jobs.models import ApiToken
+from portal.api import device as device_api
+from portal.sign_in import device as device_sign_in
+from tests.collector.cli.programs import built, end, person_of, ran, signing_in
+
+
+@pytest.fixture(scope="module")
+def kaiku(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return built(tmp_path_factory.mktemp("built"))
+
+
+@pytest.fixture
+def environ(tmp_path: Path) -> dict[str, str]:
+    return person_of(tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A portal that may be asked every second."""
+    monkeypatch.setattr(device_api, "INTERVAL_S", 1)
+    monkeypatch.setattr(device_sign_in, "INTERVAL_S", 1)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.xdist_group("serving")
+def test_the_life_of_a_sign_in(live_server, cast, kaiku, environ) -> None:
+    alice, at_portal = cast("alice"), environ | {"KAIKU_URL": live_server.url}
+    assert ran(kaiku, at_portal, "whoami")[::2] == (
+        3,
+        f"kaiku: not signed in at {live_server.url}: run `kaiku login`\n",
+    )
+    process, code = signing_in(kaiku, at_portal, "--name", "kaiku on uan01")
+    assert "kaiku on uan01" in alice.get("/device/", {"user_code": code}).content.decode()
+    alice.post("/device/", {"user_code": code, "answer": "approve"})
+    status, rest = end(process)
+    assert status == 0
+    assert "Signed in as alice, read-only, until 20" in rest
+    files = [path for path in Path(environ["XDG_CONFIG_HOME"]).rglob("*") if path.is_file()]
+    assert [path.stat().st_mode & 0o777 for path in files] == [0o600]
+    # Also without an address: it is the only portal there is a token for.
+    for known in (at_portal, environ):
+        status, said, _ = ran(kaiku, known, "whoami")
+        assert (status, said.splitlines()[0]) == (0, f"alice at {live_server.url}")
+        assert "token “kaiku on uan01”, read, until 20" in said
+    process, code = signing_in(kaiku, environ, "--name", "again")
+    alice.post("/device/", {"user_code": code, "answer": "approve"})
+    assert end(process)[0] == 0
+    # The earlier token of this machine has ended with it.
+    assert [token.name for token in ApiToken.objects.filter(revoked_at=None)] == ["again"]
+    assert ran(kaiku, environ, "logout")[:2] == (0, "Signed out: the token is revoked.\n")
+    assert not ApiToken.objects.filter(revoked_at=None).exists()
+    left = [path for folder in ("config", "cache") for path in Path(environ["HOME"], folder).rglob("*")]
+    assert [path for path in left if path.is_file()] == []
+    assert ran(kaiku, at_portal, "logout")[0] == 3
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.xdist_group("serving")
+def test_a_refusal_and_a_revoked_token_are_no_sign_in(live_server, cast, kaiku, environ) -> None:
+    environ |= {"KAIKU_URL": live_server.url}
+    process, code = signing_in(kaiku, environ)
+    cast("alice").post("/device/", {"user_code": code, "answer": "refuse"})
+    assert end(process)[0] == 3
+    status, _, why = ran(kaiku, environ | {"KAIKU_TOKEN": "kaiku_pat_unknown"}, "whoami")
+    assert (status, "run `kaiku login`" in why) == (3, True)

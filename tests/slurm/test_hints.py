@@ -1,0 +1,188 @@
+"""Hints at `sbatch` on a real Slurm: shown for the right job alone, and whatever happens every job is submitted."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.collector.cli.sbatch.slurm_reading import SlurmReading
+from tests.lua import INSTALLER
+from tests.parts import missing
+from tests.slurm.cluster import CLUSTER, USER, is_possible
+from tests.slurm.hint_files import BAD, BODY, DAY_S, LINES, NAME, PROJECT, new_home, put, written
+
+pytestmark = pytest.mark.slurm
+
+SHOWN = "".join(f"sbatch: lua: {line}\n" for line in LINES)
+SCRIPT = "#!/bin/sh\ntrue\n"
+HET = f"#!/bin/sh\n#SBATCH -J other\n#SBATCH hetjob\n#SBATCH -J {NAME}\ntrue\n"
+OPTIONS = (f"--account={PROJECT}", f"--job-name={NAME}")
+
+
+class Submitting(SlurmReading):
+    """The controller with the filter installed, and a person with a home directory."""
+
+    def start(self) -> None:
+        super().start()
+        self.home, self.last_id = self.top / "home", 0
+        self.kaiku = self.top / "kaiku"
+        for name, text in (("job.sh", SCRIPT), (f"{NAME}.sh", SCRIPT), ("het.sh", HET)):
+            (self.work / name).write_text(text)
+        self.filter = self.top / "cli_filter.lua"
+        self.filter.unlink()
+        self.install()
+
+    def install(self) -> None:
+        words = [sys.executable, INSTALLER, "--to", self.top, "--kaiku", self.kaiku]
+        subprocess.run(words, env=self.environment, check=True, capture_output=True)
+
+    def sbatch(self, *words: str, program: str = "sbatch", **environ: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [program, *words],
+            env={**self.environment, "HOME": str(self.home), **environ},
+            cwd=self.work,
+            **{"user": USER, "group": USER, "extra_groups": []},
+            **{"stdin": subprocess.DEVNULL, "capture_output": True, "text": True, "errors": "surrogateescape"},
+            timeout=30,
+            check=False,
+        )
+
+    def submitted(self, *words: str, **environ: str) -> str:
+        """What an accepted submission writes to standard error; its job id is the next one."""
+        done = self.sbatch(*words, **environ)
+        assert done.returncode == 0, (words, done.stderr)
+        if "--quiet" in words:
+            self.last_id += 1
+            return done.stderr + done.stdout
+        job_id = int(done.stdout.split()[-1].split(";")[0])
+        assert done.stdout == (f"{job_id}\n" if "--parsable" in words else f"Submitted batch job {job_id}\n")
+        assert self.last_id in (0, job_id - 1)
+        self.last_id = job_id
+        return done.stderr
+
+
+@pytest.fixture(scope="module")
+def slurm() -> Iterator[Submitting]:
+    if not is_possible():
+        missing("Slurm (its daemons and the right to start them)")
+    cluster = Submitting()
+    try:
+        cluster.start()
+        yield cluster
+    finally:
+        cluster.stop()
+
+
+@pytest.fixture
+def place(slurm: Submitting) -> Path:
+    """Where a file of hints belongs; there is a good one."""
+    found = new_home(slurm.home)
+    put(found, written())
+    return found
+
+
+def test_a_hint_is_shown_for_the_work_that_it_is_about(slurm: Submitting, place: Path) -> None:
+    for words in (
+        (*OPTIONS, "job.sh"),
+        (f"--account={PROJECT.upper()}", "--job-name=train_llama_v7", "job.sh"),
+        (f"--account={PROJECT}", f"{NAME}.sh"),
+        (*OPTIONS, "--wrap=true"),
+        (*OPTIONS, "--array=1-3", "job.sh"),
+    ):
+        assert slurm.submitted(*words) == SHOWN, words
+    assert slurm.submitted("job.sh", SBATCH_ACCOUNT=PROJECT, SBATCH_JOB_NAME=NAME) == SHOWN
+    piped = slurm.sbatch("-c", 'exec sbatch "$@" < job.sh', "sh", *OPTIONS, program="sh")
+    assert (piped.returncode, piped.stderr) == (0, SHOWN)
+    slurm.last_id = 0
+    put(place, written(f"account\t{CLUSTER}\t{PROJECT}\n{BODY}"))
+    assert slurm.submitted(f"--job-name={NAME}", "job.sh") == SHOWN
+
+
+def test_it_is_silent_where_nobody_asked(slurm: Submitting, place: Path) -> None:
+    for words in (
+        (*OPTIONS, "--parsable", "job.sh"),
+        (*OPTIONS, "--quiet", "job.sh"),
+        (f"--account={PROJECT}", "job.sh"),
+        (f"--account={PROJECT}", "--job-name=another", "job.sh"),
+        (f"--job-name={NAME}", "job.sh"),
+        (f"--account={PROJECT}", "--wrap=true"),
+    ):
+        assert slurm.submitted(*words) == "", words
+    for environ in ({"KAIKU_HINTS": "off"}, {"SLURM_JOB_ID": "1"}, {"HOME": "relative"}, {"XDG_CACHE_HOME": "/"}):
+        assert slurm.submitted(*OPTIONS, "job.sh", **environ) == "", environ
+    assert slurm.submitted(f"--account={PROJECT}", "het.sh") == ""
+    slurm.last_id = 0
+    put(place, written(BODY.replace(NAME, "other")))
+    assert slurm.submitted(f"--account={PROJECT}", "het.sh") == SHOWN
+    for program, words in (
+        ("sbatch", ("--test-only", "job.sh")),
+        ("srun", ("--immediate=1", "true")),
+        ("salloc", ("--immediate=1", "true")),
+    ):
+        assert "kaiku" not in slurm.sbatch(*OPTIONS, *words, program=program).stderr
+
+
+def test_no_file_changes_a_submission(slurm: Submitting) -> None:
+    slurm.last_id = 0
+    for name, made in BAD.items():
+        made(new_home(slurm.home))
+        assert slurm.submitted(*OPTIONS, "job.sh") == "", name
+
+
+def test_names_and_texts_are_never_run_nor_obeyed(slurm: Submitting, place: Path) -> None:
+    slurm.last_id = 0
+    hostile = ("$(touch ran)", "`touch ran`", "'; touch ran; '", "%s%n%d", "a\tb", "\x1b[2J", "-" * 900, "(((((", "%")
+    for name in hostile:
+        assert slurm.submitted(f"--account={PROJECT}", f"--job-name={name}", "job.sh") == "", name
+        slurm.submitted(f"--account={name}", f"--job-name={NAME}", "job.sh")
+    put(place, written(BODY.replace(LINES[0], "\x1b]0;x\x07%s $(touch ran)\x9b2J")))
+    assert slurm.submitted(*OPTIONS, "job.sh").startswith("sbatch: lua: ?]0;x?%s $(touch ran)?2J\n")
+    for folder in ("it's $(touch ran)", "a\nb", "x" * 250):
+        home = slurm.home / folder
+        put(new_home(home), written())
+        assert slurm.submitted(*OPTIONS, "job.sh", HOME=str(home)) == ("" if "\n" in folder else SHOWN), folder
+    assert list(slurm.top.rglob("ran")) == []
+
+
+def test_a_home_directory_that_hangs_is_not_waited_for(slurm: Submitting, place: Path) -> None:
+    stuck = slurm.top / "stuck"
+    stuck.write_text("#!/bin/sh\ntrap '' TERM HUP INT\nexec /bin/sleep 60\n")
+    stuck.chmod(0o755)
+    slurm.filter.write_text(slurm.filter.read_text().replace("/usr/bin/find", str(stuck)))
+    try:
+        slurm.last_id = 0
+        before = time.monotonic()
+        assert slurm.submitted(*OPTIONS, "job.sh") == ""
+        assert time.monotonic() - before < 20
+    finally:
+        slurm.install()
+
+
+def test_an_old_file_is_refreshed_in_the_background(slurm: Submitting, place: Path) -> None:
+    slurm.last_id = 0
+    started = slurm.top / "started"
+    started.mkdir(mode=0o777)
+    started.chmod(0o777)
+    slurm.kaiku.write_text(f'#!/bin/sh\nls -l /proc/$$/fd > {started}/part\necho "$@" >> {started}/part\n'
+                           f"mv {started}/part {started}/done\nexec sleep 60\n")  # fmt: skip
+    slurm.kaiku.chmod(0o755)
+    for due_in_s in (60, -8 * DAY_S):
+        put(place, written(due_in_s=due_in_s))
+        assert slurm.submitted(*OPTIONS, "job.sh") == SHOWN
+    assert not list(started.iterdir())
+    put(place, written(due_in_s=-60))
+    # A lock that the caller holds is not handed on, and what it prints is not waited for.
+    words = ("-c", 'exec 7>"$0"; exec sbatch "$@"', str(started / "lock"), *OPTIONS, "job.sh")
+    assert slurm.sbatch(*words, program="sh").stderr == SHOWN
+    deadline = time.monotonic() + 20
+    while not (started / "done").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    said = (started / "done").read_text()
+    assert said.endswith("hints --if-due\n")
+    assert "/lock" not in said
+    assert "pipe:" not in said
