@@ -78,9 +78,13 @@ class JobFacts:
     @property
     def is_use_judged(self) -> bool:
         """Whether GPU use can be judged: the run was not too short, and not ended early or by the system."""
-        record, limits = self.record, self.limits
-        ended_early = record.state in EARLY_ENDS and self.elapsed_s < limits.early_end_s
-        return self.elapsed_s >= limits.short_job_s and not ended_early and not record.is_system_failure
+        is_long = self.elapsed_s >= self.limits.short_job_s
+        return is_long and not self.ended_early and not self.record.is_system_failure
+
+    @property
+    def ended_early(self) -> bool:
+        """Whether the run failed or was cancelled before its use says anything about its work."""
+        return self.record.state in EARLY_ENDS and self.elapsed_s < self.limits.early_end_s
 
     @cached_property
     def is_idle(self) -> NDArray[np.bool_]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 
 from django.db import models
-from django.db.models import Case, F, Q, Value, When
+from django.db.models import Case, F, Value, When
 
 from analysis.answers.models import AnswerMonth as AnswerMonth
 from analysis.cases.models import CaseEvent as CaseEvent
@@ -15,7 +14,6 @@ from analysis.cases.models import SupportCase as SupportCase
 from analysis.comments.models import SlurmComment as SlurmComment
 from analysis.efficiency import EfficiencyClass
 from analysis.escalation.models import Flag as Flag
-from analysis.facts import EARLY_ENDS
 from analysis.outcomes.models import AdviceDay as AdviceDay
 from analysis.outcomes.models import AdviceDue as AdviceDue
 from analysis.outcomes.models import AdviceMonth as AdviceMonth
@@ -28,14 +26,13 @@ from analysis.rollups.models import ProjectDay as ProjectDay
 from analysis.rollups.models import RollUpDue as RollUpDue
 from analysis.rollups.models import WorkDay as WorkDay
 from analysis.site.models import SiteMonth as SiteMonth
-from analysis.thresholds import LIMITS
 from analysis.waiting.models import IdleHold as IdleHold
 from analysis.works.models import WorkPipeline as WorkPipeline
 from jobs.models import Job, Project, ShownText, User
 
 SUMMED = (
     *("efficiency_class", "uncounted_reason", "avg_gpu_util", "gpu_hours", "wasted_gpu_hours", "saved_gpu_hours"),
-    *("started_at", "finding_codes", "is_told_by_owner"),
+    *("started_at", "finding_codes", "is_told_by_owner", "work_key", "ended_early"),
 )
 """The columns that sums over many runs read, beside their owners and end times."""
 
@@ -54,22 +51,8 @@ class FirstCode(models.Func):
         return self.as_sql(compiler, connection, template=first, **more)
 
 
-def ended_early(job: str = "") -> Q:
-    """The analysed runs that failed or were cancelled too early to be judged, by the columns of `job`.
-
-    As in `analysis.facts.JobFacts.is_use_judged`.
-    """
-    early_s = LIMITS.early_end_s
-    without_run_time = {
-        f"{job}walltime_used_s__isnull": True,
-        f"{job}ended_at__lt": F(f"{job}started_at") + timedelta(seconds=early_s),
-    }
-    is_early = Q(**{f"{job}walltime_used_s__lt": early_s}) | Q(**without_run_time)
-    return Q(**{f"{job}state__in": sorted(EARLY_ENDS)}) & is_early
-
-
 COUNTED_CLASS = Case(
-    When(ended_early("job__"), then=Value(EfficiencyClass.UNKNOWN.value)),
+    When(ended_early=True, then=Value(EfficiencyClass.UNKNOWN.value)),
     default=F("efficiency_class"),
     output_field=models.CharField(),
 )
@@ -80,12 +63,12 @@ class JobEfficiency(models.Model):
     """The verdict on one run; columns as in `analysis.efficiency.Efficiency` and `analysis.savings.Savings`.
 
     `job_revision` and `metrics_revision` identify the data it was judged on, `revision` counts the judgements. `user`,
-    `project`, the two times and `is_told_by_owner` are the job's, `saved_gpu_hours` and `finding_codes` (" idle_gpus
-    timeout ") are copies from `savings` and the findings: lists and sums of very many runs read them here from one
-    index, without a join. `missing_nodes` had sent no summary; null where it was judged before that was stored.
-    `use_course` is `analysis.use_course`, null as well. `busy_cores` and `host_peak_gb` are over all nodes,
-    `io_wait_fraction` is the larger of I/O wait and I/O pressure as the mean of the nodes; null where not measured, and
-    where judged before they were stored.
+    `project`, the two times, `is_told_by_owner` and `work_key` are the job's, `ended_early` is that of
+    `analysis.facts.JobFacts`, `saved_gpu_hours` and `finding_codes` (" idle_gpus timeout ") are copies from `savings`
+    and the findings: lists and sums of very many runs read them here from one index, without a join. `missing_nodes`
+    had sent no summary; null where it was judged before that was stored. `use_course` is `analysis.use_course`, null as
+    well. `busy_cores` and `host_peak_gb` are over all nodes, `io_wait_fraction` is the larger of I/O wait and I/O
+    pressure as the mean of the nodes; null where not measured, and where judged before they were stored.
     """
 
     job = models.OneToOneField(Job, on_delete=models.CASCADE, related_name="efficiency")
@@ -117,6 +100,8 @@ class JobEfficiency(models.Model):
     saved_gpu_hours = models.FloatField(null=True)
     finding_codes = models.CharField(max_length=1024, blank=True, default="")
     is_told_by_owner = models.BooleanField(default=False, db_default=False)
+    work_key = models.CharField(max_length=32, blank=True, default="", db_default="")
+    ended_early = models.BooleanField(default=False, db_default=False)
     missing_nodes = models.IntegerField(null=True)
     use_course = models.BinaryField(null=True)
     busy_cores = models.FloatField(null=True)
@@ -131,8 +116,8 @@ class JobEfficiency(models.Model):
     class Meta:
         indexes = [
             models.Index(fields=["analysed_at"], name="efficiency_by_time"),
-            models.Index(fields=["user", "ended_at", "job", "project", *SUMMED], name="told_sums_by_user"),
-            models.Index(fields=["project", "ended_at", "job", "user", *SUMMED], name="told_sums_by_project"),
+            models.Index(fields=["user", "ended_at", "job", "project", *SUMMED], name="judged_sums_by_user"),
+            models.Index(fields=["project", "ended_at", "job", "user", *SUMMED], name="judged_sums_by_project"),
             models.Index(
                 fields=["project", "ended_at"], name="told_by_project", condition=models.Q(is_told_by_owner=True)
             ),
@@ -147,7 +132,10 @@ class JobEfficiency(models.Model):
                 for column, name in (("avg_gpu_util", "use"), ("wasted_gpu_hours", "waste"), ("gpu_hours", "hours"))
             ),
             *(
-                models.Index(fields=[whose, "efficiency_class", "job", "uncounted_reason"], name=f"{whose}_by_class")
+                models.Index(
+                    fields=[whose, "efficiency_class", "job", "uncounted_reason", "ended_early"],
+                    name=f"{whose}_by_judged_class",
+                )
                 for whose in ("user", "project")
             ),
             *(

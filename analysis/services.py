@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 from django.db import transaction
-from django.db.models import Model
+from django.db.models import Model, OuterRef, Subquery
 from django.utils import timezone
 
 from analysis.assess import Assessment
@@ -201,6 +201,8 @@ def _save(job: Job, judged: Assessment, missing_nodes: int, metrics_revision: in
         "started_at": job.started_at,
         "ended_at": job.ended_at,
         "is_told_by_owner": job.is_told_by_owner,
+        "work_key": job.work_key,
+        "ended_early": facts.ended_early,
         "saved_gpu_hours": judged.savings.gpu_hours if judged.savings else None,
         "finding_codes": code_list(found.code for found in judged.findings),
         "missing_nodes": missing_nodes,
@@ -221,6 +223,12 @@ def _save(job: Job, judged: Assessment, missing_nodes: int, metrics_revision: in
     note_changed(before, (job.user_id, job.project_id, job.ended_at))
     note_work(job, now)
     return row
+
+
+def copy_work_keys(job_pks: Sequence[int]) -> None:
+    """Give the judgements of these runs the work keys that the runs have now."""
+    key = Job.objects.filter(pk=OuterRef("job_id")).values("work_key")
+    JobEfficiency.objects.filter(job__in=job_pks).update(work_key=Subquery(key))
 
 
 def give_feedback(judged: JobEfficiency, user: User, *, code: str, is_right: bool, comment: str, now: datetime) -> None:

@@ -55,7 +55,8 @@ TABLES = {
     "analysis_jobefficiency": (
         "id job_id efficiency_class avg_gpu_util coverage_fraction is_partial allocated_gpus measured_gpus gpu_hours"
         " wasted_gpu_hours savings not_measured user_id project_id started_at ended_at saved_gpu_hours finding_codes"
-        " uncounted_reason missing_nodes rules_version revision job_revision metrics_revision analysed_at"
+        " uncounted_reason missing_nodes rules_version revision job_revision metrics_revision analysed_at work_key"
+        " ended_early"
     ),
     "analysis_findingrow": "efficiency_id position code confidence evidence",
     "analysis_recommendationrow": (
@@ -212,7 +213,8 @@ def _rows(work: Work, place: int, dice: np.random.Generator) -> tuple[list[Any],
     judgement = (
         *(pk, pk, verdict, util, 1.0 if measured else 0.0, False, GPUS, measured, hours, wasted, savings, "[]"),
         *(owner, project, started, ended, saved, code_list(codes), "short" if run_s < 300 else ""),
-        *(int(not measured), "bench", 1, 1, int(bool(measured)), ended),
+        *(int(not measured), "bench", 1, 1, int(bool(measured)), ended, f"{key:032x}"),
+        state == "FAILED" and run_s < 600,
     )
     found = [(pk, position, code, 0.8, EVIDENCE) for position, code in enumerate(codes)]
     advised = [(pk, 0, "gpus", basis, 2, "{}", WANTED, "[]", "[]") for basis in advice[:1]]

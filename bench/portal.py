@@ -33,7 +33,7 @@ from django.test.utils import setup_databases, teardown_databases  # noqa: E402
 from django.urls import get_resolver  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
-from analysis.models import SilentNode, SweepMark  # noqa: E402
+from analysis.models import JobEfficiency, SilentNode, SweepMark  # noqa: E402
 from analysis.rollups.services import note_all, roll_up_due  # noqa: E402
 from analysis.selectors import CHANGES  # noqa: E402
 from bench.many_jobs import load  # noqa: E402
@@ -142,6 +142,7 @@ def run_of(user: User) -> Job | None:
     if run is not None:
         key = key_of_work(run.cluster, run.user, run.project, run.job_name, "")
         user.jobs.filter(work_key=run.work_key).update(work_key=key)
+        JobEfficiency.objects.filter(user=user, work_key=run.work_key).update(work_key=key)
         run.work_key = key
     return run
 

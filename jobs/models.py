@@ -227,8 +227,8 @@ class Job(models.Model):
             *(
                 models.Index(
                     fields=[whose, "work_key"],
-                    include=[other, "ended_at", "id", "state", "walltime_used_s", "started_at"],
-                    name=f"{whose}_by_work",
+                    include=[other, "ended_at", "id"],
+                    name=f"works_of_{whose}",
                 )
                 for whose, other in (("user", "project"), ("project", "user"))
             ),

@@ -38,11 +38,24 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None, django_db_blocker) -> None:
-    """After a test with transactions of its own Django empties every table: in databases of tests the audit log too."""
+    """After a test with transactions of its own Django empties every table, in databases of tests the audit log too.
+
+    It would truncate all of them, empty or not, which takes PostgreSQL a second.
+    """
     with django_db_blocker.unblock():
         if connection.vendor == "postgresql":
-            with connection.cursor() as cursor:
-                cursor.execute("ALTER TABLE jobs_auditentry DISABLE TRIGGER kaiku_keep_audit_log")
+            connection.ops.sql_flush = _deletions
+
+
+def _deletions(style: object, tables: list[str], **_: object) -> list[str]:
+    """The statements that delete the rows there are, in any order of the tables and past the audit log's guard."""
+    quoted = [connection.ops.quote_name(name) for name in tables]
+    with connection.cursor() as cursor:
+        cursor.execute(" UNION ALL ".join(f"SELECT '{name}' WHERE EXISTS (SELECT FROM {name})" for name in quoted))
+        return [
+            "SET LOCAL session_replication_role = replica",
+            *(f"DELETE FROM {name}" for (name,) in cursor.fetchall()),
+        ]
 
 
 @pytest.fixture

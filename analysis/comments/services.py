@@ -9,7 +9,6 @@ from analysis.assess import Assessment
 from analysis.comments.models import SlurmComment
 from analysis.comments.selectors import may_be_written
 from analysis.comments.text import comment_text
-from analysis.facts import EARLY_ENDS
 from analysis.models import SweepMark
 from jobs.models import Job, User
 
@@ -23,9 +22,7 @@ def note_comment(job: Job, judged: Assessment) -> None:
     """Store the comment of a run that was just judged, if its owner opted in; a changed one is read again."""
     if not settings.SLURM_COMMENTS or not may_be_written(job):
         return
-    facts = judged.facts
-    ended_early = job.state in EARLY_ENDS and facts.elapsed_s < facts.limits.early_end_s
-    is_class_shown = not judged.efficiency.uncounted_reason and not ended_early
+    is_class_shown = not judged.efficiency.uncounted_reason and not judged.facts.ended_early
     text = comment_text(
         judged.efficiency.efficiency_class, judged.efficiency.avg_gpu_util, is_class_shown=is_class_shown
     )

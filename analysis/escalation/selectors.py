@@ -15,7 +15,7 @@ from analysis.escalation.models import Flag
 from analysis.escalation.rules import DEFAULTS, LOW, MEASURED, Evidence, FlagLimits
 from analysis.history.periods import Period, last_days
 from analysis.history.run_sums import JudgedRun, RunSums, add_run, add_sums, first_and_last
-from analysis.models import JobEfficiency, ended_early
+from analysis.models import JobEfficiency
 from analysis.rollups.models import PersonDay, ProjectDay, RollUpDue, WorkDay
 from analysis.rollups.selectors import READ, Part, days_of, due_days, judged_runs, site_zone, unpacked
 from jobs.models import Job, JobShare, User
@@ -137,8 +137,8 @@ def sums_of_works(project: int, period: Period) -> dict[tuple[int, str], RunSums
     for user, key, packed in stored.order_by().values_list("user_id", "work_key", "sums"):
         add_sums(found[user, key], unpacked(packed))
     if due:
-        runs = judged_runs(part.judged, due).exclude(job__work_key="")
-        for user, key, *columns in runs.values_list("user_id", "job__work_key", *READ):
+        runs = judged_runs(part.judged, due).exclude(work_key="")
+        for user, key, *columns in runs.values_list("user_id", "work_key", *READ):
             add_run(found[user, key], JudgedRun._make(columns), site_zone())
     return found
 
@@ -152,17 +152,17 @@ def counted_runs(flag: Flag) -> QuerySet[JobEfficiency]:
     )
     found = JobEfficiency.objects.filter(
         BY_SITE,
-        ~ended_early("job__"),
         ended_at__gte=first,
         ended_at__lt=last,
         uncounted_reason="",
+        ended_early=False,
         efficiency_class__in=MEASURED,
     )
     if flag.user_id is not None:
         found = found.filter(user=flag.user_id)
     if flag.project_id is not None:
         found = found.filter(project=flag.project_id)
-    return found.filter(job__work_key=flag.work_key) if flag.work_key else found
+    return found.filter(work_key=flag.work_key) if flag.work_key else found
 
 
 def runs_to_share(flag: Flag, now: datetime, limit: int) -> list[JobEfficiency]:

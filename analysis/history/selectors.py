@@ -56,9 +56,7 @@ LEFT = "no longer a member"
 
 
 # Runs that nothing names are each a work of its own.
-WORK = Case(
-    When(job__work_key="", then=Cast("job_id", CharField())), default=F("job__work_key"), output_field=CharField()
-)
+WORK = Case(When(work_key="", then=Cast("job_id", CharField())), default=F("work_key"), output_field=CharField())
 
 
 @dataclass(frozen=True)
@@ -123,7 +121,7 @@ def savings_of_works(
     """
     counted = judged(part, period.start, period.end).filter(uncounted_reason="").order_by("-ended_at", "-job_id")
     if works is not None:
-        counted = counted.filter(job__work_key__in=works)
+        counted = counted.filter(work_key__in=works)
     rows = {row[0]: row for row in counted.values_list(*JUDGED_COLUMNS)[:runs_max]}
     since = min((row[ENDED] for row in rows.values()), default=period.end)
     ended = listed(part, Period(since, period.end))
@@ -187,7 +185,7 @@ def costly_causes_in(part: Q, period: Period, limit: int) -> list[CostlyCause]:
     rows = named.order_by("-efficiency__ended_at", "-pk")
     run = {"hours": F("efficiency__gpu_hours"), "run": F("efficiency__job_id"), "at": F("efficiency__ended_at")}
     run["unused"] = F("efficiency__wasted_gpu_hours")
-    latest: Any = rows.values("code", "confidence", "evidence", key=F("efficiency__job__work_key"), **run)
+    latest: Any = rows.values("code", "confidence", "evidence", key=F("efficiency__work_key"), **run)
     found = costly_causes(
         FirstCause(
             msgspec.convert(row, Finding),

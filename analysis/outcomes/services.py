@@ -54,7 +54,7 @@ def note_work(job: Job, now: datetime) -> None:
 
 def note_all(now: datetime) -> int:
     """The outcomes of every work are to be determined again; returns how many works."""
-    judged = JobEfficiency.objects.exclude(job__work_key="").values_list("user_id", "job__work_key")
+    judged = JobEfficiency.objects.exclude(work_key="").values_list("user_id", "work_key")
     rows = [AdviceDue(user_id=user, work_key=key, noted_at=now) for user, key in judged.order_by().distinct()]
     AdviceDue.objects.bulk_create(rows, batch_size=BATCH_ROWS)
     return len(rows)

@@ -79,7 +79,7 @@ class Part:
     @property
     def judged(self) -> Q:
         """The part among judgements."""
-        return self.rows if self.work_key is None else self.rows & Q(job__work_key=self.work_key)
+        return self.rows if self.work_key is None else self.rows & Q(work_key=self.work_key)
 
     @property
     def due(self) -> Q:
@@ -222,7 +222,7 @@ def sums_by_project(projects: QuerySet[Project], period: Period) -> dict[int, Gr
 def sums_by_work(part: Part, period: Period) -> dict[str, GroupSums]:
     """The same by work key; runs that nothing names are added up as one, with an empty key."""
     days = WorkDay.objects.values_list("work_key").annotate(Max("latest_job"))
-    return _grouped(part, period, days, lambda runs: runs.values_list("job__work_key").annotate(Max("job_id")))
+    return _grouped(part, period, days, lambda runs: runs.values_list("work_key").annotate(Max("job_id")))
 
 
 def _grouped(

@@ -26,7 +26,7 @@ DAYS_TOGETHER = 31
 """Days of a project that are added up in one transaction."""
 
 BATCH_ROWS = 5000
-WHOSE = ("user_id", "is_told_by_owner", "job__work_key", "job_id")
+WHOSE = ("user_id", "is_told_by_owner", "work_key", "job_id")
 
 
 def note_changed(*judged: tuple[int, int, datetime | None]) -> None:

@@ -32,7 +32,7 @@ from portal.api.work_detail import (
     scaling_of,
     typical_run,
 )
-from portal.charts.work_sums import SummedPart, Sums, sums_by_work
+from portal.charts.work_sums import Sums, sums_by_work
 from reports.wording import TITLES
 
 WORKS, WORKS_MAX = 50, 200
@@ -48,13 +48,7 @@ class Works(APIView):
         limit = asked_number(request, "limit", WORKS, WORKS_MAX)
         since, text = last_days(now, days).start, asked_text(request, "q")
         own = Q(user=user.pk) & ~Q(work_key="") & (Q(job_name__icontains=text) if text else Q())
-        sums = sums_by_work(
-            [
-                SummedPart(
-                    own & Q(ended_at__gte=since), own & Q(efficiency__user=user.pk, efficiency__ended_at__gte=since)
-                )
-            ]
-        )
+        sums = sums_by_work([own & Q(ended_at__gte=since)])
         shown = sorted(sums.values(), key=lambda work: (work.last_at or now, work.latest_pk), reverse=True)[:limit]
         latest = jobs_within(reach_of(user)).in_bulk([work.latest_pk for work in shown])
         works = [_work(work, latest[work.latest_pk]) for work in shown if work.latest_pk in latest]
@@ -74,7 +68,7 @@ class WorkDetail(APIView):
         owner = latest.user_id
         runs = past_runs(visible.filter(user=owner, ended_at__gte=period.start), RUNS_MAX)
         whole = Q(user=owner, work_key=key, ended_at__gte=period.start)
-        sums = sums_by_work([SummedPart(whole, whole)]).get(key, Sums(key))
+        sums = sums_by_work([whole]).get(key, Sums(key))
         found = patterns(runs)
         answer = WorkDetailAnswer(
             **msgspec.structs.asdict(_work(sums, latest)),

@@ -6,24 +6,17 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import NamedTuple
 
 from django.db.models import Count, F, Max, Q, Sum
 
 from analysis.findings import FindingCode
+from analysis.models import JobEfficiency
 from jobs.models import Job
-from portal.charts.class_conditions import SHOWN_CLASS
+from portal.charts.class_conditions import of_judgements, shown_class_in
 from reports.wording import TITLES
 
-COUNTED = Q(efficiency__uncounted_reason="")
-USED = F("efficiency__gpu_hours") - F("efficiency__wasted_gpu_hours")
-
-
-class SummedPart(NamedTuple):
-    """Some jobs, by the columns of the job, and the same by those of its judgement."""
-
-    runs: Q
-    judged: Q
+COUNTED = Q(uncounted_reason="")
+USED = F("gpu_hours") - F("wasted_gpu_hours")
 
 
 @dataclass
@@ -50,25 +43,20 @@ class Sums:
         return (FindingCode(code) if code else None), jobs
 
 
-def sums_by_work(parts: Iterable[SummedPart]) -> dict[str, Sums]:
+def sums_by_work(parts: Iterable[Q]) -> dict[str, Sums]:
     """All works by key: classes and findings are few, so the database adds up and little is read.
 
-    The runs are counted without their judgements, and the judgements are found by their own owner and project: so
-    indexes alone answer both. The parts do not overlap.
+    The runs are counted without their judgements, and the judgements are added up without their runs: one index answers
+    each. The parts are conditions on jobs and do not overlap.
     """
     found: dict[str, Sums] = {}
     for part in parts:
-        runs = Job.objects.filter(part.runs).order_by().values_list("work_key")
+        runs = Job.objects.filter(part).order_by().values_list("work_key")
         for key, *row in runs.annotate(Count("pk"), Max("ended_at"), Max("pk")):
             _count(found.setdefault(key, Sums(key)), *row)
-        judged = Job.objects.filter(part.judged).order_by()
-        kinds = judged.annotate(shown_class=SHOWN_CLASS).values_list(
-            "work_key", "shown_class", "efficiency__finding_codes"
-        )
-        hours = {
-            "used": Sum(USED, filter=COUNTED),
-            "unused": Sum("efficiency__wasted_gpu_hours", filter=COUNTED),
-        }
+        judged = JobEfficiency.objects.filter(of_judgements(part)).order_by()
+        kinds = judged.annotate(shown_class=shown_class_in("")).values_list("work_key", "shown_class", "finding_codes")
+        hours = {"used": Sum(USED, filter=COUNTED), "unused": Sum("wasted_gpu_hours", filter=COUNTED)}
         for key, *row in kinds.annotate(Count("pk"), **hours):
             _add(found.setdefault(key, Sums(key)), *row)
     return found

@@ -212,16 +212,16 @@ def test_causes_cost_most_where_no_request_is_to_change(runs) -> None:
         Job.objects.get(job_id=4).pk
     ]
     fixed = Job.objects.get(job_id=4).work_key
-    Job.objects.exclude(job_id=4).update(work_key="")
+    JobEfficiency.objects.exclude(job__job_id=4).update(work_key="")
     (cause,) = costly_causes_in(Q(), last_days(NOW, 90), 3)
     # Four modules for two hours, none of it used, and surely so.
     assert (cause.code, cause.jobs, cause.lost_gpu_hours) == (FindingCode.NO_GPU_USE, 1, pytest.approx(8.0))
     assert cause.latest_pk == Job.objects.get(job_id=4).pk
     assert cause.wasted_gpu_hours == JobEfficiency.objects.get(job__job_id=4).wasted_gpu_hours == pytest.approx(8.0)
     assert costly_causes_in(Q(), last_days(NOW, 30), 3) == []
-    Job.objects.filter(job_id=1).update(work_key=fixed)
+    JobEfficiency.objects.filter(job__job_id=1).update(work_key=fixed)
     assert costly_causes_in(Q(), last_days(NOW, 90), 3) == [], "the latest run of the work has it no longer"
-    Job.objects.filter(job_id=1).update(work_key="")
+    JobEfficiency.objects.filter(job__job_id=1).update(work_key="")
     FindingRow.objects.update(evidence={})
     JobEfficiency.objects.update(rules_version="0.1")
     assert costly_causes_in(Q(), last_days(NOW, 90), 3) == [], "what earlier rules found waits to be judged again"

@@ -15,7 +15,7 @@ from jobs.selectors import jobs_within
 from jobs.work_key import without_trial
 from portal.charts.job_addresses import work_jobs_address
 from portal.charts.run_classes import SHOWN_NAMES
-from portal.charts.work_sums import SummedPart, Sums, sums_by_work
+from portal.charts.work_sums import Sums, sums_by_work
 from portal.pages.jobs.query import JobQuery
 from portal.pages.jobs.sorts import JUDGED
 from reports.wording import TITLES
@@ -83,10 +83,7 @@ def _turned(query: JobQuery, page: Page, step: int) -> str:
 def _sums(query: JobQuery) -> dict[str, Sums]:
     """All works among the jobs that are asked for, by key."""
     table = JUDGED if query.choices.is_judged else ""
-    return sums_by_work(
-        SummedPart(part & query.conditions(table), part & judged_part & query.conditions(JUDGED))
-        for part, judged_part in zip(query.parts(table), query.parts(JUDGED), strict=True)
-    )
+    return sums_by_work(part & query.conditions(table) for part in query.parts(table))
 
 
 def _rows(query: JobQuery, works: list[Sums]) -> list[WorkRow]:

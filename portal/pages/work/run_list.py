@@ -33,7 +33,7 @@ class RunRow:
         """The class as a style and as people read it; of a run that is not judged that of Unknown."""
         if self.judged is None:
             return "", ""
-        shown = class_of(self.judged, self.run.state, self.run.elapsed_s)
+        shown = class_of(self.judged)
         return (UNKNOWN if shown == OPEN else shown).lower(), SHOWN_NAMES[shown]
 
 

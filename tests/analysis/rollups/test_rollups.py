@@ -220,18 +220,21 @@ def test_a_run_that_ended_too_early_for_a_class_counts_in_none(
 ) -> None:
     run(1, 80.0, NOW - HOUR)
     Job.objects.update(state=state, walltime_used_s=run_time_s)
+    analyse_job(Job.objects.get().pk, NOW)
     if is_rolled_up:
         roll_up()
     for part in (alice(), project()):
         seen = whole(part)
         assert {name: row.jobs for name, row in seen.classes.items()} == {counted: 1}
-        assert (seen.jobs, seen.gpu_hours, seen.use) == (1, pytest.approx(8.0), {80: 1}), "its hours count as ever"
+        hours = 4 * run_time_s / 3600
+        assert (seen.jobs, seen.gpu_hours, seen.use) == (1, pytest.approx(hours), {80: 1}), "its hours count as ever"
 
 
 def test_days_with_early_ends_are_summed_again_once_the_rule_holds(runs) -> None:
     roll_up()
     assert not RollUpDue.objects.exists()
-    Job.objects.filter(job_id=2).update(state="FAILED", walltime_used_s=400.0)
+    JobEfficiency.objects.filter(job__job_id=2).update(ended_early=True)
+    Job.objects.filter(job_id=2).update(state="FAILED")
     assert whole(alice()).classes["EFFICIENT"].jobs == 1, "as it was stored"
     migration = import_module("analysis.migrations.0023_sum_again_what_ended_early")
     migration.note_days(apps, None)

@@ -10,6 +10,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from analysis.efficiency import EfficiencyClass
+from analysis.facts import EARLY_ENDS
 from analysis.models import JobEfficiency
 from jobs.models import Job, Membership, Project, User
 from portal.pages.jobs import rows as job_pages
@@ -58,10 +59,12 @@ def run(
                 "gpu_hours": float(job_id % 3),
                 "wasted_gpu_hours": None if util is None else (100 - util) / 100,
                 "is_partial": False,
+                "ended_early": job.state in EARLY_ENDS and job.walltime_used_s < 600,
             }
             | (judged or {}),
             user=job.user,
             project=job.project,
+            work_key=job.work_key,
             started_at=job.started_at,
             ended_at=job.ended_at,
             avg_gpu_util=util,

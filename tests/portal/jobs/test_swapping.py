@@ -9,6 +9,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
+from analysis.models import JobEfficiency
 from jobs.models import Job
 from portal.pages.jobs.orders import SORTS, WORK_SORTS
 from tests.portal.conftest import carry_session
@@ -249,6 +250,7 @@ def test_a_list_that_cannot_be_loaded_says_so_and_is_retried(browser, live_serve
 
 def test_the_list_by_work_comes_in_place_and_leads_to_the_jobs_of_one_work(opened) -> None:
     Job.objects.filter(job_name="odd").update(work_key="a" * 32)
+    JobEfficiency.objects.filter(job__job_name="odd").update(work_key="a" * 32)
     page = opened()
     page.evaluate(STAYS)
     page.select_option("#id_group", "work")

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
+from analysis.services import copy_work_keys
 from jobs.models import Job
 from jobs.services import fill_work_keys
 
@@ -31,5 +32,6 @@ class Command(BaseCommand):
             last = batch[-1].pk
             runs += len(batch)
             changed += fill_work_keys(batch)
+            copy_work_keys([job.pk for job in batch])
             keyed += sum(bool(job.work_key) for job in batch)
         self.stdout.write(f"{runs} runs: {changed} got another key; {keyed} belong to a work, {runs - keyed} to none")
