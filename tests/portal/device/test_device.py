@@ -239,7 +239,8 @@ def test_whoami_by_session_has_no_token(cast) -> None:
     assert said == {"user": "alice", "display_name": "Alice Example", "token": None, "scopes": ["read"]}
 
 
-def test_beginning_is_limited_by_address_and_waiting_is_not(cast, settings) -> None:
+def test_beginning_is_limited_by_address_and_waiting_is_not(cast, settings, monkeypatch) -> None:
+    monkeypatch.setattr("portal.rate_limits.time.time", lambda: 1_800_000_013.5)
     settings.DEVICE_SIGN_INS_PER_MINUTE, settings.ANONYMOUS_API_CALLS_PER_MINUTE = 2, 2
     codes, _ = begun(), begun()
     answer = Client().post(AUTHORIZATION, BEGIN, content_type="application/json")

@@ -220,7 +220,8 @@ def test_a_window_of_less_than_a_minute_and_one_without_a_report_are_linked_too(
     assert "raw samples of the last minute kept until" in shown(cast("alice"))
 
 
-def test_a_person_may_download_so_many_within_a_minute(cast, reported, settings) -> None:
+def test_a_person_may_download_so_many_within_a_minute(cast, reported, settings, monkeypatch) -> None:
+    monkeypatch.setattr("portal.rate_limits.time.time", lambda: 1_800_000_013.5)
     reported()
     record_raw_window(raw_payload())
     settings.DOWNLOADS_PER_MINUTE = 1
