@@ -41,7 +41,7 @@ READ = (
 IS_MEASURED = Q(avg_gpu_util__isnull=False)
 STORED_SUMS = {f"sum_{name}": Sum(name) for name in SCALARS}
 JUDGED_SUMS: dict[str, Any] = {
-    "sum_jobs": Count("pk"),
+    "sum_jobs": Count("job"),
     **{f"sum_{name}": Sum(name) for name in ("gpu_hours", "wasted_gpu_hours", "saved_gpu_hours")},
     "sum_measured": Sum("gpu_hours", filter=IS_MEASURED),
     "sum_used": Sum(F("gpu_hours") * F("avg_gpu_util") / 100, filter=IS_MEASURED),

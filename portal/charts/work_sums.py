@@ -57,7 +57,7 @@ def sums_by_work(parts: Iterable[Q]) -> dict[str, Sums]:
         judged = JobEfficiency.objects.filter(of_judgements(part)).order_by()
         kinds = judged.annotate(shown_class=shown_class_in("")).values_list("work_key", "shown_class", "finding_codes")
         hours = {"used": Sum(USED, filter=COUNTED), "unused": Sum("wasted_gpu_hours", filter=COUNTED)}
-        for key, *row in kinds.annotate(Count("pk"), **hours):
+        for key, *row in kinds.annotate(Count("job"), **hours):
             _add(found.setdefault(key, Sums(key)), *row)
     return found
 
