@@ -22,6 +22,8 @@ WHY_NONE = {
     " change.",
     "fits": "Nothing is suggested: the request fits what earlier runs used.",
     "few_runs": "No time limit is suggested: fewer than 3 runs of this size have completed.",
+    "tried": "Nothing is suggested: runs on the number of GPUs that the last report suggests failed, or were billed no"
+    " less.",
     "not_kept": "Nothing is suggested: the measurements of the earlier run are no longer stored.",
 }
 """Why nothing is suggested (`analysis.check.earlier`)."""
@@ -82,6 +84,18 @@ def suggestion_text(runs: int, job_id: int, saves: float | None, unit: str, gpus
     return unbroken(
         f"{said}." if saves is None else f"{said}: {hours(saves)} {unit}s less for a run of typical length."
     )
+
+
+def work_gpus_text(gpus: int, job_id: int, gpu_hours: float, of_gpus: int) -> str:
+    """What the request of the whole work is, beside the answer for one size.
+
+    >>> work_gpus_text(2, 17, 4.18, 2).replace(chr(160), " ")
+    'Runs of this work on 2 GPUs were billed the fewest GPU-hours (typically 4.18), so its page suggests 2 GPUs (job \
+17).'
+    """
+    said = f"Runs of this work on {counted(of_gpus, 'GPU')} were billed the fewest GPU-hours"
+    suggested = counted(gpus, "GPU") if gpus else "no GPU"
+    return unbroken(f"{said} (typically {hours(gpu_hours)}), so its page suggests {suggested} (job {job_id}).")
 
 
 def risk_text(risk: Risk) -> str:

@@ -17,12 +17,29 @@ FAILED_HOW = {
 
 
 def would_save_text(title: str, gpu_hours: float, runs: int) -> str:
-    """One work with open savings.
+    """One work with open savings; without a title its request stays as it is.
 
     >>> would_save_text("Request only the GPUs you use", 150.0, 9).replace(NO_BREAK, " ")
     'Request only the GPUs you use: 150.0 GPU-hours in 9 runs.'
+    >>> would_save_text("", 150.0, 1).replace(NO_BREAK, " ")
+    'The report of 1 run would have saved 150.0 GPU-hours; others needed more, so the request stays as it is.'
     """
+    if not title:
+        reports = "The report of 1 run" if runs == 1 else f"The reports of {runs:,} runs"
+        said = f"{reports} would have saved {hours(gpu_hours)} GPU-hours"
+        return unbroken(f"{said}; others needed more, so the request stays as it is.")
     return unbroken(f"{title}: {hours(gpu_hours)} GPU-hours in {counted(runs, 'run')}.")
+
+
+def mixed_text(gpus: Sequence[int]) -> str:
+    """That the reports of the runs of one work differ.
+
+    >>> mixed_text((2, 4)).replace(NO_BREAK, " ")
+    'The hours are those of the reports of these runs, which suggest 2 or 4 GPUs.'
+    """
+    named = " or ".join(f"{each:,}" for each in gpus)
+    noun = "GPU" if tuple(gpus) == (1,) else "GPUs"
+    return unbroken(f"The hours are those of the reports of these runs, which suggest {named} {noun}.")
 
 
 def repeats_text(title: str, runs: int, of: int) -> str:

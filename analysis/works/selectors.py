@@ -7,11 +7,13 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
-from django.db.models import F, QuerySet
-from django.db.models.functions import Coalesce
+from django.db.models import F, Q, QuerySet, Window
+from django.db.models.functions import Coalesce, RowNumber
 
+from analysis.history.periods import last_days
 from analysis.history.selectors import advised_gpus
 from analysis.models import JobEfficiency, RecommendationRow
+from analysis.works.best_request import RUNS_MAX as REQUEST_RUNS_MAX
 from analysis.works.best_request import Options
 from analysis.works.models import WorkPipeline
 from analysis.works.pipelines import COMPLETED, StepRun
@@ -24,13 +26,17 @@ from jobs.selectors import BY_SITE, Reach
 RUNS_MAX = 5000
 """The latest runs of a work that are looked at: a year of one that runs every two hours, and bounded for a robot's."""
 
+REQUEST_DAYS = 365
+KEY_LENGTH = 32
+"""Of the key of a work; a run that nothing names is called by its own key, a number."""
+
 PIPELINE_DAYS = 90
 PIPELINE_RUNS_MAX = 2000
 """The latest runs of a person among which works that follow one another are looked for."""
 
 JUDGED = (
     *("gpu_hours", "avg_gpu_util", "effective_gpus", "uncounted_reason", "finding_codes"),
-    *("busy_cores", "host_peak_gb", "io_wait_fraction", "peak_gpu_mem_gb"),
+    *("busy_cores", "host_peak_gb", "io_wait_fraction", "peak_gpu_mem_gb", "saved_gpu_hours"),
 )
 COLUMNS: dict[str, Any] = {
     "pk": F("pk"),
@@ -86,6 +92,37 @@ def advice_of(job_pk: int) -> list[tuple[tuple[OptionChange, ...], Options]]:
         (msgspec.convert(changes, tuple[OptionChange, ...]), tuple(request))
         for changes, request in rows.values_list("changes", "request")
     ]
+
+
+def judgements_with_advice(job_pks: Sequence[int]) -> dict[int, JobEfficiency]:
+    """The judgements of these runs by run, each with its run and its advice: two queries."""
+    rows = JobEfficiency.objects.filter(job__in=job_pks).select_related("job")
+    return {judged.job_id: judged for judged in rows.prefetch_related("recommendations")}
+
+
+def advice_in(judged: JobEfficiency) -> list[tuple[tuple[OptionChange, ...], Options]]:
+    """What `advice_of` reads, of a judgement with its advice."""
+    return [
+        (msgspec.convert(row.changes, tuple[OptionChange, ...]), tuple(row.request))
+        for row in judged.recommendations.all()
+    ]
+
+
+def latest_runs_of_works(own: Q, works: Sequence[str], now: datetime) -> dict[str, list[PastRun]]:
+    """The latest runs within a year of each of these works of one person, as its request follows from them.
+
+    A run that nothing names is a work of its own, called by its key. Two queries.
+    """
+    alone = [int(work) for work in works if work.isdecimal() and len(work) < KEY_LENGTH]
+    place = Window(RowNumber(), partition_by=F("work_key"), order_by=[F("ended_at").desc(), F("pk").desc()])
+    named = Job.objects.filter(own, work_key__in=works, ended_at__gte=last_days(now, REQUEST_DAYS).start)
+    ranked = named.filter(state__in=ENDED_STATES, started_at__isnull=False).annotate(place=place)
+    keys = dict(ranked.filter(place__lte=REQUEST_RUNS_MAX).order_by().values_list("pk", "work_key"))
+    keys |= {pk: str(pk) for pk in alone}
+    found: dict[str, list[PastRun]] = {}
+    for run in past_runs(Job.objects.filter(own, pk__in=keys), len(keys)):
+        found.setdefault(keys[run.pk], []).append(run)
+    return found
 
 
 def judgements_of(job_pks: Sequence[int]) -> dict[int, JobEfficiency]:

@@ -14,6 +14,7 @@ from analysis.check.earlier import NO_RUNS, YEAR, Earlier, earlier
 from analysis.check.risks import risks, size_risks
 from analysis.check.selectors import NamedWork, advised_shape, latest_runs, measured, named_work
 from analysis.check.suggestion import Suggestion, suggestion, typical_s_of
+from analysis.works.best_request import best_request, gpus_of_work
 from analysis.works.runs import PastRun
 from jobs.models import User
 from jobs.work_key import normalised_name
@@ -33,7 +34,7 @@ from portal.api.check_elsewhere import elsewhere
 from portal.api.work_answers import range_of
 from portal.charts.typical_run import size_sentence
 from reports.advice import reason
-from reports.check_texts import WHY_NONE, earlier_text, refused_text, risk_text, suggestion_text
+from reports.check_texts import WHY_NONE, earlier_text, refused_text, risk_text, suggestion_text, work_gpus_text
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ def answered(checking: Checking, looked: Looked) -> ComponentAnswer:
         cost=cost_of(request.partition, request.shape, typical_s, tasks),
         earlier_runs=_earlier(looked),
         suggestion=_suggestion(checking, looked),
-        no_suggestion=None if looked.given else WHY_NONE[looked.why],
+        no_suggestion=None if looked.given else f"{WHY_NONE[looked.why]}{_of_the_work(looked)}",
         risks=_risks(looked),
         partitions=places,
         cheapest=cheapest([(each.partition, getattr(each, at)) for each in fitting], own),
@@ -177,6 +178,15 @@ def _earlier(looked: Looked) -> EarlierAnswer | None:
     )
 
 
+def _of_the_work(looked: Looked) -> str:
+    """What the page of the work suggests, where that is another number of GPUs than here."""
+    best, shape = best_request(looked.found.runs), looked.request.shape
+    here = looked.given.wanted.gpus if looked.given else shape.gpus if shape else None
+    if best is None or here is None or gpus_of_work(best) == here:
+        return ""
+    return f" {work_gpus_text(gpus_of_work(best), best.run.job_id, best.gpu_hours, best.run.gpus or 0)}"
+
+
 def _suggestion(checking: Checking, looked: Looked) -> SuggestionAnswer | None:
     given, request = looked.given, looked.request
     if given is None:
@@ -196,5 +206,5 @@ def _suggestion(checking: Checking, looked: Looked) -> SuggestionAnswer | None:
         saves_gpu_hours=saves,
         runs=given.runs,
         cost=cost_of(target, wanted, given.run_s, tasks),
-        text=suggestion_text(given.runs, given.like.job_id, saves, unit, other_size),
+        text=suggestion_text(given.runs, given.like.job_id, saves, unit, other_size) + _of_the_work(looked),
     )

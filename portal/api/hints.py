@@ -66,12 +66,12 @@ class Hints(APIView):
 
 
 def hints_of(user: User, days: int) -> list[HintAnswer]:
-    """The hints for one person, the most worth first: six queries."""
+    """The hints for one person, the most worth first: eight queries."""
     period, own = last_days(site_now(), days), Q(user=user.pk)
     named = _named_works(user, period.start)
     wasting = (each for each in savings_of_works(own, period, RUNS_MAX).works if each.gpu_hours >= GPU_HOURS_MIN)
     savings = [each for each in wasting if each.work in named]
-    saving = {each.work.key: each for each in would_save(own, savings[:HINTS_MAX])}
+    saving = {each.work.key: each for each in would_save(own, savings[:HINTS_MAX], period.end) if each.title}
     clear = {place: keys.pop() for place, keys in _keys_by_name(named).items() if len(keys) == 1 and place.name}
     found = [_hint(key, place.name, named[key], saving.get(key)) for place, key in clear.items()]
     shown = [hint for hint in found if hint is not None]

@@ -18,7 +18,10 @@ class PeriodAnswer(msgspec.Struct, frozen=True):
 
 
 class WouldSave(msgspec.Struct, frozen=True):
-    """A work whose latest advice is not followed yet: changes of its options, or the whole request."""
+    """A work with open savings and its request: changes of the options of its latest run, or the whole request.
+
+    Both are empty where the request stays as it is; `reason` says which run it follows from.
+    """
 
     work: WorkLink
     gpu_hours: float
@@ -28,6 +31,7 @@ class WouldSave(msgspec.Struct, frozen=True):
     request: list[str]
     run_url: str
     text: str
+    reason: str
 
 
 class Repeats(msgspec.Struct, frozen=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from datetime import datetime
 
 import msgspec
 from django.db.models import Q
@@ -15,9 +16,8 @@ from analysis.findings import FindingCode
 from analysis.history.open_savings import WorkSaving
 from analysis.history.periods import DAYS_OFFERED, Period, last_days
 from analysis.history.run_sums import Days
-from analysis.history.selectors import latest_savings, savings_of_works
+from analysis.history.selectors import savings_of_works
 from analysis.history.sums import frequent_findings
-from analysis.models import JobEfficiency
 from analysis.outcomes.selectors import SavedSum, given_and_followed, saved_by, saved_by_work
 from analysis.rollups.selectors import Part, days_of, site_now
 from jobs.models import User
@@ -25,9 +25,8 @@ from portal.access import person
 from portal.api.asked import DAYS, asked_choice, asked_works
 from portal.api.check_answers import WorkLink
 from portal.api.insight_answers import Brought, InsightAnswer, PeriodAnswer, Repeats, WouldSave
-from portal.charts.advice_lines import advice_lines
-from reports.advice import ADVICE_TITLES
-from reports.insight_texts import brought_text, period_sentences, repeats_text, would_save_text
+from portal.charts.work_requests import WorkRequest, work_requests
+from reports.insight_texts import brought_text, period_sentences, repeats_text
 from reports.services.links import job_url
 from reports.wording import TITLES
 
@@ -56,7 +55,7 @@ class Insights(APIView):
         of_runs = SAVINGS_RUNS_MAX if runs > SAVINGS_RUNS_MAX else None
         answer = InsightAnswer(
             period=PeriodAnswer(days, period.start, period.end),
-            would_save=would_save(own, open_now.works[:WORKS_MAX]),
+            would_save=would_save(own, open_now.works[:WORKS_MAX], period.end),
             repeats=_repeats(sums, period, runs),
             brought=_brought(user, works),
             sentences=period_sentences(days, runs, total, open_now.changed_gpu_hours, of_runs),
@@ -70,26 +69,22 @@ def _parts(user: User, works: Collection[str] | None) -> list[Part]:
     return [Part(user=user.pk, work_key=key) for key in sorted(works)[:WORKS_SUMMED_MAX]]
 
 
-def would_save(own: Q, savings: Sequence[WorkSaving]) -> list[WouldSave]:
-    """These works with the advice of their latest run with an open saving: two queries."""
-    latest = latest_savings(own, savings)
-    return [_saving(saving, latest[saving.work]) for saving in savings if saving.work in latest]
+def would_save(own: Q, savings: Sequence[WorkSaving], now: datetime) -> list[WouldSave]:
+    """These works with their requests: four queries."""
+    return [_saving(request) for request in work_requests(own, savings, now)]
 
 
-def _saving(saving: WorkSaving, judged: JobEfficiency) -> WouldSave:
-    advised, run = list(judged.recommendations.all()), judged.job
-    diff, block = advice_lines(advised)
-    title = ADVICE_TITLES[advised[0].basis] if advised else ""
-    url = reverse("work", args=[run.work_key]) if run.work_key else ""
+def _saving(request: WorkRequest) -> WouldSave:
     return WouldSave(
-        work=WorkLink(run.work_key, run.job_name or f"Job {run.job_id}", url),
-        gpu_hours=saving.gpu_hours,
-        runs=saving.jobs,
-        title=title,
-        diff=list(diff),
-        request=list(block),
-        run_url=job_url(run),
-        text=would_save_text(title, saving.gpu_hours, saving.jobs),
+        work=WorkLink(request.run.work_key, request.name, request.url),
+        gpu_hours=request.saving.gpu_hours,
+        runs=request.saving.jobs,
+        title=request.title,
+        diff=list(request.diff),
+        request=list(request.block),
+        run_url=job_url(request.run),
+        text=request.text,
+        reason=request.reason,
     )
 
 

@@ -85,18 +85,19 @@ class FailureAnswer(msgspec.Struct, frozen=True):
 
 
 class BestRequestAnswer(msgspec.Struct, frozen=True):
-    """The best known request as options, with the run that it comes from."""
+    """The request of the work as options, with the run that it comes from; `is_new`: no run had it yet."""
 
     request: list[str]
     run: str
     run_url: str
     text: str
+    is_new: bool
 
 
 class AdviceAnswer(msgspec.Struct, frozen=True):
-    """What the latest report with an open saving suggests: changes of its options, or the whole request.
+    """What the request of the work changes in that of its latest run: the changes, or the whole request.
 
-    `saves_gpu_hours` is what the `from_runs` runs with open savings would have been billed less.
+    `saves_gpu_hours` is what the `from_runs` runs with open savings would have been billed less, by their reports.
     """
 
     title: str

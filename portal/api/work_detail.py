@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from django.db.models import Q
 
 from analysis.history.periods import Period
-from analysis.history.selectors import latest_savings, savings_of_works
+from analysis.history.selectors import savings_of_works
 from analysis.outcomes.selectors import saved_by_work
-from analysis.scaling import GpuCount, Scaling, knee_run, scaling
+from analysis.scaling import GpuCount, Scaling, scaling
 from analysis.works.failure_sizes import failure_sizes
 from analysis.works.failures import failures
 from analysis.works.patterns import Patterns, typical_runs
@@ -28,13 +28,15 @@ from portal.api.work_answers import (
     TypicalRun,
     range_of,
 )
-from portal.charts.advice_lines import advice_lines
-from portal.charts.best_known import best_known, without_time
+from portal.charts.best_known import best_known, deciding_trial, request_text, without_time
 from portal.charts.failure_list import failure_list
 from portal.charts.typical_run import typical
-from reports.advice import ADVICE_TITLES
+from portal.charts.work_requests import work_requests
 from reports.services.links import job_url
-from reports.work_texts import best_request_text, saved_text, scaling_text
+from reports.work_texts import saved_text, scaling_text
+
+SAVINGS_RUNS_MAX = 4000
+"""As in the answer about all works."""
 
 RUNS_MAX = 2000
 """The latest runs of a work that an answer is made from: a year of one that runs every four hours."""
@@ -73,35 +75,25 @@ def failed_runs(runs: Sequence[PastRun]) -> list[FailureAnswer]:
 
 
 def best_request_of(runs: Sequence[PastRun]) -> BestRequestAnswer | None:
-    """The best known request; None where none is known."""
+    """The request of the work; None where none is known."""
     best = best_known(runs, advice_of)
     if best is None:
         return None
     run = best.run
-    text = best_request_text(
-        run.job_id,
-        best.gpu_hours,
-        best.completed,
-        best.requests,
-        is_changed=bool(best.changes),
-        is_known=best.is_own,
-    )
     address = job_url(Job(cluster=run.cluster, job_id=run.job_id, attempt=run.attempt))
-    return BestRequestAnswer(best.options, f"{run.cluster}/{run.job_id}", address, text)
+    return BestRequestAnswer(
+        list(best.options), f"{run.cluster}/{run.job_id}", address, request_text(best), is_new=best.is_new
+    )
 
 
 def open_advice(owner: int, key: str, period: Period) -> AdviceAnswer | None:
-    """What the latest report with an open saving suggests; None where later runs leave nothing to save."""
+    """What the request of the work changes and would have saved; None where later runs leave nothing to save."""
     own = Q(user=owner)
-    savings = savings_of_works(own, period, RUNS_MAX, [key]).works
-    latest = latest_savings(own, savings)
-    for saving in savings:
-        judged = latest.get(saving.work)
-        advised = list(judged.recommendations.all()) if judged else []
-        if judged is not None and advised:
-            diff, block = advice_lines(advised)
-            title = ADVICE_TITLES[advised[0].basis]
-            return AdviceAnswer(title, list(diff), list(block), saving.gpu_hours, saving.jobs, job_url(judged.job))
+    savings = savings_of_works(own, period, SAVINGS_RUNS_MAX, [key]).works
+    for each in work_requests(own, savings, period.end):
+        if each.is_change:
+            saving, address = each.saving, job_url(each.run)
+            return AdviceAnswer(each.title, list(each.diff), list(each.block), saving.gpu_hours, saving.jobs, address)
     return None
 
 
@@ -112,7 +104,7 @@ def scaling_of(runs: Sequence[PastRun]) -> ScalingAnswer:
         points=[_point(scaled, count) for count in scaled.counts],
         knee_gpus=scaled.knee.gpus if scaled.knee else None,
         is_noisy=scaled.is_noisy,
-        text=scaling_text(scaled, without_time(knee_run(runs, scaled))),
+        text=scaling_text(scaled, without_time(deciding_trial(runs, scaled))),
     )
 
 

@@ -16,7 +16,7 @@ from analysis.history.selectors import days_and_trend
 from analysis.history.sums import overview_of, steps_of, trend_of
 from analysis.outcomes.selectors import OUTCOMES_SHOWN, outcomes_of_work, saved_by_work
 from analysis.rollups.selectors import Part, site_now
-from analysis.scaling import knee_run, scaling
+from analysis.scaling import scaling
 from analysis.thresholds import LIMITS
 from analysis.works.failure_sizes import failure_sizes
 from analysis.works.failures import failures
@@ -28,7 +28,7 @@ from jobs.selectors import visible_jobs
 from jobs.work_key import without_trial
 from portal.access import person
 from portal.charts.advice_outcomes import outcome_rows
-from portal.charts.best_known import best_known, without_time
+from portal.charts.best_known import best_known, deciding_trial, request_text, without_time
 from portal.charts.failure_list import failure_list
 from portal.charts.history import charts
 from portal.charts.typical_run import typical
@@ -85,14 +85,15 @@ def _advice(latest: Job, since: datetime) -> dict[str, Any]:
 
 def _measured(runs: list[PastRun]) -> dict[str, Any]:
     """The best known request and how the work scales."""
-    scaled = scaling(runs)
+    scaled, best = scaling(runs), best_known(runs, advice_of)
     return {
-        "best": best_known(runs, advice_of),
+        "best": best,
+        "best_text": request_text(best) if best else "",
         "scaled": scaled,
         "scale_charts": scale_charts(scaled),
         "left_out": left_out(scaled),
         "cut_trials": cut_trials(scaled),
-        "trial_request": added_lines(without_time(knee_run(runs, scaled))),
+        "trial_request": added_lines(without_time(deciding_trial(runs, scaled))),
         "target_percent": LIMITS.target_percent,
         "same_work_max": SAME_WORK_MAX,
     }

@@ -1,0 +1,91 @@
+"""The requests of several works at once: for the pages and calls that list works with open savings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Q
+from django.urls import reverse
+
+from analysis.history.open_savings import WorkSaving
+from analysis.models import JobEfficiency
+from analysis.works.best_request import Options, best_request
+from analysis.works.runs import PastRun
+from analysis.works.selectors import advice_in, judgements_with_advice, latest_runs_of_works
+from jobs.models import Job
+from portal.charts.advice_lines import advice_lines
+from portal.charts.best_known import BestKnown, best_known, request_text
+from reports.advice import ADVICE_TITLES
+from reports.insight_texts import mixed_text, would_save_text
+
+
+@dataclass(frozen=True)
+class WorkRequest:
+    """What to change for one work with open savings: `diff` of the request of its latest run, or `block`, the whole.
+
+    Both are empty where the latest run requested it already, or where the request of the work stays as it is. `run` is
+    the one that it follows from, and `reason` says why; `text` is what is open.
+    """
+
+    saving: WorkSaving
+    run: Job
+    diff: Options
+    block: Options
+    title: str
+    reason: str
+    text: str
+
+    @property
+    def is_change(self) -> bool:
+        """Whether there is anything to change."""
+        return bool(self.diff or self.block)
+
+    @property
+    def name(self) -> str:
+        """What people call the work: the name of the run, or its number where it has none."""
+        return self.run.job_name or f"Job {self.run.job_id}"
+
+    @property
+    def url(self) -> str:
+        """The page of the work; empty where nothing names it."""
+        return reverse("work", args=[self.run.work_key]) if self.run.work_key else ""
+
+
+def work_requests(own: Q, savings: Sequence[WorkSaving], now: datetime) -> list[WorkRequest]:
+    """The requests of these works, in this order: four queries."""
+    runs = latest_runs_of_works(own, [saving.work for saving in savings], now)
+    found = {key: best for key, latest in runs.items() if (best := best_request(latest)) is not None}
+    # Of a work of which no run can be compared the latest report alone is known.
+    pks = [best.run.pk for best in found.values()] + [saving.latest_pk for saving in savings]
+    judged = judgements_with_advice(pks)
+    made = (_request(saving, runs.get(saving.work, []), judged) for saving in savings)
+    # A run may be judged again, or go, between two queries.
+    return [request for request in made if request is not None]
+
+
+def _request(saving: WorkSaving, runs: Sequence[PastRun], judged: Mapping[int, JobEfficiency]) -> WorkRequest | None:
+    best = best_known(runs, lambda pk: advice_in(judged[pk]) if pk in judged else [])
+    latest = judged.get(saving.latest_pk)
+    report = latest if best is None or best.best is None else judged.get(best.run.pk)
+    if report is None or latest is None:
+        return None
+    if best is None:
+        diff, block = advice_lines(list(report.recommendations.all()))
+    else:
+        diff, block = best.script, () if best.script or best.is_requested else best.options
+    title = _title(report if best is None or best.changes else latest) if diff or block else ""
+    text = would_save_text(title, saving.gpu_hours, saving.jobs)
+    return WorkRequest(saving, report.job, diff, block, title, _reason(saving, best) if best else "", text)
+
+
+def _title(report: JobEfficiency) -> str:
+    advised = list(report.recommendations.all())
+    return ADVICE_TITLES[advised[0].basis] if advised else ""
+
+
+def _reason(saving: WorkSaving, best: BestKnown) -> str:
+    """Where the request comes from, and what else the reports of these runs suggest."""
+    others = set(saving.advised_gpus) - {best.gpus}
+    return " ".join(part for part in (mixed_text(saving.advised_gpus) if others else "", request_text(best)) if part)
