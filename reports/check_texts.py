@@ -86,16 +86,14 @@ def suggestion_text(runs: int, job_id: int, saves: float | None, unit: str, gpus
     )
 
 
-def work_gpus_text(gpus: int, job_id: int, gpu_hours: float, of_gpus: int) -> str:
+def work_gpus_text(gpus: int, job_id: int) -> str:
     """What the request of the whole work is, beside the answer for one size.
 
-    >>> work_gpus_text(2, 17, 4.18, 2).replace(chr(160), " ")
-    'Runs of this work on 2 GPUs were billed the fewest GPU-hours (typically 4.18), so its page suggests 2 GPUs (job \
-17).'
+    >>> work_gpus_text(2, 17).replace(chr(160), " ")
+    'The page of this work suggests 2 GPUs (from job 17), of all sizes that completed.'
     """
-    said = f"Runs of this work on {counted(of_gpus, 'GPU')} were billed the fewest GPU-hours"
     suggested = counted(gpus, "GPU") if gpus else "no GPU"
-    return unbroken(f"{said} (typically {hours(gpu_hours)}), so its page suggests {suggested} (job {job_id}).")
+    return unbroken(f"The page of this work suggests {suggested} (from job {job_id}), of all sizes that completed.")
 
 
 def risk_text(risk: Risk) -> str:

@@ -31,6 +31,7 @@ class RequestOrigin:
     sizes: int = 1
     longest_s: float | None = None
     is_trial: bool = False
+    is_other_work: bool = False
 
 
 def best_request_text(origin: RequestOrigin) -> str:
@@ -56,6 +57,8 @@ def _origin_parts(origin: RequestOrigin) -> Iterator[str]:
             yield f"The changes that its report suggests are included{_billed(origin)}"
         if origin.completed > 1 or not origin.is_changed:
             yield _typical(origin)
+        if origin.is_other_work:
+            yield "Run times show that the sizes did different work, so the latest size counts, not the cheapest"
     if origin.longest_s is not None:
         yield f"The time limit is raised: one of these runs took {duration(origin.longest_s)}"
     if not origin.is_known:
@@ -78,7 +81,19 @@ def _billed(origin: RequestOrigin) -> str:
 def _typical(origin: RequestOrigin) -> str:
     runs = f"median of {counted(origin.completed, 'completed run')}" if origin.completed > 1 else "one completed run"
     said = f"Runs of this size were billed {hours(origin.typical_gpu_hours)} GPU-hours each ({runs})"
-    return f"{said}, the fewest of {origin.sizes:,} sizes" if origin.sizes > 1 else said
+    return f"{said}, the fewest of {origin.sizes:,} sizes" if origin.sizes > 1 and not origin.is_other_work else said
+
+
+def whole_work_text(gpus: int, job_id: int, recent: int) -> str:
+    """What a work suggests beside the report of one of its runs, which suggests another number of GPUs.
+
+    >>> whole_work_text(4, 17, 5).replace(chr(160), " ")
+    'This is of this run alone: its work as a whole needs 4 GPUs (job 17; of the last 5 runs of that size none needed \
+more).'
+    """
+    needs = counted(gpus, "GPU") if gpus else "no GPU"
+    why = f"; of the last {recent} runs of that size none needed more" if recent > 1 else ""
+    return unbroken(f"This is of this run alone: its work as a whole needs {needs} (job {job_id}{why}).")
 
 
 def scaling_text(scaled: Scaling, follows: Iterable[str] = ()) -> str:

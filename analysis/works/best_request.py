@@ -1,8 +1,8 @@
 """The request of a work: what every page, call and command names for its next run, and the run that shows it.
 
-Of the sizes (nodes, GPUs and kind of node) that completed, the one that was billed the fewest GPU-hours a run. Of its
-last completed runs the latest of those that needed the most GPUs, by their reports, stands for the next run: that run's
-own request, with what its report suggests, is the request of the work.
+Of the sizes (nodes, GPUs and kind of node) that completed, the one that was billed the fewest GPU-hours a run, or the
+latest where they did different work. Of its last completed runs the latest of those that needed the most GPUs, by their
+reports, stands for the next run: its own request, with what its report suggests, is the request of the work.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from analysis.comparable import SAME_WORK_MAX, ComparableRun, speed_kept, typical_times_s
 from analysis.findings import FindingCode
 from analysis.rightsizing import limit_with_headroom_s
 from analysis.works.runs import PastRun
@@ -40,7 +41,8 @@ class BestRequest:
     `longest_s` is how long the longest of these took. `recent` of them were asked for what the next run needs.
     `sizes` is how many sizes qualified, `without_gpu_use` the completed runs that were left out because
     they used no GPU. `was_tried`: runs had the number of GPUs that the report of `run` suggests; they failed or were
-    not cheaper, so what it suggests is not made.
+    not cheaper, so what it suggests is not made. `is_other_work`: the run times show that the sizes did different work,
+    so that the size of the latest run counts, and not the cheapest.
     """
 
     run: PastRun
@@ -51,6 +53,7 @@ class BestRequest:
     sizes: int
     without_gpu_use: int = 0
     was_tried: bool = False
+    is_other_work: bool = False
 
 
 def best_request(runs: Iterable[PastRun]) -> BestRequest | None:
@@ -65,7 +68,8 @@ def best_request(runs: Iterable[PastRun]) -> BestRequest | None:
         shown, found = every, _candidates(every)
     if not found:
         return None
-    hours, good = min(found, key=lambda each: (each[0], -each[1][0].ended_at.timestamp(), -each[1][0].pk))
+    is_other_work = _did_other_work(found)
+    hours, good = _last(found) if is_other_work else min(found, key=lambda each: (each[0], *_newest_first(each[1][0])))
     run = like_the_next(good)
     return BestRequest(
         run=run,
@@ -76,6 +80,7 @@ def best_request(runs: Iterable[PastRun]) -> BestRequest | None:
         sizes=len(found),
         without_gpu_use=len(every) - len(shown),
         was_tried=_was_tried(run, shown),
+        is_other_work=is_other_work,
     )
 
 
@@ -113,6 +118,22 @@ def size_of(run: PastRun) -> tuple[str, int, int | None]:
 
 def _age(run: PastRun) -> tuple[float, int]:
     return run.ended_at.timestamp(), run.pk
+
+
+def _newest_first(run: PastRun) -> tuple[float, int]:
+    ended, pk = _age(run)
+    return -ended, -pk
+
+
+def _last(found: Sequence[tuple[float, list[PastRun]]]) -> tuple[float, list[PastRun]]:
+    """The size of the latest completed run."""
+    return max(found, key=lambda each: _age(each[1][0]))
+
+
+def _did_other_work(found: Sequence[tuple[float, list[PastRun]]]) -> bool:
+    """Whether one size was so much faster per GPU than the smallest that it had another input (`analysis.scaling`)."""
+    runs = [ComparableRun(run.gpus or 0, run.elapsed_s or 0.0) for _, good in found for run in good]
+    return max(speed_kept(typical_times_s(runs)).values(), default=0.0) > SAME_WORK_MAX
 
 
 def _candidates(latest_first: Sequence[PastRun]) -> list[tuple[float, list[PastRun]]]:

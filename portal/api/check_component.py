@@ -184,7 +184,7 @@ def _of_the_work(looked: Looked) -> str:
     here = looked.given.wanted.gpus if looked.given else shape.gpus if shape else None
     if best is None or here is None or gpus_of_work(best) == here:
         return ""
-    return f" {work_gpus_text(gpus_of_work(best), best.run.job_id, best.gpu_hours, best.run.gpus or 0)}"
+    return f" {work_gpus_text(gpus_of_work(best), best.run.job_id)}"
 
 
 def _suggestion(checking: Checking, looked: Looked) -> SuggestionAnswer | None:

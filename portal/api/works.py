@@ -74,7 +74,8 @@ class WorkDetail(APIView):
         owner = latest.user_id
         runs = past_runs(visible.filter(user=owner, ended_at__gte=period.start), RUNS_MAX)
         whole = Q(user=owner, work_key=key, ended_at__gte=period.start)
-        sums = sums_by_work([SummedPart(whole, whole)]).get(key, Sums(key))
+        # Of a run without a judgement there is nothing to add up.
+        sums = sums_by_work([SummedPart(whole, whole & Q(efficiency__user=owner))]).get(key, Sums(key))
         found = patterns(runs)
         answer = WorkDetailAnswer(
             **msgspec.structs.asdict(_work(sums, latest)),

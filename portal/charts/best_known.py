@@ -122,6 +122,7 @@ def request_text(known: BestKnown) -> str:
             recent=best.recent,
             sizes=best.sizes,
             longest_s=best.longest_s if known.longer_time else None,
+            is_other_work=best.is_other_work,
         )
     )
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.urls import reverse
 
 from analysis.history.open_savings import WorkSaving
 from analysis.models import JobEfficiency
-from analysis.works.best_request import Options, best_request
+from analysis.works.best_request import Options, best_request, gpus_of_work, needed_gpus
 from analysis.works.runs import PastRun
 from analysis.works.selectors import advice_in, judgements_with_advice, latest_runs_of_works
 from jobs.models import Job
@@ -19,6 +19,7 @@ from portal.charts.advice_lines import advice_lines
 from portal.charts.best_known import BestKnown, best_known, request_text
 from reports.advice import ADVICE_TITLES
 from reports.insight_texts import mixed_text, would_save_text
+from reports.work_texts import whole_work_text
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,9 @@ def _request(saving: WorkSaving, runs: Sequence[PastRun], judged: Mapping[int, J
         return None
     if best is None:
         diff, block = advice_lines(list(report.recommendations.all()))
+    elif best.gpus > next((run.gpus or 0 for run in runs if not run.is_trial), 0):
+        # More GPUs would save nothing of what the reports state.
+        diff, block = (), ()
     else:
         diff, block = best.script, () if best.script or best.is_requested else best.options
     title = _title(report if best is None or best.changes else latest) if diff or block else ""
@@ -83,6 +87,22 @@ def _request(saving: WorkSaving, runs: Sequence[PastRun], judged: Mapping[int, J
 def _title(report: JobEfficiency) -> str:
     advised = list(report.recommendations.all())
     return ADVICE_TITLES[advised[0].basis] if advised else ""
+
+
+def of_whole_work(run: Job, visible: QuerySet[Job], now: datetime) -> str:
+    """What the whole work of a run suggests where the run's own report suggests another number of GPUs, else nothing.
+
+    Three queries, of the runs that the reader sees.
+    """
+    if not run.work_key:
+        return ""
+    own = Q(user=run.user_id, pk__in=visible.values("pk"))
+    runs = latest_runs_of_works(own, [run.work_key], now).get(run.work_key, [])
+    this, best = next((each for each in runs if each.pk == run.pk), None), best_request(runs)
+    if this is None or best is None or this.is_trial:
+        return ""
+    gpus = gpus_of_work(best)
+    return "" if gpus == needed_gpus(this) else whole_work_text(gpus, best.run.job_id, best.recent)
 
 
 def _reason(saving: WorkSaving, best: BestKnown) -> str:

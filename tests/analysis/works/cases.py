@@ -298,6 +298,15 @@ BEST = (
         *(1, 8.0, 2, 1),
     ),
     BestCase(
+        "sizes that did different work: the latest counts, not the cheapest",
+        (
+            # Per GPU 8 are 2 x 20,000 / (8 x 2,000) = 2.5 times as fast as 2: no program gains that.
+            run(8, 2000, number=1, days_ago=9, gpu_hours=2.2),
+            run(2, 20_000, number=2, days_ago=5, gpu_hours=5.6),
+        ),
+        *(2, 5.6, 1, 2),
+    ),
+    BestCase(
         "the size is chosen first: what a larger one needed says nothing against a smaller one that completed",
         (billed(1, 8, 8.0), billed(2, 2, 2.0), billed(3, 2, 4.0)),
         *(3, 3.0, 2, 2),
