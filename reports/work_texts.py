@@ -146,9 +146,9 @@ def saved_text(runs: int, compared_runs: int, saved_gpu_hours: float) -> str:
     """What following advice brought, below zero where it cost more.
 
     >>> saved_text(4, 3, 12.5)
-    '4 runs followed advice: 12.5\\xa0GPU-hours less than before (3 of them can be compared).'
+    '4 runs followed advice, in full or in part: 12.5\\xa0GPU-hours less than before (3 of them can be compared).'
     """
-    followed = f"{counted(runs, 'run')} followed advice"
+    followed = f"{counted(runs, 'run')} followed advice, in full or in part"
     if not compared_runs:
         return f"{followed}; none of them can be compared with the run before."
     less = "less" if saved_gpu_hours >= 0 else "more"

@@ -22,13 +22,13 @@ from jobs.models import Job
 from jobs.records import ENDED_STATES
 from jobs.sbatch import OptionChange
 from jobs.selectors import BY_SITE, Reach
+from jobs.work_key import KEY_LENGTH
 
 RUNS_MAX = 5000
 """The latest runs of a work that are looked at: a year of one that runs every two hours, and bounded for a robot's."""
 
 REQUEST_DAYS = 365
-KEY_LENGTH = 32
-"""Of the key of a work; a run that nothing names is called by its own key, a number."""
+"""The runs of so many days decide what the request of a work is."""
 
 PIPELINE_DAYS = 90
 PIPELINE_RUNS_MAX = 2000

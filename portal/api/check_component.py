@@ -14,8 +14,10 @@ from analysis.check.earlier import NO_RUNS, YEAR, Earlier, earlier
 from analysis.check.risks import risks, size_risks
 from analysis.check.selectors import NamedWork, advised_shape, latest_runs, measured, named_work
 from analysis.check.suggestion import Suggestion, suggestion, typical_s_of
+from analysis.findings import FindingCode
 from analysis.works.best_request import best_request, gpus_of_work
 from analysis.works.runs import PastRun
+from analysis.works.without_use import WithoutUse, without_use
 from jobs.models import User
 from jobs.work_key import normalised_name
 from portal.api.check_answers import (
@@ -35,6 +37,7 @@ from portal.api.work_answers import range_of
 from portal.charts.typical_run import size_sentence
 from reports.advice import reason
 from reports.check_texts import WHY_NONE, earlier_text, refused_text, risk_text, suggestion_text, work_gpus_text
+from reports.insight_texts import no_use_text
 
 
 @dataclass(frozen=True)
@@ -136,7 +139,11 @@ def _partitions(checking: Checking, looked: Looked, typical_s: float | None) -> 
 
 def _risks(looked: Looked) -> list[RiskAnswer]:
     """What runs of this size show; where they do not, what depends on a size of the request."""
-    found = [RiskAnswer(each.code, risk_text(each), each.runs, each.of) for each in risks(looked.found, looked.request)]
+    unused = without_use(looked.found.runs)
+    first = [] if unused is None or unused.is_over else [_unused(unused)]
+    found = first + [
+        RiskAnswer(each.code, risk_text(each), each.runs, each.of) for each in risks(looked.found, looked.request)
+    ]
     said = {risk.code for risk in found}
     for code, split in size_risks(looked.found, looked.request):
         failed, of = (
@@ -145,6 +152,11 @@ def _risks(looked: Looked) -> list[RiskAnswer]:
         if code not in said:
             found.append(RiskAnswer(code, size_sentence(split), failed, of))
     return found
+
+
+def _unused(found: WithoutUse) -> RiskAnswer:
+    text = no_use_text(found.runs, found.of, found.gpu_hours, is_over=found.is_over)
+    return RiskAnswer(FindingCode.NO_GPU_USE.value, f"Earlier runs: {text[0].lower()}{text[1:]}", found.runs, found.of)
 
 
 def _ends(place: PartitionAnswer) -> tuple[float, float] | None:

@@ -94,6 +94,16 @@ class BestRequestAnswer(msgspec.Struct, frozen=True):
     is_new: bool
 
 
+class UnusedAnswer(msgspec.Struct, frozen=True):
+    """`runs` of `of` counted runs used no GPU at all; `is_over` where the latest one used its GPUs."""
+
+    runs: int
+    of: int
+    gpu_hours: float
+    is_over: bool
+    text: str
+
+
 class AdviceAnswer(msgspec.Struct, frozen=True):
     """What the request of the work changes in that of its latest run: the changes, or the whole request.
 
@@ -147,6 +157,7 @@ class WorkDetailAnswer(WorkAnswer, frozen=True):
     is_own: bool
     typical: TypicalRun
     kind: KindAnswer | None
+    without_gpu_use: UnusedAnswer | None
     failures: list[FailureAnswer]
     best_request: BestRequestAnswer | None
     advice: AdviceAnswer | None

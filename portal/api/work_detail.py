@@ -15,6 +15,7 @@ from analysis.works.failures import failures
 from analysis.works.patterns import Patterns, typical_runs
 from analysis.works.runs import PastRun
 from analysis.works.selectors import advice_of
+from analysis.works.without_use import without_use
 from jobs.models import Job
 from portal.api.work_answers import (
     AdviceAnswer,
@@ -26,11 +27,12 @@ from portal.api.work_answers import (
     ScalingAnswer,
     ScalingPoint,
     TypicalRun,
+    UnusedAnswer,
     range_of,
 )
 from portal.charts.best_known import best_known, deciding_trial, request_text, without_time
 from portal.charts.failure_list import failure_list
-from portal.charts.typical_run import typical
+from portal.charts.typical_run import typical, unused_text
 from portal.charts.work_requests import work_requests
 from reports.services.links import job_url
 from reports.work_texts import saved_text, scaling_text
@@ -69,6 +71,14 @@ def kind_of_work(found: Patterns) -> KindAnswer | None:
     return KindAnswer(kind.kind.value if kind.kind else None, shown.kind, shown.kind_text, list(shown.evidence))
 
 
+def unused_runs(runs: Sequence[PastRun]) -> UnusedAnswer | None:
+    """The runs that used no GPU at all; None where every one used its GPUs."""
+    found = without_use(runs)
+    if found is None:
+        return None
+    return UnusedAnswer(found.runs, found.of, found.gpu_hours, found.is_over, unused_text(runs))
+
+
 def failed_runs(runs: Sequence[PastRun]) -> list[FailureAnswer]:
     """How runs failed, and what the failed ones had in common."""
     return [FailureAnswer(text) for text in failure_list(failures(runs), failure_sizes(runs)).common]
@@ -82,7 +92,7 @@ def best_request_of(runs: Sequence[PastRun]) -> BestRequestAnswer | None:
     run = best.run
     address = job_url(Job(cluster=run.cluster, job_id=run.job_id, attempt=run.attempt))
     return BestRequestAnswer(
-        list(best.options), f"{run.cluster}/{run.job_id}", address, request_text(best), is_new=best.is_new
+        list(best.options), f"{run.cluster}/{run.job_id}", address, request_text(best), best.is_suggested
     )
 
 

@@ -31,6 +31,7 @@ from portal.api.work_detail import (
     saved_of,
     scaling_of,
     typical_run,
+    unused_runs,
 )
 from portal.charts.work_sums import SummedPart, Sums, sums_by_work
 from reports.wording import TITLES
@@ -83,6 +84,7 @@ class WorkDetail(APIView):
             is_own=owner == user.pk,
             typical=typical_run(runs, found),
             kind=kind_of_work(found),
+            without_gpu_use=unused_runs(runs),
             failures=failed_runs(runs),
             best_request=best_request_of(runs),
             advice=open_advice(owner, key, period),

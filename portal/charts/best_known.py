@@ -67,6 +67,11 @@ class BestKnown:
         return any(not change.split(" -> ")[-1].startswith("--time") for change in self.changes)
 
     @property
+    def is_suggested(self) -> bool:
+        """Whether no whole run had this request."""
+        return self.is_new or self.best is None
+
+    @property
     def as_suggested_gpu_hours(self) -> float | None:
         """What the run would have been billed as suggested, by its report; None where that states no saving."""
         if not self.is_new or self.run.gpu_hours is None or not self.run.saved_gpu_hours:

@@ -43,15 +43,15 @@ class WorkRequest:
         """Whether there is anything to change."""
         return bool(self.diff or self.block)
 
-    @property
-    def name(self) -> str:
-        """What people call the work: the name of the run, or its number where it has none."""
-        return self.run.job_name or f"Job {self.run.job_id}"
 
-    @property
-    def url(self) -> str:
-        """The page of the work; empty where nothing names it."""
-        return reverse("work", args=[self.run.work_key]) if self.run.work_key else ""
+def job_label(run: Job) -> str:
+    """What people call a run: its name, or its number where it has none."""
+    return run.job_name or f"Job {run.job_id}"
+
+
+def work_url(run: Job) -> str:
+    """The page of all runs of the same work; empty where nothing names it."""
+    return reverse("work", args=[run.work_key]) if run.work_key else ""
 
 
 def work_requests(own: Q, savings: Sequence[WorkSaving], now: datetime) -> list[WorkRequest]:

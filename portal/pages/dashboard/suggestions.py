@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from django.db.models import Q
-from django.urls import reverse
 
 from analysis.comparable import is_hint
 from analysis.history.costs import CostlyCause
@@ -15,9 +14,8 @@ from analysis.history.selectors import costly_causes_in, savings_of_works
 from analysis.models import JobEfficiency, RecommendationRow
 from education.lesson import LessonContent
 from education.selectors import current_lessons
-from jobs.models import Job
 from portal.charts.advice_lines import advice_lines
-from portal.charts.work_requests import WorkRequest, work_requests
+from portal.charts.work_requests import WorkRequest, job_label, work_requests, work_url
 from reports.advice import ADVICE_TITLES
 from reports.request_diff import DiffLine, added_lines, diff_lines
 from reports.services.links import job_url
@@ -89,26 +87,16 @@ def to_do(part: Q, period: Period, limit: int) -> ToDo:
     return ToDo(shown[0], shown[1], found.changed_gpu_hours)
 
 
-def job_label(run: Job) -> str:
-    """What people call a run: its name, or its number where it has none."""
-    return run.job_name or f"Job {run.job_id}"
-
-
-def work_url(run: Job) -> str:
-    """The page of all runs of the same work; empty where nothing names it."""
-    return reverse("work", args=[run.work_key]) if run.work_key else ""
-
-
 def _request(request: WorkRequest) -> Suggestion:
     saving = request.saving
     lines = added_lines(request.block) if request.block else diff_lines(request.diff)
     return Suggestion(
-        request.name,
+        job_label(request.run),
         request.title,
         saving.jobs,
         saving.gpu_hours,
         url=job_url(request.run),
-        work_url=request.url,
+        work_url=work_url(request.run),
         lines=lines,
     )
 

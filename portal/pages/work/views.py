@@ -31,7 +31,7 @@ from portal.charts.advice_outcomes import outcome_rows
 from portal.charts.best_known import best_known, deciding_trial, request_text, without_time
 from portal.charts.failure_list import failure_list
 from portal.charts.history import charts
-from portal.charts.typical_run import typical
+from portal.charts.typical_run import typical, unused_text
 from portal.pages.work.run_list import run_page
 from portal.pages.work.scale_charts import cut_trials, left_out, scale_charts
 from reports.request_diff import added_lines
@@ -66,6 +66,7 @@ def work(request: HttpRequest, key: str) -> HttpResponse:
         **_over_time(latest, runs, now),
         "page": run_page(runs, request.GET.get("page", "")),
         **_advice(latest, period.start),
+        "unused": unused_text(runs),
         "failures": failure_list(failures(runs), failure_sizes(runs)),
         "typical": typical(patterns(runs)),
     }
