@@ -47,6 +47,15 @@ billed 2.50 GPU-hours each (median of 3 completed runs), the fewest of 2 sizes.'
     return unbroken(" ".join(f"{part}." for part in _origin_parts(origin)))
 
 
+def reason_text(origin: RequestOrigin) -> str:
+    """The first part of the same: which run, and why that one.
+
+    >>> reason_text(RequestOrigin(7, 8, True, True, recent=3)).replace(chr(160), " ")
+    'From job 7 on 8 GPUs: of the last 3 completed runs of this size none needed more GPUs.'
+    """
+    return unbroken(f"{next(_origin_parts(origin))}.")
+
+
 def _origin_parts(origin: RequestOrigin) -> Iterator[str]:
     if origin.is_trial:
         yield f"From trial {origin.job_id} on {counted(origin.gpus, 'GPU')}, the most that still scale"

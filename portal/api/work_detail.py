@@ -30,12 +30,12 @@ from portal.api.work_answers import (
     UnusedAnswer,
     range_of,
 )
-from portal.charts.best_known import best_known, deciding_trial, request_text, without_time
+from portal.charts.best_known import best_known, deciding_trial, origin_of, without_time
 from portal.charts.failure_list import failure_list
 from portal.charts.typical_run import typical, unused_text
 from portal.charts.work_requests import work_requests
 from reports.services.links import job_url
-from reports.work_texts import saved_text, scaling_text
+from reports.work_texts import best_request_text, saved_text, scaling_text
 
 SAVINGS_RUNS_MAX = 4000
 """As in the answer about all works."""
@@ -92,7 +92,11 @@ def best_request_of(runs: Sequence[PastRun]) -> BestRequestAnswer | None:
     run = best.run
     address = job_url(Job(cluster=run.cluster, job_id=run.job_id, attempt=run.attempt))
     return BestRequestAnswer(
-        list(best.options), f"{run.cluster}/{run.job_id}", address, request_text(best), best.is_suggested
+        list(best.options),
+        f"{run.cluster}/{run.job_id}",
+        address,
+        best_request_text(origin_of(best)),
+        best.is_suggested,
     )
 
 

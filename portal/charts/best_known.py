@@ -25,7 +25,7 @@ from analysis.works.runs import PastRun
 from jobs.sbatch import READING_ORDER, OptionChange
 from jobs.sbatch_values import gpu_options
 from reports.request_diff import DiffLine, added_lines
-from reports.work_texts import RequestOrigin, best_request_text
+from reports.work_texts import RequestOrigin
 
 Advice = Sequence[tuple[Sequence[OptionChange], Options]]
 
@@ -109,26 +109,24 @@ def best_known(runs: Sequence[PastRun], advice_of: Callable[[int], Advice]) -> B
     )
 
 
-def request_text(known: BestKnown) -> str:
-    """Where the request comes from, in words."""
+def origin_of(known: BestKnown) -> RequestOrigin:
+    """Where the request comes from."""
     best, run = known.best, known.run
     if best is None:
-        return best_request_text(RequestOrigin(run.job_id, run.gpus or 0, False, known.is_own, is_trial=True))
-    return best_request_text(
-        RequestOrigin(
-            job_id=run.job_id,
-            gpus=run.gpus or 0,
-            is_changed=bool(known.changes),
-            is_known=known.is_own,
-            gpu_hours=run.gpu_hours,
-            as_suggested_gpu_hours=known.as_suggested_gpu_hours,
-            typical_gpu_hours=best.gpu_hours,
-            completed=best.completed,
-            recent=best.recent,
-            sizes=best.sizes,
-            longest_s=best.longest_s if known.longer_time else None,
-            is_other_work=best.is_other_work,
-        )
+        return RequestOrigin(run.job_id, run.gpus or 0, is_changed=False, is_known=known.is_own, is_trial=True)
+    return RequestOrigin(
+        job_id=run.job_id,
+        gpus=run.gpus or 0,
+        is_changed=bool(known.changes),
+        is_known=known.is_own,
+        gpu_hours=run.gpu_hours,
+        as_suggested_gpu_hours=known.as_suggested_gpu_hours,
+        typical_gpu_hours=best.gpu_hours,
+        completed=best.completed,
+        recent=best.recent,
+        sizes=best.sizes,
+        longest_s=best.longest_s if known.longer_time else None,
+        is_other_work=best.is_other_work,
     )
 
 

@@ -16,10 +16,10 @@ from analysis.works.runs import PastRun
 from analysis.works.selectors import advice_in, judgements_with_advice, latest_runs_of_works
 from jobs.models import Job
 from portal.charts.advice_lines import advice_lines
-from portal.charts.best_known import BestKnown, best_known, request_text
+from portal.charts.best_known import BestKnown, best_known, origin_of
 from reports.advice import ADVICE_TITLES
 from reports.insight_texts import mixed_text, would_save_text
-from reports.work_texts import whole_work_text
+from reports.work_texts import reason_text, whole_work_text
 
 
 @dataclass(frozen=True)
@@ -74,14 +74,19 @@ def _request(saving: WorkSaving, runs: Sequence[PastRun], judged: Mapping[int, J
         return None
     if best is None:
         diff, block = advice_lines(list(report.recommendations.all()))
-    elif best.gpus > next((run.gpus or 0 for run in runs if not run.is_trial), 0):
-        # More GPUs would save nothing of what the reports state.
+    elif not _saves(best, runs):
         diff, block = (), ()
     else:
         diff, block = best.script, () if best.script or best.is_requested else best.options
     title = _title(report if best is None or best.changes else latest) if diff or block else ""
     text = would_save_text(title, saving.gpu_hours, saving.jobs)
     return WorkRequest(saving, report.job, diff, block, title, _reason(saving, best) if best else "", text)
+
+
+def _saves(best: BestKnown, runs: Sequence[PastRun]) -> bool:
+    """Whether the request has fewer GPUs than the latest run, or as many with what its own report suggests."""
+    had = next((run.gpus or 0 for run in runs if not run.is_trial), 0)
+    return best.gpus < had or (best.gpus == had and best.is_new)
 
 
 def _title(report: JobEfficiency) -> str:
@@ -108,4 +113,5 @@ def of_whole_work(run: Job, visible: QuerySet[Job], now: datetime) -> str:
 def _reason(saving: WorkSaving, best: BestKnown) -> str:
     """Where the request comes from, and what else the reports of these runs suggest."""
     others = set(saving.advised_gpus) - {best.gpus}
-    return " ".join(part for part in (mixed_text(saving.advised_gpus) if others else "", request_text(best)) if part)
+    mixed = mixed_text(saving.advised_gpus) if others else ""
+    return " ".join(part for part in (mixed, reason_text(origin_of(best))) if part)

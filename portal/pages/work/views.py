@@ -28,13 +28,14 @@ from jobs.selectors import visible_jobs
 from jobs.work_key import without_trial
 from portal.access import person
 from portal.charts.advice_outcomes import outcome_rows
-from portal.charts.best_known import best_known, deciding_trial, request_text, without_time
+from portal.charts.best_known import best_known, deciding_trial, origin_of, without_time
 from portal.charts.failure_list import failure_list
 from portal.charts.history import charts
 from portal.charts.typical_run import typical, unused_text
 from portal.pages.work.run_list import run_page
 from portal.pages.work.scale_charts import cut_trials, left_out, scale_charts
 from reports.request_diff import added_lines
+from reports.work_texts import best_request_text
 
 WINDOW_DAYS = 365
 CHARTS_SHOWN = ("classes", "median")
@@ -89,7 +90,7 @@ def _measured(runs: list[PastRun]) -> dict[str, Any]:
     scaled, best = scaling(runs), best_known(runs, advice_of)
     return {
         "best": best,
-        "best_text": request_text(best) if best else "",
+        "best_text": best_request_text(origin_of(best)) if best else "",
         "scaled": scaled,
         "scale_charts": scale_charts(scaled),
         "left_out": left_out(scaled),
