@@ -122,13 +122,16 @@ def period_sentences(
     return [unbroken(each) for each in said]
 
 
-def saving_hint(runs: int, gpu_hours: float, lines: Sequence[str]) -> list[str]:
-    """At most three plain lines about a work whose request is too large.
+def saving_hint(runs: int, gpu_hours: float, lines: Sequence[str], *, is_mixed: bool = False) -> list[str]:
+    """At most three plain lines about a work whose request is too large; `is_mixed` where its reports differ.
 
     >>> saving_hint(5, 30.0, ["--gpus=8 -> --gpus=2"])
     ['5 runs of this work would have used 30.0 GPU-hours less with:', '--gpus=8 -> --gpus=2']
+    >>> saving_hint(5, 30.0, ["--gpus=8 -> --gpus=4"], is_mixed=True)[0]
+    '5 runs of this work would have used 30.0 GPU-hours less by their reports. What suits all of them:'
     """
-    head = f"{counted(runs, 'run')} of this work would have used {hours(gpu_hours)} GPU-hours less with:"
+    how = "less by their reports. What suits all of them:" if is_mixed else "less with:"
+    head = f"{counted(runs, 'run')} of this work would have used {hours(gpu_hours)} GPU-hours {how}"
     return [plain_line(line) for line in (head, *([", ".join(lines)] if lines else []))]
 
 

@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
-from django.db.models import F, Q, QuerySet, Window
-from django.db.models.functions import Coalesce, RowNumber
+from django.db.models import F, Q, QuerySet
+from django.db.models.functions import Coalesce
 
 from analysis.history.periods import last_days
 from analysis.history.selectors import advised_gpus
@@ -108,21 +108,17 @@ def advice_in(judged: JobEfficiency) -> list[tuple[tuple[OptionChange, ...], Opt
     ]
 
 
-def latest_runs_of_works(own: Q, works: Sequence[str], now: datetime) -> dict[str, list[PastRun]]:
-    """The latest runs within a year of each of these works of one person, as its request follows from them.
+def latest_runs_of_works(runs: QuerySet[Job], works: Sequence[str], now: datetime) -> dict[str, list[PastRun]]:
+    """The latest of these runs within a year, of each of these works, as its request follows from them.
 
-    A run that nothing names is a work of its own, called by its key. Two queries.
+    A run that nothing names is a work of its own, called by its key. One query for each work: an index has their order.
     """
-    alone = [int(work) for work in works if work.isdecimal() and len(work) < KEY_LENGTH]
-    place = Window(RowNumber(), partition_by=F("work_key"), order_by=[F("ended_at").desc(), F("pk").desc()])
-    named = Job.objects.filter(own, work_key__in=works, ended_at__gte=last_days(now, REQUEST_DAYS).start)
-    ranked = named.filter(state__in=ENDED_STATES, started_at__isnull=False).annotate(place=place)
-    keys = dict(ranked.filter(place__lte=REQUEST_RUNS_MAX).order_by().values_list("pk", "work_key"))
-    keys |= {pk: str(pk) for pk in alone}
-    found: dict[str, list[PastRun]] = {}
-    for run in past_runs(Job.objects.filter(own, pk__in=keys), len(keys)):
-        found.setdefault(keys[run.pk], []).append(run)
-    return found
+    within = runs.filter(ended_at__gte=last_days(now, REQUEST_DAYS).start)
+    return {work: past_runs(within.filter(_of_work(work)), REQUEST_RUNS_MAX) for work in works}
+
+
+def _of_work(work: str) -> Q:
+    return Q(pk=int(work)) if len(work) < KEY_LENGTH else Q(work_key=work)
 
 
 def judgements_of(job_pks: Sequence[int]) -> dict[int, JobEfficiency]:

@@ -102,7 +102,7 @@ def _parts(user: User, works: Collection[str] | None) -> list[Part]:
 
 
 def would_save(own: Q, savings: Sequence[WorkSaving], now: datetime) -> list[WouldSave]:
-    """These works with their requests: four queries."""
+    """These works with their requests: two queries, and one for each."""
     return [_saving(request) for request in work_requests(own, savings, now)]
 
 

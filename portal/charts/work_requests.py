@@ -27,7 +27,8 @@ class WorkRequest:
     """What to change for one work with open savings: `diff` of the request of its latest run, or `block`, the whole.
 
     Both are empty where the latest run requested it already, or where the request of the work stays as it is. `run` is
-    the one that it follows from, and `reason` says why; `text` is what is open.
+    the one that it follows from, and `reason` says why; `text` is what is open. `is_mixed`: some of the reports suggest
+    another number of GPUs.
     """
 
     saving: WorkSaving
@@ -37,6 +38,7 @@ class WorkRequest:
     title: str
     reason: str
     text: str
+    is_mixed: bool = False
 
     @property
     def is_change(self) -> bool:
@@ -55,8 +57,8 @@ def work_url(run: Job) -> str:
 
 
 def work_requests(own: Q, savings: Sequence[WorkSaving], now: datetime) -> list[WorkRequest]:
-    """The requests of these works, in this order: four queries."""
-    runs = latest_runs_of_works(own, [saving.work for saving in savings], now)
+    """The requests of these works, in this order: two queries, and one for each work."""
+    runs = latest_runs_of_works(Job.objects.filter(own), [saving.work for saving in savings], now)
     found = {key: best for key, latest in runs.items() if (best := best_request(latest)) is not None}
     # Of a work of which no run can be compared the latest report alone is known.
     pks = [best.run.pk for best in found.values()] + [saving.latest_pk for saving in savings]
@@ -80,7 +82,11 @@ def _request(saving: WorkSaving, runs: Sequence[PastRun], judged: Mapping[int, J
         diff, block = best.script, () if best.script or best.is_requested else best.options
     title = _title(report if best is None or best.changes else latest) if diff or block else ""
     text = would_save_text(title, saving.gpu_hours, saving.jobs)
-    return WorkRequest(saving, report.job, diff, block, title, _reason(saving, best) if best else "", text)
+    is_mixed = best is not None and bool(set(saving.advised_gpus) - {best.gpus})
+    reason = reason_text(origin_of(best)) if best else ""
+    if is_mixed:
+        reason = f"{mixed_text(saving.advised_gpus)} {reason}"
+    return WorkRequest(saving, report.job, diff, block, title, reason, text, is_mixed)
 
 
 def _saves(best: BestKnown, runs: Sequence[PastRun]) -> bool:
@@ -97,21 +103,13 @@ def _title(report: JobEfficiency) -> str:
 def of_whole_work(run: Job, visible: QuerySet[Job], now: datetime) -> str:
     """What the whole work of a run suggests where the run's own report suggests another number of GPUs, else nothing.
 
-    Three queries, of the runs that the reader sees.
+    One query, of the runs that the reader sees.
     """
     if not run.work_key:
         return ""
-    own = Q(user=run.user_id, pk__in=visible.values("pk"))
-    runs = latest_runs_of_works(own, [run.work_key], now).get(run.work_key, [])
+    runs = latest_runs_of_works(visible.filter(user=run.user_id), [run.work_key], now)[run.work_key]
     this, best = next((each for each in runs if each.pk == run.pk), None), best_request(runs)
     if this is None or best is None or this.is_trial:
         return ""
     gpus = gpus_of_work(best)
     return "" if gpus == needed_gpus(this) else whole_work_text(gpus, best.run.job_id, best.recent)
-
-
-def _reason(saving: WorkSaving, best: BestKnown) -> str:
-    """Where the request comes from, and what else the reports of these runs suggest."""
-    others = set(saving.advised_gpus) - {best.gpus}
-    mixed = mixed_text(saving.advised_gpus) if others else ""
-    return " ".join(part for part in (mixed, reason_text(origin_of(best))) if part)

@@ -73,7 +73,7 @@ class ToDo:
 def to_do(part: Q, period: Period, limit: int) -> ToDo:
     """At most so many of each, most GPU-hours first; each run counts in one of them at most.
 
-    The number of queries is fixed.
+    The number of queries is bounded by `limit`.
     """
     found = savings_of_works(part, period)
     savings = [saving for saving in found.works[: 2 * limit] if saving.gpu_hours >= GPU_HOURS_MIN]

@@ -99,6 +99,10 @@ def test_two_kinds_of_runs_have_one_request_that_suits_both(alice) -> None:
         "The hours are those of the reports of these runs, which suggest 2 or 4 GPUs."
         " From job 2 on 8 GPUs: of the last 3 completed runs of this size none needed more GPUs."
     )
+    (hint,) = alice.get("/api/v1/hints/").json()["hints"]
+    assert hint["lines"][0] == (
+        "3 runs of this work would have used 14.0 GPU-hours less by their reports. What suits all of them:"
+    )
     best = alice.get(f"/api/v1/works/{key()}/").json()["best_request"]
     assert best["text"].replace("\u00a0", " ") == (
         "From job 2 on 8 GPUs: of the last 3 completed runs of this size none needed more GPUs."
