@@ -31,7 +31,7 @@ from django.db.models.functions import Cast
 from analysis.efficiency import EfficiencyClass
 from analysis.findings import Finding, FindingCode
 from analysis.history.costs import CostlyCause, FirstCause, costly_causes
-from analysis.history.open_savings import OpenSavings, StatedRun, WorkSaving, open_savings
+from analysis.history.open_savings import OpenSavings, StatedRun, open_savings
 from analysis.history.periods import Period
 from analysis.history.run_sums import Days
 from analysis.history.sums import trend_period
@@ -166,13 +166,6 @@ def _allocated(*columns: Any) -> Shape:
 @lru_cache(maxsize=SHAPES_KEPT)
 def _wanted(stored: str) -> Shape:
     return msgspec.json.decode(stored, type=Shape)
-
-
-def latest_savings(part: Q, savings: Iterable[WorkSaving]) -> dict[str, JobEfficiency]:
-    """By work its latest run with an open saving, with the run and its recommendations: two queries."""
-    works = {saving.latest_pk: saving.work for saving in savings}
-    rows = JobEfficiency.objects.filter(part, job__in=works, saved_gpu_hours__isnull=False, uncounted_reason="")
-    return {works[row.job_id]: row for row in rows.select_related("job").prefetch_related("recommendations")}
 
 
 def costly_causes_in(part: Q, period: Period, limit: int) -> list[CostlyCause]:
