@@ -50,7 +50,13 @@ PEOPLE = ("person", "pi", "heavy")
 PAGES = (
     *("/", "/jobs/", "/jobs/?sort=wasted", "/jobs/?sort=use&efficiency_class=WASTED", "/jobs/?finding=timeout"),
     *("/jobs/?q=train_7", "/jobs/?q=nothing", "/jobs/?partition=dev-g&state=FAILED", "deep", "{job}"),
-    *("/jobs/?sort=gpus", "/jobs/?sort=class", "/jobs/?sort=finding&state=FAILED", "/jobs/?group=work"),
+    *(
+        "/jobs/?sort=gpus",
+        "/jobs/?sort=class",
+        "/jobs/?sort=finding&state=FAILED",
+        "/jobs/?group=work",
+        "/work/{work}/",
+    ),
     *("/history/?days=7", "/history/?days=30", "/history/?days=90", "/history/?days=365", "/history/?of=all&days=365"),
     *("/projects/", "/projects/{project}/?days=90", "/projects/{project}/?days=365"),
     *("/jobs.csv?partition=dev-g", "/api/v1/jobs/", "/learn/", "/about/"),

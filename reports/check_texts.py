@@ -22,6 +22,8 @@ WHY_NONE = {
     " change.",
     "fits": "Nothing is suggested: the request fits what earlier runs used.",
     "few_runs": "No time limit is suggested: fewer than 3 runs of this size have completed.",
+    "tried": "Nothing is suggested: runs on the number of GPUs that the last report suggests failed, or were billed no"
+    " less.",
     "not_kept": "Nothing is suggested: the measurements of the earlier run are no longer stored.",
 }
 """Why nothing is suggested (`analysis.check.earlier`)."""
@@ -82,6 +84,16 @@ def suggestion_text(runs: int, job_id: int, saves: float | None, unit: str, gpus
     return unbroken(
         f"{said}." if saves is None else f"{said}: {hours(saves)} {unit}s less for a run of typical length."
     )
+
+
+def work_gpus_text(gpus: int, job_id: int) -> str:
+    """What the request of the whole work is, beside the answer for one size.
+
+    >>> work_gpus_text(2, 17).replace(chr(160), " ")
+    'The page of this work suggests 2 GPUs (from job 17), of all sizes that completed.'
+    """
+    suggested = counted(gpus, "GPU") if gpus else "no GPU"
+    return unbroken(f"The page of this work suggests {suggested} (from job {job_id}), of all sizes that completed.")
 
 
 def risk_text(risk: Risk) -> str:

@@ -3,31 +3,106 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from analysis.comparable import SAME_WORK_MAX
 from analysis.scaling import Scaling
 from analysis.thresholds import LIMITS
-from reports.numbers import counted, hours, percent, share, unbroken
+from reports.numbers import counted, duration, hours, percent, share, unbroken
 
 
-def best_request_text(
-    job_id: int, gpu_hours: float, completed: int, requests: int, *, is_changed: bool, is_known: bool
-) -> str:
-    """Where the best known request comes from; `is_changed` by advice, `is_known` whether its options are.
+@dataclass(frozen=True)
+class RequestOrigin:
+    """Where the request of a work comes from: the run, what it was billed and would have been billed as suggested.
 
-    >>> best_request_text(7, 2.5, 3, 2, is_changed=False, is_known=True).replace(chr(160), " ")
-    'Job 7: 2.50 GPU-hours per run (median of 3 completed runs), the fewest of 2 allocations.'
+    `typical_gpu_hours` is the median of the `completed` runs of its size, the fewest of `sizes`; of the `recent` last
+    of them none needed more GPUs. `longest_s` is set where a run took longer than the limit as it was.
     """
-    runs = f"median of {counted(completed, 'completed run')}" if completed > 1 else "one completed run"
-    said = f"Job {job_id}: {hours(gpu_hours)} GPU-hours per run ({runs})"
-    if requests > 1:
-        said += f", the fewest of {requests:,} allocations"
-    parts = [said]
-    if is_changed:
-        parts.append("The changes that its report suggests are included")
-    if not is_known:
-        parts.append("Its options are not known: these request what Slurm allocated")
-    return unbroken(". ".join(parts) + ".")
+
+    job_id: int
+    gpus: int
+    is_changed: bool
+    is_known: bool
+    gpu_hours: float | None = None
+    as_suggested_gpu_hours: float | None = None
+    typical_gpu_hours: float = 0.0
+    completed: int = 0
+    recent: int = 0
+    sizes: int = 1
+    longest_s: float | None = None
+    is_trial: bool = False
+    is_other_work: bool = False
+
+
+def best_request_text(origin: RequestOrigin) -> str:
+    """Where the request of a work comes from, and which GPU-hours go with it.
+
+    >>> same = RequestOrigin(7, 8, False, True, 2.0, None, 2.5, 3, 3, 2)
+    >>> best_request_text(same).replace(chr(160), " ")
+    'From job 7 on 8 GPUs: of the last 3 completed runs of this size none needed more GPUs. Runs of this size were \
+billed 2.50 GPU-hours each (median of 3 completed runs), the fewest of 2 sizes.'
+    >>> best_request_text(RequestOrigin(7, 8, True, True, 8.0, 2.0, 8.0, 1, 1)).replace(chr(160), " ")
+    'From job 7 on 8 GPUs, with the changes that its report suggests: 2.00 GPU-hours instead of 8.00.'
+    """
+    return unbroken(" ".join(f"{part}." for part in _origin_parts(origin)))
+
+
+def reason_text(origin: RequestOrigin) -> str:
+    """The first part of the same: which run, and why that one.
+
+    >>> reason_text(RequestOrigin(7, 8, True, True, recent=3)).replace(chr(160), " ")
+    'From job 7 on 8 GPUs: of the last 3 completed runs of this size none needed more GPUs.'
+    """
+    return unbroken(f"{next(_origin_parts(origin))}.")
+
+
+def _origin_parts(origin: RequestOrigin) -> Iterator[str]:
+    if origin.is_trial:
+        yield f"From trial {origin.job_id} on {counted(origin.gpus, 'GPU')}, the most that still scale"
+        yield "Keep the time limit of a whole run"
+    else:
+        yield _run_and_need(origin)
+        if origin.is_changed and origin.recent > 1:
+            yield f"The changes that its report suggests are included{_billed(origin)}"
+        if origin.completed > 1 or not origin.is_changed:
+            yield _typical(origin)
+        if origin.is_other_work:
+            yield "Run times show that the sizes did different work, so the latest size counts, not the cheapest"
+    if origin.longest_s is not None:
+        yield f"The time limit is raised: one of these runs took {duration(origin.longest_s)}"
+    if not origin.is_known:
+        yield "Its options are not known: these request what Slurm allocated"
+
+
+def _run_and_need(origin: RequestOrigin) -> str:
+    said = f"From job {origin.job_id} on {counted(origin.gpus, 'GPU')}"
+    if origin.recent > 1:
+        return f"{said}: of the last {origin.recent} completed runs of this size none needed more GPUs"
+    return f"{said}, with the changes that its report suggests{_billed(origin)}" if origin.is_changed else said
+
+
+def _billed(origin: RequestOrigin) -> str:
+    if origin.gpu_hours is None or origin.as_suggested_gpu_hours is None:
+        return ""
+    return f": {hours(origin.as_suggested_gpu_hours)} GPU-hours instead of {hours(origin.gpu_hours)}"
+
+
+def _typical(origin: RequestOrigin) -> str:
+    runs = f"median of {counted(origin.completed, 'completed run')}" if origin.completed > 1 else "one completed run"
+    said = f"Runs of this size were billed {hours(origin.typical_gpu_hours)} GPU-hours each ({runs})"
+    return f"{said}, the fewest of {origin.sizes:,} sizes" if origin.sizes > 1 and not origin.is_other_work else said
+
+
+def whole_work_text(gpus: int, job_id: int, recent: int) -> str:
+    """What a work suggests beside the report of one of its runs, which suggests another number of GPUs.
+
+    >>> whole_work_text(4, 17, 5).replace(chr(160), " ")
+    'This is of this run alone: its work as a whole needs 4 GPUs (job 17; of the last 5 runs of that size none needed \
+more).'
+    """
+    needs = counted(gpus, "GPU") if gpus else "no GPU"
+    why = f"; of the last {recent} runs of that size none needed more" if recent > 1 else ""
+    return unbroken(f"This is of this run alone: its work as a whole needs {needs} (job {job_id}{why}).")
 
 
 def scaling_text(scaled: Scaling, follows: Iterable[str] = ()) -> str:
@@ -80,9 +155,9 @@ def saved_text(runs: int, compared_runs: int, saved_gpu_hours: float) -> str:
     """What following advice brought, below zero where it cost more.
 
     >>> saved_text(4, 3, 12.5)
-    '4 runs followed advice: 12.5\\xa0GPU-hours less than before (3 of them can be compared).'
+    '4 runs followed advice, in full or in part: 12.5\\xa0GPU-hours less than before (3 of them can be compared).'
     """
-    followed = f"{counted(runs, 'run')} followed advice"
+    followed = f"{counted(runs, 'run')} followed advice, in full or in part"
     if not compared_runs:
         return f"{followed}; none of them can be compared with the run before."
     less = "less" if saved_gpu_hours >= 0 else "more"

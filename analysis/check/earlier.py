@@ -8,14 +8,12 @@ from datetime import datetime, timedelta
 
 from analysis.check.asked import Asked
 from analysis.comparable import ComparableRun
+from analysis.works.best_request import best_request, like_the_next, size_of
 from analysis.works.runs import PastRun
 from jobs.hardware import partition_of
 
 YEAR = timedelta(days=365)
 """What ran longer ago may have been another program."""
-
-RECENT_MAX = 5
-"""The last runs of the same size decide what the next one needs: the most that any of them needed."""
 
 TIMES_MIN = 3
 """A time limit is suggested from so many run times on: fewer show no spread."""
@@ -24,7 +22,7 @@ COMPARED_MAX = 20
 """As many of the last completed runs are compared with, as for a report (`analysis.selectors.COMPARABLE_MAX`)."""
 
 NO_RUNS, NO_PARTITION, OTHER_SIZE, ONLY_FAILED = "no_runs", "no_partition", "other_size", "only_failed"
-FITS, FEW_RUNS, REFUSED, NOT_KEPT = "fits", "few_runs", "refused", "not_kept"
+FITS, FEW_RUNS, REFUSED, NOT_KEPT, TRIED = "fits", "few_runs", "refused", "not_kept", "tried"
 """Why nothing is suggested."""
 
 
@@ -76,17 +74,11 @@ def is_same_size(run: PastRun, request: Asked) -> bool:
     )
 
 
-def needed_gpus(run: PastRun) -> int:
-    """As many GPUs as the report of a run suggests, else all that it had."""
-    had = run.gpus or 0
-    return had if run.recommended_gpus is None else min(run.recommended_gpus, had)
-
-
 def stands_for(found: Earlier, request: Asked) -> tuple[PastRun | None, str]:
     """The run that the next one will probably be like, or why there is none.
 
-    The latest one if it failed for lack of what is not requested any more than then. Otherwise, of the last completed
-    ones the latest of those that needed the most GPUs.
+    The latest one if it failed for lack of what is not requested any more than then. Otherwise the one from which the
+    request of a work follows too (`analysis.works.best_request`).
     """
     if request.refused:
         return None, REFUSED
@@ -99,11 +91,11 @@ def stands_for(found: Earlier, request: Asked) -> tuple[PastRun | None, str]:
     latest = found.same_size[0]
     if _lacks_the_same(latest, request):
         return latest, ""
-    recent = found.completed[:RECENT_MAX]
-    if not recent:
+    if not found.completed:
         return None, ONLY_FAILED
-    most = max(map(needed_gpus, recent))
-    return next(run for run in recent if needed_gpus(run) == most), ""
+    like, best = like_the_next(found.completed), best_request(found.runs)
+    is_tried = best is not None and best.was_tried and size_of(best.run) == size_of(like)
+    return (None, TRIED) if is_tried else (like, "")
 
 
 def _lacks_the_same(run: PastRun, request: Asked) -> bool:

@@ -11,6 +11,7 @@ from django.db.models import Max
 from analysis.check.earlier import YEAR
 from analysis.models import RecommendationRow
 from analysis.selectors import measurements_of
+from analysis.works.best_request import RUNS_MAX
 from analysis.works.runs import PastRun
 from analysis.works.selectors import past_runs
 from jobs.models import Job, Project, User
@@ -18,9 +19,6 @@ from jobs.records import JobRecord
 from jobs.sbatch import Shape
 from jobs.selectors import record_of, works_named
 from metrics.series import RunMetrics
-
-RUNS_MAX = 200
-"""The latest runs of a work that are looked at: what counts are the last few of each size."""
 
 
 @dataclass(frozen=True)

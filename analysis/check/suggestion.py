@@ -21,17 +21,16 @@ from analysis.check.earlier import (
     NOT_KEPT,
     ONLY_FAILED,
     OTHER_SIZE,
-    RECENT_MAX,
     TIMES_MIN,
     Earlier,
     compared,
-    needed_gpus,
     stands_for,
 )
 from analysis.facts import JobFacts
 from analysis.next_request import bill, next_request, requested_shape
 from analysis.rightsizing import Recommendation, RecommendationKind, limit_with_headroom_s
 from analysis.savings import GPU_HOURS_MIN
+from analysis.works.best_request import RECENT_MAX, needed_gpus
 from analysis.works.runs import PastRun
 from jobs.hardware import partition_of, threads_per_core
 from jobs.records import JobRecord

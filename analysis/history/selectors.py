@@ -22,6 +22,7 @@ from django.db.models import (
     Q,
     QuerySet,
     Subquery,
+    Sum,
     TextField,
     When,
 )
@@ -30,7 +31,7 @@ from django.db.models.functions import Cast
 from analysis.efficiency import EfficiencyClass
 from analysis.findings import Finding, FindingCode
 from analysis.history.costs import CostlyCause, FirstCause, costly_causes
-from analysis.history.open_savings import OpenSavings, StatedRun, WorkSaving, open_savings
+from analysis.history.open_savings import OpenSavings, StatedRun, open_savings
 from analysis.history.periods import Period
 from analysis.history.run_sums import Days
 from analysis.history.sums import trend_period
@@ -165,13 +166,6 @@ def _wanted(stored: str) -> Shape:
     return msgspec.json.decode(stored, type=Shape)
 
 
-def latest_savings(part: Q, savings: Iterable[WorkSaving]) -> dict[str, JobEfficiency]:
-    """By work its latest run with an open saving, with the run and its recommendations: two queries."""
-    works = {saving.latest_pk: saving.work for saving in savings}
-    rows = JobEfficiency.objects.filter(part, job__in=works, saved_gpu_hours__isnull=False, uncounted_reason="")
-    return {works[row.job_id]: row for row in rows.select_related("job").prefetch_related("recommendations")}
-
-
 def costly_causes_in(part: Q, period: Period, limit: int) -> list[CostlyCause]:
     """What cost most in the counted runs of a period whose request fits: two queries. The others have advice.
 
@@ -200,6 +194,39 @@ def costly_causes_in(part: Q, period: Period, limit: int) -> list[CostlyCause]:
     of_works = counted.annotate(work=WORK).filter(work__in={cause.work for cause in found})
     ends = dict(of_works.values_list("work").annotate(Max("ended_at")))
     return [cause for cause in found if ends.get(cause.work) == cause.latest_at][:limit]
+
+
+@dataclass(frozen=True)
+class UnusedWork:
+    """The counted runs of one work that used no GPU: `runs` of all `of`; `latest_pk` is the latest of them.
+
+    `is_over`: a later counted run of the work used its GPUs.
+    """
+
+    work: str
+    runs: int
+    of: int
+    gpu_hours: float
+    latest_pk: int
+    is_over: bool
+
+
+def works_without_gpu_use(part: Q, period: Period, works: Collection[str] | None = None) -> list[UnusedWork]:
+    """The works with runs that used no GPU at all, most GPU-hours first: two queries."""
+    counted = judged(part, period.start, period.end).filter(uncounted_reason="").annotate(work=WORK).order_by()
+    if works is not None:
+        counted = counted.filter(job__work_key__in=works)
+    idle = counted.filter(finding_codes__contains=f" {NO_GPU_USE} ")
+    sums = idle.values_list("work").annotate(Count("pk"), Sum("gpu_hours"), Max("ended_at"), Max("job_id"))
+    found = {work: row for work, *row in sums}
+    all_runs = counted.filter(work__in=found).values_list("work").annotate(Count("pk"), Max("ended_at"))
+    of = {work: row for work, *row in all_runs}
+    shown = [
+        UnusedWork(work, runs, of[work][0], hours or 0.0, pk, is_over=of[work][1] > last_at)
+        for work, (runs, hours, last_at, pk) in found.items()
+        if work in of
+    ]
+    return sorted(shown, key=lambda each: (-each.gpu_hours, each.work))
 
 
 def works_of(part: Part, period: Period, limit: int) -> list[WorkSums]:

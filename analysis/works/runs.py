@@ -18,7 +18,8 @@ class PastRun:
     """A run of some work; `gpus` and `cores` are what it was allocated, None is not known or not measured.
 
     `gpu_hours` are billed, `effective_gpus` those with sustained use, `busy_cores` and `host_peak_gb` over all nodes,
-    `uncounted_reason` is why no statistics count it, `recommended_gpus` the advice of its report.
+    `uncounted_reason` is why no statistics count it, `recommended_gpus` the advice of its report and
+    `saved_gpu_hours` what that would have saved.
     """
 
     pk: int
@@ -51,6 +52,7 @@ class PastRun:
     uncounted_reason: str = ""
     finding_codes: str = ""
     recommended_gpus: int | None = None
+    saved_gpu_hours: float | None = None
 
     @property
     def is_completed(self) -> bool:

@@ -7,11 +7,13 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
-from django.db.models import F, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Coalesce
 
+from analysis.history.periods import last_days
 from analysis.history.selectors import advised_gpus
 from analysis.models import JobEfficiency, RecommendationRow
+from analysis.works.best_request import RUNS_MAX as REQUEST_RUNS_MAX
 from analysis.works.best_request import Options
 from analysis.works.models import WorkPipeline
 from analysis.works.pipelines import COMPLETED, StepRun
@@ -20,9 +22,13 @@ from jobs.models import Job
 from jobs.records import ENDED_STATES
 from jobs.sbatch import OptionChange
 from jobs.selectors import BY_SITE, Reach
+from jobs.work_key import KEY_LENGTH
 
-RUNS_MAX = 5000
-"""The latest runs of a work that are looked at: a year of one that runs every two hours, and bounded for a robot's."""
+RUNS_MAX = 1000
+"""The latest runs of a work that are looked at: enough for every quantile that is stated, and read within a page."""
+
+REQUEST_DAYS = 365
+"""The runs of so many days decide what the request of a work is."""
 
 PIPELINE_DAYS = 90
 PIPELINE_RUNS_MAX = 2000
@@ -30,7 +36,7 @@ PIPELINE_RUNS_MAX = 2000
 
 JUDGED = (
     *("gpu_hours", "avg_gpu_util", "effective_gpus", "uncounted_reason", "finding_codes"),
-    *("busy_cores", "host_peak_gb", "io_wait_fraction", "peak_gpu_mem_gb"),
+    *("busy_cores", "host_peak_gb", "io_wait_fraction", "peak_gpu_mem_gb", "saved_gpu_hours"),
 )
 COLUMNS: dict[str, Any] = {
     "pk": F("pk"),
@@ -86,6 +92,33 @@ def advice_of(job_pk: int) -> list[tuple[tuple[OptionChange, ...], Options]]:
         (msgspec.convert(changes, tuple[OptionChange, ...]), tuple(request))
         for changes, request in rows.values_list("changes", "request")
     ]
+
+
+def judgements_with_advice(job_pks: Sequence[int]) -> dict[int, JobEfficiency]:
+    """The judgements of these runs by run, each with its run and its advice: two queries."""
+    rows = JobEfficiency.objects.filter(job__in=job_pks).select_related("job")
+    return {judged.job_id: judged for judged in rows.prefetch_related("recommendations")}
+
+
+def advice_in(judged: JobEfficiency) -> list[tuple[tuple[OptionChange, ...], Options]]:
+    """What `advice_of` reads, of a judgement with its advice."""
+    return [
+        (msgspec.convert(row.changes, tuple[OptionChange, ...]), tuple(row.request))
+        for row in judged.recommendations.all()
+    ]
+
+
+def latest_runs_of_works(runs: QuerySet[Job], works: Sequence[str], now: datetime) -> dict[str, list[PastRun]]:
+    """The latest of these runs within a year, of each of these works, as its request follows from them.
+
+    A run that nothing names is a work of its own, called by its key. One query for each work: an index has their order.
+    """
+    within = runs.filter(ended_at__gte=last_days(now, REQUEST_DAYS).start)
+    return {work: past_runs(within.filter(_of_work(work)), REQUEST_RUNS_MAX) for work in works}
+
+
+def _of_work(work: str) -> Q:
+    return Q(pk=int(work)) if len(work) < KEY_LENGTH else Q(work_key=work)
 
 
 def judgements_of(job_pks: Sequence[int]) -> dict[int, JobEfficiency]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Annotated, Any, Literal
 
 import msgspec
 
 from jobs.records import JobRecord
+from reports.job_report import JobReport
 
 
 class FieldProblem(msgspec.Struct, frozen=True):
@@ -59,6 +61,19 @@ class JobWithoutReport(msgspec.Struct, frozen=True):
     job: JobRecord
     efficiency: None
     is_told_by_owner: bool
+
+
+@dataclass(frozen=True)
+class LatestReport(JobReport):
+    """The report of the latest run; `of_work` says what its work as a whole suggests, where that is something else."""
+
+    of_work: str = ""
+
+
+class LatestWithoutReport(JobWithoutReport, frozen=True):
+    """The latest run, whose report does not exist yet; `of_work` is empty."""
+
+    of_work: str = ""
 
 
 class LinkAnswer(msgspec.Struct, frozen=True):

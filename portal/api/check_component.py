@@ -14,7 +14,10 @@ from analysis.check.earlier import NO_RUNS, YEAR, Earlier, earlier
 from analysis.check.risks import risks, size_risks
 from analysis.check.selectors import NamedWork, advised_shape, latest_runs, measured, named_work
 from analysis.check.suggestion import Suggestion, suggestion, typical_s_of
+from analysis.findings import FindingCode
+from analysis.works.best_request import best_request, gpus_of_work
 from analysis.works.runs import PastRun
+from analysis.works.without_use import WithoutUse, without_use
 from jobs.models import User
 from jobs.work_key import normalised_name
 from portal.api.check_answers import (
@@ -33,7 +36,8 @@ from portal.api.check_elsewhere import elsewhere
 from portal.api.work_answers import range_of
 from portal.charts.typical_run import size_sentence
 from reports.advice import reason
-from reports.check_texts import WHY_NONE, earlier_text, refused_text, risk_text, suggestion_text
+from reports.check_texts import WHY_NONE, earlier_text, refused_text, risk_text, suggestion_text, work_gpus_text
+from reports.insight_texts import no_use_text
 
 
 @dataclass(frozen=True)
@@ -101,7 +105,7 @@ def answered(checking: Checking, looked: Looked) -> ComponentAnswer:
         cost=cost_of(request.partition, request.shape, typical_s, tasks),
         earlier_runs=_earlier(looked),
         suggestion=_suggestion(checking, looked),
-        no_suggestion=None if looked.given else WHY_NONE[looked.why],
+        no_suggestion=None if looked.given else f"{WHY_NONE[looked.why]}{_of_the_work(looked)}",
         risks=_risks(looked),
         partitions=places,
         cheapest=cheapest([(each.partition, getattr(each, at)) for each in fitting], own),
@@ -135,7 +139,11 @@ def _partitions(checking: Checking, looked: Looked, typical_s: float | None) -> 
 
 def _risks(looked: Looked) -> list[RiskAnswer]:
     """What runs of this size show; where they do not, what depends on a size of the request."""
-    found = [RiskAnswer(each.code, risk_text(each), each.runs, each.of) for each in risks(looked.found, looked.request)]
+    unused = without_use(looked.found.runs)
+    first = [] if unused is None or unused.is_over else [_unused(unused)]
+    found = first + [
+        RiskAnswer(each.code, risk_text(each), each.runs, each.of) for each in risks(looked.found, looked.request)
+    ]
     said = {risk.code for risk in found}
     for code, split in size_risks(looked.found, looked.request):
         failed, of = (
@@ -144,6 +152,11 @@ def _risks(looked: Looked) -> list[RiskAnswer]:
         if code not in said:
             found.append(RiskAnswer(code, size_sentence(split), failed, of))
     return found
+
+
+def _unused(found: WithoutUse) -> RiskAnswer:
+    text = no_use_text(found.runs, found.of, found.gpu_hours, is_over=found.is_over)
+    return RiskAnswer(FindingCode.NO_GPU_USE.value, f"Earlier runs: {text[0].lower()}{text[1:]}", found.runs, found.of)
 
 
 def _ends(place: PartitionAnswer) -> tuple[float, float] | None:
@@ -177,6 +190,15 @@ def _earlier(looked: Looked) -> EarlierAnswer | None:
     )
 
 
+def _of_the_work(looked: Looked) -> str:
+    """What the page of the work suggests, where that is another number of GPUs than here."""
+    best, shape = best_request(looked.found.runs), looked.request.shape
+    here = looked.given.wanted.gpus if looked.given else shape.gpus if shape else None
+    if best is None or here is None or gpus_of_work(best) == here:
+        return ""
+    return f" {work_gpus_text(gpus_of_work(best), best.run.job_id)}"
+
+
 def _suggestion(checking: Checking, looked: Looked) -> SuggestionAnswer | None:
     given, request = looked.given, looked.request
     if given is None:
@@ -196,5 +218,5 @@ def _suggestion(checking: Checking, looked: Looked) -> SuggestionAnswer | None:
         saves_gpu_hours=saves,
         runs=given.runs,
         cost=cost_of(target, wanted, given.run_s, tasks),
-        text=suggestion_text(given.runs, given.like.job_id, saves, unit, other_size),
+        text=suggestion_text(given.runs, given.like.job_id, saves, unit, other_size) + _of_the_work(looked),
     )

@@ -23,8 +23,8 @@ from jobs.models import Job, User
 from jobs.work_key import TRIAL_MARK, normalised_name
 from portal.access import person
 from portal.api.asked import DAYS, asked_choice
-from portal.api.insight_answers import HintAnswer, HintList, WouldSave
-from portal.api.insights import would_save
+from portal.api.insight_answers import HintAnswer, HintList
+from portal.charts.work_requests import WorkRequest, work_requests
 from reports.insight_texts import failure_hint, saving_hint
 
 HINTS_MAX, NAMES_MAX, LINES_MAX = 100, 20, 3
@@ -66,12 +66,13 @@ class Hints(APIView):
 
 
 def hints_of(user: User, days: int) -> list[HintAnswer]:
-    """The hints for one person, the most worth first: six queries."""
+    """The hints for one person, the most worth first: six queries, and one for each work with a saving."""
     period, own = last_days(site_now(), days), Q(user=user.pk)
     named = _named_works(user, period.start)
     wasting = (each for each in savings_of_works(own, period, RUNS_MAX).works if each.gpu_hours >= GPU_HOURS_MIN)
     savings = [each for each in wasting if each.work in named]
-    saving = {each.work.key: each for each in would_save(own, savings[:HINTS_MAX])}
+    requests = work_requests(own, savings[:HINTS_MAX], period.end)
+    saving = {each.saving.work: each for each in requests if each.is_change}
     clear = {place: keys.pop() for place, keys in _keys_by_name(named).items() if len(keys) == 1 and place.name}
     found = [_hint(key, place.name, named[key], saving.get(key)) for place, key in clear.items()]
     shown = [hint for hint in found if hint is not None]
@@ -102,11 +103,12 @@ def _named_works(user: User, since: datetime) -> Mapping[str, Named]:
     return found
 
 
-def _hint(key: str, name: str, work: Named, saving: WouldSave | None) -> HintAnswer | None:
+def _hint(key: str, name: str, work: Named, open_request: WorkRequest | None) -> HintAnswer | None:
     failed = repeated_failure(work.runs)
     lines = failure_hint(failed.how, failed.runs, failed.of) if failed else []
-    if saving is not None:
-        lines += saving_hint(saving.runs, saving.gpu_hours, saving.diff or saving.request)
+    if open_request is not None:
+        saving, written = open_request.saving, open_request.diff or open_request.block
+        lines += saving_hint(saving.jobs, saving.gpu_hours, written, is_mixed=open_request.is_mixed)
     if not lines:
         return None
     return HintAnswer(
@@ -115,5 +117,5 @@ def _hint(key: str, name: str, work: Named, saving: WouldSave | None) -> HintAns
         cluster=work.cluster,
         project=work.project,
         lines=lines[:LINES_MAX],
-        worth_gpu_hours=saving.gpu_hours if saving else None,
+        worth_gpu_hours=open_request.saving.gpu_hours if open_request else None,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import date, datetime
 
 import msgspec
 
@@ -18,7 +18,10 @@ class PeriodAnswer(msgspec.Struct, frozen=True):
 
 
 class WouldSave(msgspec.Struct, frozen=True):
-    """A work whose latest advice is not followed yet: changes of its options, or the whole request."""
+    """A work with open savings and its request: changes of the options of its latest run, or the whole request.
+
+    Both are empty where the request stays as it is; `reason` says which run it follows from.
+    """
 
     work: WorkLink
     gpu_hours: float
@@ -28,6 +31,26 @@ class WouldSave(msgspec.Struct, frozen=True):
     request: list[str]
     run_url: str
     text: str
+    reason: str
+
+
+class WithoutUse(msgspec.Struct, frozen=True):
+    """A work of which `runs` of `of` counted runs used no GPU at all; `is_over` where a later run used its GPUs.
+
+    `diff` or `request` is what the report of the latest of them suggests, empty where that is over.
+    """
+
+    work: WorkLink
+    runs: int
+    of: int
+    gpu_hours: float
+    is_over: bool
+    text: str
+    title: str
+    diff: list[str]
+    request: list[str]
+    run_url: str
+    lesson_url: str
 
 
 class Repeats(msgspec.Struct, frozen=True):
@@ -43,19 +66,26 @@ class Repeats(msgspec.Struct, frozen=True):
 
 
 class Brought(msgspec.Struct, frozen=True):
-    """What following advice saved over everything stored; null hours where no run can be compared."""
+    """What following advice saved over everything stored, whatever the period of the other figures.
+
+    `followed` of `given` suggestions were followed in full; `runs` followed one in full or in part since `since`. The
+    hours are of `compared_runs` of them alone, null where none can be compared.
+    """
 
     saved_gpu_hours: float | None
     runs: int
     followed: int
     given: int
     text: str
+    compared_runs: int
+    since: date | None
 
 
 class InsightAnswer(msgspec.Struct, frozen=True):
-    """What one's own runs of a period say together, the biggest savings first."""
+    """What one's own runs of a period say together: runs without any GPU use first, then the biggest savings."""
 
     period: PeriodAnswer
+    without_gpu_use: list[WithoutUse]
     would_save: list[WouldSave]
     repeats: list[Repeats]
     brought: Brought | None

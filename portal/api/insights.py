@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from datetime import datetime
 
 import msgspec
 from django.db.models import Q
 from django.urls import reverse
+from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -15,19 +17,21 @@ from analysis.findings import FindingCode
 from analysis.history.open_savings import WorkSaving
 from analysis.history.periods import DAYS_OFFERED, Period, last_days
 from analysis.history.run_sums import Days
-from analysis.history.selectors import latest_savings, savings_of_works
+from analysis.history.selectors import UnusedWork, savings_of_works, works_without_gpu_use
 from analysis.history.sums import frequent_findings
 from analysis.models import JobEfficiency
 from analysis.outcomes.selectors import SavedSum, given_and_followed, saved_by, saved_by_work
 from analysis.rollups.selectors import Part, days_of, site_now
+from analysis.works.selectors import judgements_with_advice
 from jobs.models import User
 from portal.access import person
 from portal.api.asked import DAYS, asked_choice, asked_works
 from portal.api.check_answers import WorkLink
-from portal.api.insight_answers import Brought, InsightAnswer, PeriodAnswer, Repeats, WouldSave
+from portal.api.insight_answers import Brought, InsightAnswer, PeriodAnswer, Repeats, WithoutUse, WouldSave
 from portal.charts.advice_lines import advice_lines
+from portal.charts.work_requests import WorkRequest, job_label, work_requests, work_url
 from reports.advice import ADVICE_TITLES
-from reports.insight_texts import brought_text, period_sentences, repeats_text, would_save_text
+from reports.insight_texts import Saved, brought_text, no_use_text, period_sentences, repeats_text
 from reports.services.links import job_url
 from reports.wording import TITLES
 
@@ -54,14 +58,41 @@ class Insights(APIView):
         total = sum(saving.gpu_hours for saving in open_now.works)
         runs = sums.total(period).jobs
         of_runs = SAVINGS_RUNS_MAX if runs > SAVINGS_RUNS_MAX else None
+        unused = works_without_gpu_use(own, period, works)
+        idle = sum(each.runs for each in unused), sum(each.gpu_hours for each in unused)
         answer = InsightAnswer(
             period=PeriodAnswer(days, period.start, period.end),
-            would_save=would_save(own, open_now.works[:WORKS_MAX]),
+            without_gpu_use=_without_use(unused[:WORKS_MAX]),
+            would_save=would_save(own, open_now.works[:WORKS_MAX], period.end),
             repeats=_repeats(sums, period, runs),
             brought=_brought(user, works),
-            sentences=period_sentences(days, runs, total, open_now.changed_gpu_hours, of_runs),
+            sentences=period_sentences(days, runs, total, open_now.changed_gpu_hours, of_runs, idle),
         )
         return Response(msgspec.to_builtins(answer))
+
+
+def _without_use(works: Sequence[UnusedWork]) -> list[WithoutUse]:
+    """These works with the advice of their latest run without GPU use: two queries."""
+    judged = judgements_with_advice([work.latest_pk for work in works])
+    return [_unused(work, judged[work.latest_pk]) for work in works if work.latest_pk in judged]
+
+
+def _unused(work: UnusedWork, judged: JobEfficiency) -> WithoutUse:
+    run, advised = judged.job, [] if work.is_over else list(judged.recommendations.all())
+    diff, block = advice_lines(advised)
+    return WithoutUse(
+        work=WorkLink(run.work_key, job_label(run), work_url(run)),
+        runs=work.runs,
+        of=work.of,
+        gpu_hours=work.gpu_hours,
+        is_over=work.is_over,
+        text=no_use_text(work.runs, work.of, work.gpu_hours, is_over=work.is_over),
+        title=ADVICE_TITLES[advised[0].basis] if advised else "",
+        diff=list(diff),
+        request=list(block),
+        run_url=job_url(run),
+        lesson_url=reverse("lesson", args=[FindingCode.NO_GPU_USE.value]),
+    )
 
 
 def _parts(user: User, works: Collection[str] | None) -> list[Part]:
@@ -70,26 +101,22 @@ def _parts(user: User, works: Collection[str] | None) -> list[Part]:
     return [Part(user=user.pk, work_key=key) for key in sorted(works)[:WORKS_SUMMED_MAX]]
 
 
-def would_save(own: Q, savings: Sequence[WorkSaving]) -> list[WouldSave]:
-    """These works with the advice of their latest run with an open saving: two queries."""
-    latest = latest_savings(own, savings)
-    return [_saving(saving, latest[saving.work]) for saving in savings if saving.work in latest]
+def would_save(own: Q, savings: Sequence[WorkSaving], now: datetime) -> list[WouldSave]:
+    """These works with their requests: two queries, and one for each."""
+    return [_saving(request) for request in work_requests(own, savings, now)]
 
 
-def _saving(saving: WorkSaving, judged: JobEfficiency) -> WouldSave:
-    advised, run = list(judged.recommendations.all()), judged.job
-    diff, block = advice_lines(advised)
-    title = ADVICE_TITLES[advised[0].basis] if advised else ""
-    url = reverse("work", args=[run.work_key]) if run.work_key else ""
+def _saving(request: WorkRequest) -> WouldSave:
     return WouldSave(
-        work=WorkLink(run.work_key, run.job_name or f"Job {run.job_id}", url),
-        gpu_hours=saving.gpu_hours,
-        runs=saving.jobs,
-        title=title,
-        diff=list(diff),
-        request=list(block),
-        run_url=job_url(run),
-        text=would_save_text(title, saving.gpu_hours, saving.jobs),
+        work=WorkLink(request.run.work_key, job_label(request.run), work_url(request.run)),
+        gpu_hours=request.saving.gpu_hours,
+        runs=request.saving.jobs,
+        title=request.title,
+        diff=list(request.diff),
+        request=list(request.block),
+        run_url=job_url(request.run),
+        text=request.text,
+        reason=request.reason,
     )
 
 
@@ -117,8 +144,10 @@ def _brought(user: User, works: Collection[str] | None) -> Brought | None:
         return None
     saved = saved_by(Q(user=user.pk)) if works is None else _of_works(user, works)
     gpu_hours = saved.saved_gpu_hours if saved.compared_runs else None
-    text = brought_text(saved.runs, saved.compared_runs, saved.saved_gpu_hours, followed, given)
-    return Brought(gpu_hours, saved.runs, followed, given, text)
+    since = timezone.localdate(saved.since) if saved.since else None
+    said = Saved(saved.runs, saved.compared_runs, saved.saved_gpu_hours, since)
+    text = brought_text(said, followed, given)
+    return Brought(gpu_hours, saved.runs, followed, given, text, saved.compared_runs, since)
 
 
 def _of_works(user: User, works: Collection[str]) -> SavedSum:
@@ -128,4 +157,5 @@ def _of_works(user: User, works: Collection[str]) -> SavedSum:
         sum(each.runs for each in sums),
         sum(each.compared_runs for each in sums),
         sum(each.saved_gpu_hours for each in sums),
+        min((each.since for each in sums if each.since), default=None),
     )

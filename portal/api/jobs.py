@@ -12,14 +12,16 @@ from rest_framework.response import Response
 from rest_framework.throttling import BaseThrottle
 from rest_framework.views import APIView
 
+from analysis.rollups.selectors import site_now
 from jobs.models import Job
-from jobs.selectors import counted_senders, latest_own_run, record_of
+from jobs.selectors import counted_senders, latest_own_run, record_of, visible_jobs
 from metrics.selectors import gpu_rows
 from portal.access import open_report, open_run, owner_for, person
 from portal.api.asked import asked_works
 from portal.api.job_list import asked_jobs
 from portal.api.rate_limits import Downloads
 from portal.charts.run_classes import class_for_programs
+from portal.charts.work_requests import of_whole_work
 from reports.selectors import report_row, report_value
 from reports.services.formats import FORMATS, rendered
 
@@ -44,14 +46,19 @@ class JobDetail(APIView):
 
 
 class LatestJob(APIView):
-    """`GET /api/v1/jobs/latest/`: the same of one's own run that ended last, of the work in `?work=` if any."""
+    """`GET /api/v1/jobs/latest/`: the same of one's own run that ended last, of the work in `?work=` if any.
+
+    With `of_work`: what its work as a whole suggests, where that is another number of GPUs.
+    """
 
     def get(self, request: Request) -> Response:
         user = person(request)
         run = latest_own_run(user, asked_works(request, user))
         if run is None:
             raise Http404("There is no such job here.")
-        return _report(run)
+        answer = _report(run)
+        of_work = of_whole_work(run, visible_jobs(user), site_now()) if hasattr(run, "efficiency") else ""
+        return Response(answer.data | {"of_work": of_work})
 
 
 class JobGpus(APIView):

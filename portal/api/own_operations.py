@@ -6,7 +6,7 @@ from typing import Any
 
 from analysis.efficiency import EfficiencyClass
 from jobs.records import JOB_NAME_LENGTH_MAX
-from portal.api.answers import JobWithoutReport
+from portal.api.answers import LatestReport, LatestWithoutReport
 from portal.api.asked import DAYS, DAYS_MAX
 from portal.api.check_answers import CheckAnswer, PlatformList
 from portal.api.check_body import CheckRequest
@@ -16,7 +16,6 @@ from portal.api.operation import Operation
 from portal.api.pagination import JobPages
 from portal.api.work_answers import WorkDetailAnswer, WorkList
 from portal.api.works import WORKS, WORKS_MAX
-from reports.job_report import JobReport
 
 NAMED: dict[str, Any] = {"type": "string", "pattern": rf"^[ -~]{{0,{JOB_NAME_LENGTH_MAX}}}$"}
 ANY_DAYS: dict[str, Any] = {"type": "integer", "minimum": 1, "maximum": DAYS_MAX}
@@ -60,7 +59,7 @@ OWN_OPERATIONS = (
         "get",
         "/api/v1/jobs/latest/",
         "The report of your own run that ended last, or its record if there is no report.",
-        {200: (JobReport, JobWithoutReport)},
+        {200: (LatestReport, LatestWithoutReport)},
         query=("work",),
     ),
     Operation(

@@ -85,18 +85,29 @@ class FailureAnswer(msgspec.Struct, frozen=True):
 
 
 class BestRequestAnswer(msgspec.Struct, frozen=True):
-    """The best known request as options, with the run that it comes from."""
+    """The request of the work as options, with the run that it comes from; `is_new`: no run had it yet."""
 
     request: list[str]
     run: str
     run_url: str
     text: str
+    is_new: bool
+
+
+class UnusedAnswer(msgspec.Struct, frozen=True):
+    """`runs` of `of` counted runs used no GPU at all; `is_over` where the latest one used its GPUs."""
+
+    runs: int
+    of: int
+    gpu_hours: float
+    is_over: bool
+    text: str
 
 
 class AdviceAnswer(msgspec.Struct, frozen=True):
-    """What the latest report with an open saving suggests: changes of its options, or the whole request.
+    """What the request of the work changes in that of its latest run: the changes, or the whole request.
 
-    `saves_gpu_hours` is what the `from_runs` runs with open savings would have been billed less.
+    `saves_gpu_hours` is what the `from_runs` runs with open savings would have been billed less, by their reports.
     """
 
     title: str
@@ -140,12 +151,13 @@ class SavedAnswer(msgspec.Struct, frozen=True):
 
 
 class WorkDetailAnswer(WorkAnswer, frozen=True):
-    """One work over the last 365 days, at most its latest 2,000 runs; sums are of all of them."""
+    """One work over the last 365 days, at most its latest 1,000 runs; sums are of all of them."""
 
     owner: str
     is_own: bool
     typical: TypicalRun
     kind: KindAnswer | None
+    without_gpu_use: UnusedAnswer | None
     failures: list[FailureAnswer]
     best_request: BestRequestAnswer | None
     advice: AdviceAnswer | None

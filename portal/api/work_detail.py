@@ -7,14 +7,15 @@ from collections.abc import Sequence
 from django.db.models import Q
 
 from analysis.history.periods import Period
-from analysis.history.selectors import latest_savings, savings_of_works
+from analysis.history.selectors import savings_of_works
 from analysis.outcomes.selectors import saved_by_work
-from analysis.scaling import GpuCount, Scaling, knee_run, scaling
+from analysis.scaling import GpuCount, Scaling, scaling
 from analysis.works.failure_sizes import failure_sizes
 from analysis.works.failures import failures
 from analysis.works.patterns import Patterns, typical_runs
 from analysis.works.runs import PastRun
 from analysis.works.selectors import advice_of
+from analysis.works.without_use import without_use
 from jobs.models import Job
 from portal.api.work_answers import (
     AdviceAnswer,
@@ -26,18 +27,18 @@ from portal.api.work_answers import (
     ScalingAnswer,
     ScalingPoint,
     TypicalRun,
+    UnusedAnswer,
     range_of,
 )
-from portal.charts.advice_lines import advice_lines
-from portal.charts.best_known import best_known, without_time
+from portal.charts.best_known import best_known, deciding_trial, origin_of, without_time
 from portal.charts.failure_list import failure_list
-from portal.charts.typical_run import typical
-from reports.advice import ADVICE_TITLES
+from portal.charts.typical_run import typical, unused_text
+from portal.charts.work_requests import work_requests
 from reports.services.links import job_url
 from reports.work_texts import best_request_text, saved_text, scaling_text
 
-RUNS_MAX = 2000
-"""The latest runs of a work that an answer is made from: a year of one that runs every four hours."""
+SAVINGS_RUNS_MAX = 4000
+"""As in the answer about all works."""
 
 
 def typical_run(runs: Sequence[PastRun], found: Patterns) -> TypicalRun:
@@ -67,41 +68,43 @@ def kind_of_work(found: Patterns) -> KindAnswer | None:
     return KindAnswer(kind.kind.value if kind.kind else None, shown.kind, shown.kind_text, list(shown.evidence))
 
 
+def unused_runs(runs: Sequence[PastRun]) -> UnusedAnswer | None:
+    """The runs that used no GPU at all; None where every one used its GPUs."""
+    found = without_use(runs)
+    if found is None:
+        return None
+    return UnusedAnswer(found.runs, found.of, found.gpu_hours, found.is_over, unused_text(runs))
+
+
 def failed_runs(runs: Sequence[PastRun]) -> list[FailureAnswer]:
     """How runs failed, and what the failed ones had in common."""
     return [FailureAnswer(text) for text in failure_list(failures(runs), failure_sizes(runs)).common]
 
 
 def best_request_of(runs: Sequence[PastRun]) -> BestRequestAnswer | None:
-    """The best known request; None where none is known."""
+    """The request of the work; None where none is known."""
     best = best_known(runs, advice_of)
     if best is None:
         return None
     run = best.run
-    text = best_request_text(
-        run.job_id,
-        best.gpu_hours,
-        best.completed,
-        best.requests,
-        is_changed=bool(best.changes),
-        is_known=best.is_own,
-    )
     address = job_url(Job(cluster=run.cluster, job_id=run.job_id, attempt=run.attempt))
-    return BestRequestAnswer(best.options, f"{run.cluster}/{run.job_id}", address, text)
+    return BestRequestAnswer(
+        list(best.options),
+        f"{run.cluster}/{run.job_id}",
+        address,
+        best_request_text(origin_of(best)),
+        best.is_suggested,
+    )
 
 
 def open_advice(owner: int, key: str, period: Period) -> AdviceAnswer | None:
-    """What the latest report with an open saving suggests; None where later runs leave nothing to save."""
+    """What the request of the work changes and would have saved; None where later runs leave nothing to save."""
     own = Q(user=owner)
-    savings = savings_of_works(own, period, RUNS_MAX, [key]).works
-    latest = latest_savings(own, savings)
-    for saving in savings:
-        judged = latest.get(saving.work)
-        advised = list(judged.recommendations.all()) if judged else []
-        if judged is not None and advised:
-            diff, block = advice_lines(advised)
-            title = ADVICE_TITLES[advised[0].basis]
-            return AdviceAnswer(title, list(diff), list(block), saving.gpu_hours, saving.jobs, job_url(judged.job))
+    savings = savings_of_works(own, period, SAVINGS_RUNS_MAX, [key]).works
+    for each in work_requests(own, savings, period.end):
+        if each.is_change:
+            saving, address = each.saving, job_url(each.run)
+            return AdviceAnswer(each.title, list(each.diff), list(each.block), saving.gpu_hours, saving.jobs, address)
     return None
 
 
@@ -112,7 +115,7 @@ def scaling_of(runs: Sequence[PastRun]) -> ScalingAnswer:
         points=[_point(scaled, count) for count in scaled.counts],
         knee_gpus=scaled.knee.gpus if scaled.knee else None,
         is_noisy=scaled.is_noisy,
-        text=scaling_text(scaled, without_time(knee_run(runs, scaled))),
+        text=scaling_text(scaled, without_time(deciding_trial(runs, scaled))),
     )
 
 

@@ -23,7 +23,6 @@ from portal.access import person
 from portal.api.asked import DAYS, DAYS_MAX, asked_number, asked_text
 from portal.api.work_answers import FindingOfWork, WorkAnswer, WorkDetailAnswer, WorkList
 from portal.api.work_detail import (
-    RUNS_MAX,
     best_request_of,
     failed_runs,
     kind_of_work,
@@ -31,6 +30,7 @@ from portal.api.work_detail import (
     saved_of,
     scaling_of,
     typical_run,
+    unused_runs,
 )
 from portal.charts.work_sums import Sums, sums_by_work
 from reports.wording import TITLES
@@ -66,7 +66,7 @@ class WorkDetail(APIView):
             raise Http404("There is no such work here.")
         period = last_days(site_now(), WINDOW_DAYS)
         owner = latest.user_id
-        runs = past_runs(visible.filter(user=owner, ended_at__gte=period.start), RUNS_MAX)
+        runs = past_runs(visible.filter(user=owner, ended_at__gte=period.start))
         whole = Q(user=owner, work_key=key, ended_at__gte=period.start)
         sums = sums_by_work([whole]).get(key, Sums(key))
         found = patterns(runs)
@@ -76,6 +76,7 @@ class WorkDetail(APIView):
             is_own=owner == user.pk,
             typical=typical_run(runs, found),
             kind=kind_of_work(found),
+            without_gpu_use=unused_runs(runs),
             failures=failed_runs(runs),
             best_request=best_request_of(runs),
             advice=open_advice(owner, key, period),

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from analysis.works.failure_sizes import FailureSize
 from analysis.works.patterns import KindOfWork, Patterns, Spread, WorkloadKind
+from analysis.works.runs import PastRun
+from analysis.works.without_use import without_use
+from reports.insight_texts import no_use_text
 from reports.numbers import counted, duration, gigabytes, percent, share, unbroken
 
 KIND_NAMES = {
@@ -117,3 +120,9 @@ def _size(name: str, value: float) -> str:
 def _whole(text: str) -> str:
     """A number and its unit on one line."""
     return text.replace(" ", "\u00a0")
+
+
+def unused_text(runs: Sequence[PastRun]) -> str:
+    """That runs of a work, the latest first, used no GPU at all; empty where every one used its GPUs."""
+    found = without_use(runs)
+    return no_use_text(found.runs, found.of, found.gpu_hours, is_over=found.is_over) if found else ""

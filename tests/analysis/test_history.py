@@ -21,7 +21,6 @@ from analysis.history.run_sums import Days, JudgedRun, sums_by_day
 from analysis.history.selectors import (
     costly_causes_in,
     days_and_trend,
-    latest_savings,
     savings_of_works,
     works_of,
     worst_run,
@@ -183,7 +182,8 @@ def test_the_savings_of_a_work_add_up_and_come_with_its_latest_run(runs) -> None
     (best,) = savings_of_works(Q(), period).works
     # Of 8.0 GPU-hours 2.0 are enough; the run of three minutes does not count, and "train" runs at 90 % since.
     assert (best.jobs, best.gpu_hours) == (2, pytest.approx(12.0))
-    assert latest_savings(Q(), [best])[best.work].job.job_id == 7
+    assert Job.objects.get(pk=best.latest_pk).job_id == 7
+    assert best.advised_gpus == (2,)
     JobEfficiency.objects.filter(job__job_id__in=(1, 2)).update(ended_at=NOW - 20 * DAY)
     assert [(row.jobs, row.gpu_hours) for row in savings_of_works(Q(), period).works] == [
         (2, pytest.approx(12.0)),
@@ -255,7 +255,7 @@ def test_the_queries_do_not_grow_with_the_runs(db) -> None:
         period = last_days(NOW, 30)
         with CaptureQueriesContext(connection) as queries:
             days_and_trend([part()], period)
-            latest_savings(Q(), savings_of_works(Q(), period).works)
+            savings_of_works(Q(), period)
             works_of(part(), period, 10)
             worst_run(Q(), period.start, NOW)
             costly_causes_in(Q(), period, 3)

@@ -1,4 +1,4 @@
-"""kaiku history [--days 90] [--work NAME] [--class CLASS] [--worst] [--limit 500] [--csv | --json]
+"""kaiku history [--days 90] [--work NAME] [--class CLASS] [--worst] [--limit 500] [--by-work] [--csv | --json]
 
 Your own jobs, the latest first: how they ended, how long they ran, and how well their GPUs were used.
 
@@ -7,12 +7,15 @@ Your own jobs, the latest first: how they ended, how long they ran, and how well
   --class CLASS    only efficient, acceptable, inefficient, wasted or unknown
   --worst          the most unused GPU-hours first
   --limit N        at most this many, 500 if not set
+  --by-work        a row for each work: all runs of one program of yours, 200 works at most
   --csv            as CSV; --json: as JSON
 """
 
 from __future__ import annotations
 
+from collector.cli import work_list
 from collector.cli.answers import age_line, document, number, objects, print_raw, text, whole
+from collector.cli.csv_cells import cell, plain
 from collector.cli.errors import Usage
 from collector.cli.layout import Column, count, counted, date, duration, hours, percent, table, use_bar, wrapped
 from collector.cli.options import FLAG, TEXT, one_of
@@ -34,6 +37,7 @@ OPTIONS = {
     "class": lambda written: one_of(*CLASSES)(written.lower()),
     "worst": FLAG,
     "limit": whole_number(1, LIMIT),
+    "by-work": FLAG,
     "csv": FLAG,
     "json": FLAG,
 }
@@ -46,8 +50,6 @@ CSV_COLUMNS = (
     "coverage_fraction", "gpu_hours", "unused_gpu_hours",
 )  # fmt: skip
 """New ones are added at the end."""
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""What a spreadsheet would compute; such a text gets an apostrophe before it, as in the portal's own CSV."""
 STATE_COLOURS = {"FAILED": "red", "OUT_OF_MEMORY": "red", "TIMEOUT": "yellow", "NODE_FAIL": "yellow"}
 NAME_MIN = 8
 
@@ -57,6 +59,8 @@ def run(session: Session) -> int:
     options = session.options
     if options.flag("csv") and options.flag("json"):
         raise Usage("use one of --csv and --json")
+    if options.flag("by-work"):
+        return work_list.show(session, options.number("days", DAYS), options.number("limit", LIMIT))
     query = {
         "own": 1,
         "days": options.number("days", DAYS),
@@ -138,24 +142,13 @@ def csv_of(runs: list[dict[str, Any]]) -> str:
 def _cells(run: dict[str, Any]) -> list[str]:
     named = {
         "project": text(run, "project_id"),
-        "gpus": _plain(number(run, "gpus_allocated")),
-        "run_time_s": _plain(run_time_s(run)),
-        "time_limit_s": _plain(number(run, "walltime_requested_s")),
+        "gpus": plain(number(run, "gpus_allocated")),
+        "run_time_s": plain(run_time_s(run)),
+        "time_limit_s": plain(number(run, "walltime_requested_s")),
         "class": text(run, "efficiency", "efficiency_class"),
-        "use_percent": _plain(number(run, "efficiency", "avg_gpu_util")),
-        "coverage_fraction": _plain(number(run, "efficiency", "coverage_fraction")),
-        "gpu_hours": _plain(number(run, "efficiency", "gpu_hours")),
-        "unused_gpu_hours": _plain(number(run, "efficiency", "wasted_gpu_hours")),
+        "use_percent": plain(number(run, "efficiency", "avg_gpu_util")),
+        "coverage_fraction": plain(number(run, "efficiency", "coverage_fraction")),
+        "gpu_hours": plain(number(run, "efficiency", "gpu_hours")),
+        "unused_gpu_hours": plain(number(run, "efficiency", "wasted_gpu_hours")),
     }
-    return [_cell(named[column] if column in named else text(run, column)) for column in CSV_COLUMNS]
-
-
-def _plain(value: float | None) -> str:
-    """A number for programs, to six digits after the point."""
-    return "" if value is None else f"{value:.6f}".rstrip("0").rstrip(".")
-
-
-def _cell(written: str) -> str:
-    if written.startswith(FORMULA):
-        written = f"'{written}"
-    return '"' + written.replace('"', '""') + '"' if any(char in written for char in ',"\n') else written
+    return [cell(named[column] if column in named else text(run, column)) for column in CSV_COLUMNS]

@@ -47,6 +47,7 @@ def lines_of(terminal: Terminal, said: dict[str, Any], portal: str, age: str = "
     stated = [line for sentence in texts(said, "sentences") for line in wrapped(sentence, terminal.columns)]
     parts = [
         stated or [f"No jobs counted in the last {whole(said, 'period', 'days') or 90} days"],
+        _without_use(terminal, said, portal),
         _savings(terminal, said, portal),
         _repeats(terminal, said),
         _brought(terminal, said),
@@ -55,20 +56,41 @@ def lines_of(terminal: Terminal, said: dict[str, Any], portal: str, age: str = "
     return [line for part in parts if part for line in ["", *part]][1:]
 
 
+def _without_use(terminal: Terminal, said: dict[str, Any], portal: str) -> list[str]:
+    """Works whose runs used no GPU, before everything that would save less."""
+    found = objects(said, "without_gpu_use")
+    if not found:
+        return []
+    lines = [terminal.paint(_dated("No GPU used", said), "bold")]
+    for each in found[:SHOWN_MAX]:
+        named = text(each, "work", "name") or "without a name"
+        lines += wrapped(f"{named}: {text(each, 'text')}", terminal.columns, "- ", "  ")
+        lines += _request(terminal, each)
+        if address := text(each, "work", "url") or text(each, "run_url"):
+            lines.append(f"  {portal}{address}")
+    return lines + _more(found, "work")
+
+
+def _request(terminal: Terminal, said: dict[str, Any]) -> list[str]:
+    """The lines to change, or the whole request."""
+    changes = [change(terminal, line) for line in texts(said, "diff")]
+    options = texts(said, "request")
+    whole_request = wrapped(" ".join(options), terminal.columns, "     ") if options else []
+    return [f"     {line}" for line in changes if line] + whole_request
+
+
 def _savings(terminal: Terminal, said: dict[str, Any], portal: str) -> list[str]:
     found = objects(said, "would_save")
     if not found:
         return []
-    lines = [terminal.paint("Biggest savings", "bold")]
+    lines = [terminal.paint(_dated("Biggest savings", said), "bold")]
     for number, each in enumerate(found[:SHOWN_MAX], 1):
         first = f"{number}. "
         named = text(each, "work", "name") or "without a name"
         sentence = text(each, "text") or text(each, "title")
         lines += wrapped(f"{named}: {sentence}", terminal.columns, first)
-        changes = [change(terminal, line) for line in texts(each, "diff")]
-        lines += [f"     {line}" for line in changes if line]
-        if options := texts(each, "request"):
-            lines += wrapped(" ".join(options), terminal.columns, "     ")
+        lines += _request(terminal, each)
+        lines += wrapped(text(each, "reason"), terminal.columns, "   ")
         if address := text(each, "work", "url") or text(each, "run_url"):
             lines.append(f"   {portal}{address}")
     return lines + _more(found, "work")
@@ -78,7 +100,7 @@ def _repeats(terminal: Terminal, said: dict[str, Any]) -> list[str]:
     found = objects(said, "repeats")
     if not found:
         return []
-    lines = [terminal.paint("What repeats", "bold")]
+    lines = [terminal.paint(_dated("What repeats", said), "bold")]
     for each in found[:SHOWN_MAX]:
         lines += wrapped(text(each, "text") or text(each, "title"), terminal.columns, "- ")
     return lines + _more(found, "finding")
@@ -87,6 +109,12 @@ def _repeats(terminal: Terminal, said: dict[str, Any]) -> list[str]:
 def _brought(terminal: Terminal, said: dict[str, Any]) -> list[str]:
     sentence = text(value(said, "brought"), "text")
     return [terminal.paint("Saved by advice", "bold"), *wrapped(sentence, terminal.columns)] if sentence else []
+
+
+def _dated(heading: str, said: dict[str, Any]) -> str:
+    """The heading with the days that its figures are of."""
+    days = whole(said, "period", "days")
+    return f"{heading}, last {days} days" if days else heading
 
 
 def _more(found: list[dict[str, Any]], noun: str) -> list[str]:

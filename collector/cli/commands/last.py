@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 OPTIONS = {"work": TEXT, "json": FLAG}
 WORDS_MAX = 0
 
-LINES_MAX, FINDING_LINES_MAX, BAR_COLUMNS = 12, 3, 10
+LINES_MAX, FINDING_LINES_MAX, WORK_LINES_MAX, BAR_COLUMNS = 12, 3, 2, 10
 
 
 def run(session: Session) -> int:
@@ -59,8 +59,9 @@ def lines_of(session: Session, report: dict[str, Any], age: str = "") -> list[st
     if not isinstance(value(report, "efficiency"), dict):
         return [*head, *wrapped(why_no_report(job), terminal.columns), *tail]
     head += [_use(terminal, report)]
-    finding = _finding(terminal, report)
-    request = _request(terminal, report, LINES_MAX - len(head) - len(finding) - len(tail))
+    of_work = wrapped(text(report, "of_work"), terminal.columns, lines_max=WORK_LINES_MAX)
+    finding = _finding(terminal, report)[: FINDING_LINES_MAX - bool(of_work)]
+    request = _request(terminal, report, LINES_MAX - len(head) - len(finding) - len(of_work) - len(tail)) + of_work
     # What room is left separates the parts.
     free = LINES_MAX - len(head) - len(finding) - len(request) - len(tail)
     blanks = [[""] if free > number_of_blanks else [] for number_of_blanks in range(3)]

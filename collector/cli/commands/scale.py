@@ -79,6 +79,8 @@ def lines_of(terminal: Terminal, work: dict[str, Any]) -> list[str]:
     runs = counted(whole(work, "jobs"), "run")
     title = f"{cut(text(work, 'name'), terminal.columns - width(runs) - 2)}, {runs}"
     lines = [terminal.paint(title, "bold"), ""]
+    if unused := wrapped(text(work, "without_gpu_use", "text"), terminal.columns):
+        lines += [*(terminal.paint(line, "yellow") for line in unused), ""]
     points = objects(work, "scaling", "points")
     if points:
         lines += [
@@ -86,27 +88,29 @@ def lines_of(terminal: Terminal, work: dict[str, Any]) -> list[str]:
             "",
         ]
     lines += wrapped(text(work, "scaling", "text"), terminal.columns)
-    return [*lines, *_advice(terminal, work), ""]
+    return [*lines, *_request(terminal, work), *_advice(terminal, work), ""]
+
+
+def _request(terminal: Terminal, work: dict[str, Any]) -> list[str]:
+    """The request of the work, as its page shows it, with where it comes from."""
+    best = value(work, "best_request")
+    if not best:
+        return []
+    title = "Suggested request" if value(best, "is_new") is True else "Best known request"
+    request = wrapped(" ".join(texts(best, "request")), terminal.columns, "  ")
+    return ["", terminal.paint(title, "bold"), *request, *wrapped(text(best, "text"), terminal.columns)]
 
 
 def _advice(terminal: Terminal, work: dict[str, Any]) -> list[str]:
-    """The request that follows: the open advice, else the best request that is known."""
-    advice, best = value(work, "advice"), value(work, "best_request")
-    if advice:
-        lines = ["", *wrapped(f"{text(advice, 'title')}:", terminal.columns)]
-        changes = [change(terminal, line) for line in texts(advice, "diff")]
-        lines += [f"  {line}" for line in changes if line]
-        lines += wrapped(" ".join(texts(advice, "request")), terminal.columns, "  ")
-        saved = number(advice, "saves_gpu_hours")
-        runs = whole(advice, "from_runs")
-        of_runs = f" in {counted(runs, 'run')} like these" if runs else ""
-        sentence = f"would have saved about {hours(saved)}\u00a0GPU-hours{of_runs}" if saved else ""
-        return [*lines, *wrapped(sentence, terminal.columns, "  ")]
-    if best:
-        request = wrapped(" ".join(texts(best, "request")), terminal.columns, "  ")
-        origin = wrapped(text(best, "text"), terminal.columns)
-        return ["", terminal.paint("Best known request", "bold"), *request, *origin]
-    return []
+    """What of the latest run's request that changes, and what is open by the reports of the runs."""
+    advice = value(work, "advice")
+    saved, runs = number(advice, "saves_gpu_hours"), whole(advice, "from_runs")
+    if not advice or not saved:
+        return []
+    changes = [change(terminal, line) for line in texts(advice, "diff")]
+    of_runs = f" in {counted(runs, 'run')}" if runs else ""
+    said = f"{text(advice, 'title')}: the reports state about {hours(saved)}\u00a0GPU-hours less{of_runs}."
+    return ["", *wrapped(said, terminal.columns), *(f"  {line}" for line in changes if line)]
 
 
 COLUMNS = (

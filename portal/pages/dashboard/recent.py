@@ -9,7 +9,7 @@ from analysis.models import JobEfficiency
 from jobs.models import Job
 from jobs.selectors import Reach, jobs_within
 from portal.charts.run_classes import SHOWN_NAMES, shown_class
-from portal.pages.dashboard.suggestions import job_label
+from portal.charts.work_requests import job_label
 from reports.services.links import job_url
 from reports.wording import TITLES
 

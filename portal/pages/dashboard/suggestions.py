@@ -6,18 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from django.db.models import Q
-from django.urls import reverse
 
 from analysis.comparable import is_hint
 from analysis.history.costs import CostlyCause
-from analysis.history.open_savings import WorkSaving
 from analysis.history.periods import Period
-from analysis.history.selectors import costly_causes_in, latest_savings, savings_of_works
+from analysis.history.selectors import costly_causes_in, savings_of_works
 from analysis.models import JobEfficiency, RecommendationRow
 from education.lesson import LessonContent
 from education.selectors import current_lessons
-from jobs.models import Job
 from portal.charts.advice_lines import advice_lines
+from portal.charts.work_requests import WorkRequest, job_label, work_requests, work_url
 from reports.advice import ADVICE_TITLES
 from reports.request_diff import DiffLine, added_lines, diff_lines
 from reports.services.links import job_url
@@ -75,40 +73,31 @@ class ToDo:
 def to_do(part: Q, period: Period, limit: int) -> ToDo:
     """At most so many of each, most GPU-hours first; each run counts in one of them at most.
 
-    The number of queries is fixed.
+    The number of queries is bounded by `limit`.
     """
     found = savings_of_works(part, period)
-    savings = [saving for saving in found.works[:limit] if saving.gpu_hours >= GPU_HOURS_MIN]
+    savings = [saving for saving in found.works[: 2 * limit] if saving.gpu_hours >= GPU_HOURS_MIN]
     costly = [cause for cause in costly_causes_in(part, period, limit) if cause.lost_gpu_hours >= GPU_HOURS_MIN]
-    requests, causes = _requests(part, savings), _causes(costly)
+    # A request that stays as it is, because other runs needed more, is nothing to do.
+    changing = [request for request in work_requests(part, savings, period.end) if request.is_change]
+    requests, causes = [_request(request) for request in changing[:limit]], _causes(costly)
     causes.sort(key=lambda cause: -(cause.gpu_hours or 0.0))
     first = next((suggestion for suggestion in [*requests, *causes] if suggestion.lines), None)
     shown = [tuple(replace(one, is_primary=one is first) for one in listed) for listed in (requests, causes)]
     return ToDo(shown[0], shown[1], found.changed_gpu_hours)
 
 
-def job_label(run: Job) -> str:
-    """What people call a run: its name, or its number where it has none."""
-    return run.job_name or f"Job {run.job_id}"
-
-
-def work_url(run: Job) -> str:
-    """The page of all runs of the same work; empty where nothing names it."""
-    return reverse("work", args=[run.work_key]) if run.work_key else ""
-
-
-def _requests(part: Q, savings: Sequence[WorkSaving]) -> list[Suggestion]:
-    latest = latest_savings(part, savings)
-    # A run may be judged again, or go, between two queries.
-    return [_request(saving, latest[saving.work]) for saving in savings if saving.work in latest]
-
-
-def _request(saving: WorkSaving, judged: JobEfficiency) -> Suggestion:
-    advised, run = list(judged.recommendations.all()), judged.job
-    title = ADVICE_TITLES[advised[0].basis] if advised else ""
-    lines = request_lines(advised)
+def _request(request: WorkRequest) -> Suggestion:
+    saving = request.saving
+    lines = added_lines(request.block) if request.block else diff_lines(request.diff)
     return Suggestion(
-        job_label(run), title, saving.jobs, saving.gpu_hours, url=job_url(run), work_url=work_url(run), lines=lines
+        job_label(request.run),
+        request.title,
+        saving.jobs,
+        saving.gpu_hours,
+        url=job_url(request.run),
+        work_url=work_url(request.run),
+        lines=lines,
     )
 
 

@@ -14,6 +14,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from analysis.outcomes.selectors import outcomes_of_run
+from analysis.rollups.selectors import site_now
 from analysis.selectors import measurements_of
 from analysis.waiting.selectors import shown_hold
 from education.selectors import current_lessons
@@ -22,6 +23,7 @@ from jobs.records import ENDED_STATES
 from jobs.selectors import reach_of, visible_jobs
 from portal.access import open_run, openable_jobs, owner_for, person
 from portal.charts.advice_outcomes import outcome_rows
+from portal.charts.work_requests import of_whole_work
 from portal.failed_work import unmade_report
 from portal.pages.job.answer import answer
 from portal.pages.job.figures import shown_figures
@@ -75,7 +77,7 @@ def job_page(request: HttpRequest, run: Job, more: Mapping[str, object] | None =
         outcomes = outcome_rows(outcomes_of_run(run.pk, reach))
         waited = waited_text(shown_hold(run.pk, reach), is_owner=run.user_id == reach.user_id)
         context |= _report_part(request, run, row) | {"same_work": same_work(run, others), "outcomes": outcomes}
-        context |= {"waited": waited}
+        context |= {"waited": waited, "of_work": of_whole_work(run, visible, site_now()) if others else ""}
     else:
         context |= {"unmade": unmade_report(run), "is_end_known": run.state in ENDED_STATES}
     return render(request, "portal/job/job.html", context | dict(more or {}))

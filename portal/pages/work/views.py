@@ -16,7 +16,7 @@ from analysis.history.selectors import days_and_trend
 from analysis.history.sums import overview_of, steps_of, trend_of
 from analysis.outcomes.selectors import OUTCOMES_SHOWN, outcomes_of_work, saved_by_work
 from analysis.rollups.selectors import Part, site_now
-from analysis.scaling import knee_run, scaling
+from analysis.scaling import scaling
 from analysis.thresholds import LIMITS
 from analysis.works.failure_sizes import failure_sizes
 from analysis.works.failures import failures
@@ -28,13 +28,14 @@ from jobs.selectors import visible_jobs
 from jobs.work_key import without_trial
 from portal.access import person
 from portal.charts.advice_outcomes import outcome_rows
-from portal.charts.best_known import best_known, without_time
+from portal.charts.best_known import best_known, deciding_trial, origin_of, without_time
 from portal.charts.failure_list import failure_list
 from portal.charts.history import charts
-from portal.charts.typical_run import typical
+from portal.charts.typical_run import typical, unused_text
 from portal.pages.work.run_list import run_page
 from portal.pages.work.scale_charts import cut_trials, left_out, scale_charts
 from reports.request_diff import added_lines
+from reports.work_texts import best_request_text
 
 WINDOW_DAYS = 365
 CHARTS_SHOWN = ("classes", "median")
@@ -66,6 +67,7 @@ def work(request: HttpRequest, key: str) -> HttpResponse:
         **_over_time(latest, runs, now),
         "page": run_page(runs, request.GET.get("page", "")),
         **_advice(latest, period.start),
+        "unused": unused_text(runs),
         "failures": failure_list(failures(runs), failure_sizes(runs)),
         "typical": typical(patterns(runs)),
     }
@@ -85,14 +87,15 @@ def _advice(latest: Job, since: datetime) -> dict[str, Any]:
 
 def _measured(runs: list[PastRun]) -> dict[str, Any]:
     """The best known request and how the work scales."""
-    scaled = scaling(runs)
+    scaled, best = scaling(runs), best_known(runs, advice_of)
     return {
-        "best": best_known(runs, advice_of),
+        "best": best,
+        "best_text": best_request_text(origin_of(best)) if best else "",
         "scaled": scaled,
         "scale_charts": scale_charts(scaled),
         "left_out": left_out(scaled),
         "cut_trials": cut_trials(scaled),
-        "trial_request": added_lines(without_time(knee_run(runs, scaled))),
+        "trial_request": added_lines(without_time(deciding_trial(runs, scaled))),
         "target_percent": LIMITS.target_percent,
         "same_work_max": SAME_WORK_MAX,
     }

@@ -123,6 +123,12 @@ CASES = (
         why="fits",
     ),
     Case(
+        "the two GPUs that the reports suggest were tried and ran out of memory: the page of the work says so too",
+        FULL | FOUR_HOURS,
+        (like(PAIR_USED, state="OUT_OF_MEMORY", hours=1.0), *times(like(TWO_USED, days_ago=2.0), 3)),
+        why="tried",
+    ),
+    Case(
         "what ran before the last five does not count any more",
         FULL,
         (*times(TWO_USED, 5), like(ALL_USED, days_ago=9.0)),

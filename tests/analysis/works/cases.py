@@ -168,15 +168,15 @@ SCALING = (
 
 @dataclass(frozen=True)
 class BestCase:
-    """`best` is the job whose request it is, None for none; `hours` its typical GPU-hours, `runs` the completed runs of
-    this request, `requests` how many qualified."""
+    """`best` is the job whose request it is, None for none; `hours` the typical GPU-hours of its size, `completed` the
+    runs of it that completed, `sizes` how many qualified."""
 
     name: str
     runs: tuple[PastRun, ...]
     best: int | None
     hours: float | None = None
     completed: int = 0
-    requests: int = 0
+    sizes: int = 0
 
 
 def billed(number: int, gpus: int | None, gpu_hours: float | None, state: str = "COMPLETED", **more: Any) -> PastRun:
@@ -275,7 +275,41 @@ BEST = (
         1,
     ),
     BestCase(
-        "more memory at the same GPUs is another", (billed(1, 2, 2.0, memory_gb=120.0), billed(2, 2, 4.0)), 1, 2.0, 1, 2
+        "more memory at the same GPUs is the same size: the next run may need it",
+        (billed(1, 2, 2.0, memory_gb=120.0), billed(2, 2, 4.0)),
+        *(2, 3.0, 2, 1),  # (2.0 + 4.0) / 2
+    ),
+    BestCase(
+        "two kinds of runs: of the last five the latest that needed the most GPUs",
+        (
+            *(billed(number, 8, 8.0, recommended_gpus=4) for number in (1, 3)),
+            *(billed(number, 8, 8.0, recommended_gpus=2) for number in (2, 4, 5)),
+        ),
+        *(3, 8.0, 5, 1),
+    ),
+    BestCase(
+        "what needed more before the last five does not count",
+        (billed(1, 8, 8.0), *(billed(number, 8, 8.0, recommended_gpus=2) for number in range(2, 7))),
+        *(6, 8.0, 6, 1),
+    ),
+    BestCase(
+        "a run that needed all of its GPUs stands for the next one",
+        (billed(1, 8, 8.0), billed(2, 8, 8.0, recommended_gpus=2)),
+        *(1, 8.0, 2, 1),
+    ),
+    BestCase(
+        "sizes that did different work: the latest counts, not the cheapest",
+        (
+            # Per GPU 8 are 2 x 20,000 / (8 x 2,000) = 2.5 times as fast as 2: no program gains that.
+            run(8, 2000, number=1, days_ago=9, gpu_hours=2.2),
+            run(2, 20_000, number=2, days_ago=5, gpu_hours=5.6),
+        ),
+        *(2, 5.6, 1, 2),
+    ),
+    BestCase(
+        "the size is chosen first: what a larger one needed says nothing against a smaller one that completed",
+        (billed(1, 8, 8.0), billed(2, 2, 2.0), billed(3, 2, 4.0)),
+        *(3, 3.0, 2, 2),
     ),
     BestCase(
         "a run without any GPU use shows no request while another run used its GPUs",

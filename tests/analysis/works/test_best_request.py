@@ -16,7 +16,7 @@ def test_best_request_of_the_hand_worked_cases(case: BestCase) -> None:
         assert found is None
         return
     assert (found.run.job_id, found.gpu_hours) == (case.best, pytest.approx(case.hours))
-    assert (found.completed, found.requests) == (case.completed, case.requests)
+    assert (found.completed, found.sizes) == (case.completed, case.sizes)
 
 
 def test_a_request_is_written_in_the_persons_own_options_where_they_are_known() -> None:

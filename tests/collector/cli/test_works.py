@@ -23,7 +23,7 @@ INSIGHTS_OF_80 = """\
 Other requests would have used 85.7 GPU-hours less.
 Later runs have already changed another 208.9 GPU-hours.
 
-Biggest savings
+Biggest savings, last 90 days
 1. train_unet: Request only the GPUs you use: 85.7 GPU-hours in 2 runs.
      --partition=standard-g → --partition=small-g
      --gpus-per-node=8 → --gpus-per-node=1
@@ -31,7 +31,7 @@ Biggest savings
      --mem=480G → --mem=60G
    PORTAL/work/b57aeda16940f524693ef028281e5aef/
 
-What repeats
+What repeats, last 90 days
 - 4 of 29 counted runs: Whole node billed, few GPUs used.
 - 8 of 29 counted runs: Some GPUs stayed idle.
 - 2 of 29 counted runs: More GPUs than needed.
@@ -79,6 +79,87 @@ def test_insights_are_what_saves_most_what_repeats_and_what_was_saved(tmp_path: 
         alice.shown("insights", "--days", "365", "--work", "train llama", "--json")
         assert portal.requested == [f"{INSIGHTS}?days=90", f"{INSIGHTS}?days=365&work=train%20llama"]
         assert alice.bytes_of("insights", "--days", "8")[0] == 2
+
+
+def test_works_without_gpu_use_come_before_the_savings(tmp_path: Path) -> None:
+    link = {"key": KEY, "name": "cp2k", "url": f"/work/{KEY}/"}
+    text = "None of the 2 runs used a GPU: 16.0 GPU-hours billed."
+    block = ["--partition=small", "--nodes=1", "--time=02:30:00"]
+    unused = {"work": link, "runs": 2, "of": 2, "gpu_hours": 16.0, "text": text, "diff": [], "request": block}
+    said = sample("insights.json") | {"without_gpu_use": [unused]}
+    said["would_save"][0]["reason"] = "From job 7 on 8 GPUs."
+    with serving({INSIGHTS: said}) as portal:
+        lines = Person(tmp_path, portal.url).shown("insights").splitlines()
+    at = lines.index("No GPU used, last 90 days")
+    assert lines[at + 1 : at + 5] == [
+        "- cp2k: None of the 2 runs used a GPU: 16.0 GPU-hours billed.",
+        "     --partition=small --nodes=1 --time=02:30:00",
+        f"  PORTAL/work/{KEY}/",
+        "",
+    ]
+    assert at < lines.index("Biggest savings, last 90 days") < lines.index("   From job 7 on 8 GPUs.")
+
+
+def test_a_work_shows_its_request_beside_what_is_open(tmp_path: Path) -> None:
+    advice = {
+        **{"title": "Request only the GPUs you use", "diff": ["--gpus=8 -> --gpus=2"], "request": []},
+        **{"saves_gpu_hours": 31.9, "from_runs": 1, "run_url": ""},
+    }
+    work = sample("work_scaling.json") | {"advice": advice, "without_gpu_use": {"text": "2 of 6 runs used no GPU."}}
+    work["best_request"]["is_new"] = True
+    with serving(WORK | {f"{WORKS}{KEY}/": work}) as portal:
+        lines = Person(tmp_path, portal.url).shown("scale", KEY).splitlines()
+    assert lines[2] == "2 of 6 runs used no GPU."
+    assert lines[lines.index("Suggested request") + 1].startswith("  --partition=small-g --nodes=1 --gpus-per-node=2")
+    said = " ".join(lines).replace("\u00a0", " ")
+    assert "Request only the GPUs you use: the reports state about 31.9 GPU-hours less in 1 run." in said
+    assert "  --gpus=8 → --gpus=2" in lines
+
+
+WORK_ROWS = """\
+WORK            JOBS  LAST         GPU-HOURS  UNUSED              GPU USE
+cp2k_water_v16    16  11-21 00:06       79.4    36.2  █████░░░░░   54.4 %
+cp2k               2  10-02 17:04       32.5    5.69  ████████░░   82.5 %
+
+2 works, 18 jobs; 41.9 of 111.9 GPU-hours unused. More about one: kaiku scale
+WORK
+"""
+WORK_CSV = (
+    "key,name,cluster,project,jobs,last_ended_at,gpu_hours,used_gpu_hours,unused_gpu_hours,use_percent,"
+    "efficient,acceptable,inefficient,wasted,unknown,finding,finding_jobs"
+)
+
+
+@pytest.mark.usefixtures("in_utc", "in_2026")
+def test_a_row_for_each_work(tmp_path: Path) -> None:
+    with serving(WORK) as portal:
+        alice = Person(tmp_path, portal.url)
+        # 79.43 + 32.48 are 111.9 GPU-hours, 36.24 + 5.69 of them 41.9.
+        assert alice.shown("history", "--by-work").replace("\u00a0", " ") == WORK_ROWS
+        rows = alice.shown("history", "--by-work", "--csv", "--days=30", "--work", "cp2k").splitlines()
+        assert rows[0] == WORK_CSV
+        assert rows[1].startswith(
+            f"{KEY},cp2k_water_v16,lumi,project_465000001,16,2026-11-21T00:06:14Z,79.433333,43.19"
+        )
+        assert rows[1].endswith(",7,6,3,0,0,low_use_unexplained,5")
+        assert rows[2].endswith(",2,0,0,0,0,,")
+        (one,) = json.loads(alice.shown("history", "--by-work", "--json", "--limit=1", "--worst"))["works"]
+        assert one["name"] == "cp2k_water_v16"
+        (same,) = json.loads(alice.shown("history", "--by-work", "--json", "--work", KEY))["works"]
+        assert same["key"] == KEY
+        assert portal.requested == [
+            f"{WORKS}?days=90&limit=200",
+            f"{WORKS}?days=30&limit=200&q=cp2k",
+            f"{WORKS}?days=90&limit=200",
+            f"{WORKS}?days=90&limit=200",
+        ]
+        assert alice.bytes_of("history", "--by-work", "--class", "wasted")[0] == 2
+        portal.answers[WORKS] = {"works": []}
+        assert alice.shown("history", "--by-work") == "No works match these filters\n"
+        for columns in (40, 60, 200):
+            assert all(
+                width(line) <= columns for line in alice.shown("history", "--by-work", columns=columns).splitlines()
+            )
 
 
 def test_without_a_job_there_is_a_sentence(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from jobs.models import Job, User
 from jobs.services import record_job
+from tests.analysis.outcomes.histories import SMALL, as_it_was_judged
 from tests.payloads import job_record
 from tests.reports.builders import WHOLE_REQUEST
 
@@ -53,6 +54,29 @@ def test_what_would_save_and_what_repeats(alice, cast) -> None:
     assert found["sentences"][0].replace("\u00a0", " ") == "3 counted runs in the last 30 days."
     carol = cast("carol").get("/api/v1/insights/").json()
     assert (carol["would_save"], carol["repeats"], carol["brought"]) == ([], [], None)
+
+
+def test_what_advice_brought_is_one_figure_with_its_own_period(cast, reported) -> None:
+    """Two hours on 8 GPUs a month ago, advised 2; then on 2: 8 - 2 GPU-hours less. `--days` leaves it as it is."""
+    reported(1, job_name="train_v1", **times(30))
+    reported(2, job_name="train_v2", **SMALL, **times(20))
+    as_it_was_judged()
+    alice = cast("alice")
+    told = {days: alice.get(f"/api/v1/insights/?days={days}").json() for days in (7, 90)}
+    assert told[7]["brought"] == told[90]["brought"]
+    brought = told[7]["brought"]
+    assert (brought["runs"], brought["compared_runs"], brought["saved_gpu_hours"]) == (1, 1, pytest.approx(6.0))
+    ended = timezone.localdate(Job.objects.get(job_id=2).ended_at)
+    assert brought["since"] == f"{ended:%Y-%m-%d}"
+    given = brought["given"]
+    assert brought["text"].replace("\u00a0", " ") == (
+        f"Over everything stored: {brought['followed']} of {given} suggestion{'s' * (given > 1)} followed in full."
+        f" Since {ended:%Y-%m-%d} 1 run followed advice, in full or in part: 6.00 GPU-hours less than before."
+    )
+    work_of = alice.get(f"/api/v1/works/{work(1)}/").json()["saved"]
+    assert (work_of["runs"], work_of["gpu_hours"]) == (1, pytest.approx(6.0))
+    saved = alice.get("/").context["month"].saved
+    assert (saved.runs, saved.saved_gpu_hours, timezone.localdate(saved.since)) == (1, pytest.approx(6.0), ended)
 
 
 def test_one_work_alone(alice, cast) -> None:

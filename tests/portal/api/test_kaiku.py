@@ -71,6 +71,10 @@ def test_every_command_with_real_jobs(live_server, environ, kaiku, tmp_path: Pat
     status, said, _ = ran(kaiku, environ, "history", "--worst", "--class", "inefficient", "--work", "train_v1")
     assert (status, "2 jobs; 12.5 of 16.0 GPU-hours unused" in said.replace("\u00a0", " ")) == (0, True)
     assert "\x1b" not in ran(kaiku, environ, "history")[1]
+    said = ran(kaiku, environ, "history", "--by-work", "--csv", "--days", "9", "--work", "train")[1]
+    (work,) = list(csv.DictReader(io.StringIO(said)))
+    # Two runs of 8 GPU-hours, 22 % used: 3.52 of 16.
+    assert (work["name"], work["jobs"], work["gpu_hours"], work["used_gpu_hours"]) == ("train_v2", "2", "16", "3.52")
 
     status, said, _ = ran(kaiku, environ, "compare", "1", "lumi/2")
     assert (status, said.splitlines()[1].split()) == (0, ["Name", "train_v1", "train_v2"])
