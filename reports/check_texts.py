@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from analysis.check.asked import Asked, Fit
 from analysis.check.elsewhere import Offer
 from analysis.check.risks import Risk
 from analysis.queue_waits.effects import Effect
 from analysis.queue_waits.ranges import WaitEstimate
+from jobs.hardware import clusters
+from jobs.sbatch import Shape
 from reports.numbers import counted, duration, gigabytes, hours, share, unbroken
 
 WHY_NONE = {
@@ -23,8 +25,42 @@ WHY_NONE = {
     "fits": "Nothing is suggested: the request fits what earlier runs used.",
     "few_runs": "No time limit is suggested: fewer than 3 runs of this size have completed.",
     "not_kept": "Nothing is suggested: the measurements of the earlier run are no longer stored.",
+    "few_fit": "Nothing is suggested: fewer than 3 runs of this size have completed, too few to show that the request"
+    " fits.",
+    "as_suggested": "The request matches the suggestion from earlier runs on more GPUs. No run of this size is known"
+    " yet.",
+    "no_gpus": "Nothing is suggested: the partition has no GPUs.",
 }
 """Why nothing is suggested (`analysis.check.earlier`)."""
+
+
+def why_none_text(why: str, request: Asked, account: str, other_projects: Sequence[str]) -> str:
+    """Why nothing is suggested, with the names that are the reason.
+
+    >>> why_none_text("other_project", None, "project_2", ["project_1"])
+    'Nothing is suggested: no run of this name is known in project_2. Runs of this name exist in project_1.'
+    """
+    if why == "other_project":
+        exist = " and ".join(other_projects)
+        return f"Nothing is suggested: no run of this name is known in {account}. Runs of this name exist in {exist}."
+    if why == "unknown_partition":
+        name = request.options["--partition"].partition(",")[0]
+        listed = ", ".join(clusters()[request.cluster].partitions)
+        return (
+            f"Nothing is suggested: partition {name} is not one of this site's GPU partitions that the portal knows:"
+            f" {listed}."
+        )
+    return WHY_NONE[why]
+
+
+def accepted_text(obstacle: Fit, wanted: Shape) -> str:
+    """What a partition refuses of the request, and what the suggestion does about it."""
+    said = why_not_fit(obstacle).rstrip(".")
+    if wanted.partition != obstacle.partition.name:
+        return f"{said}; {wanted.partition} accepts the suggested request."
+    if obstacle.why_not == "walltime" and wanted.walltime_s == obstacle.partition.walltime_max_s:
+        return f"{said}: the time limit is cut to that."
+    return f"{said}."
 
 
 def earlier_text(
@@ -34,7 +70,11 @@ def earlier_text(
 
     >>> earlier_text(5, (2.0, 8.0), 61.0, 11520.0, 86400.0).replace(chr(160), " ")
     '5 runs: 2 of 8 GPUs, 61.0 GB, 3 h 12 min of 1 d 00 h'
+    >>> earlier_text(0, (None, 0), None, None, None)
+    'None of the earlier runs completed'
     """
+    if not runs:
+        return "None of the earlier runs completed"
     used, had = gpus
     parts = [counted(had, "GPU") if used is None else f"{used:g} of {counted(had, 'GPU')}"]
     if memory_gb is not None:
@@ -69,12 +109,16 @@ def cost_text(
     return unbroken("; ".join(parts) + of_tasks)
 
 
-def suggestion_text(runs: int, job_id: int, saves: float | None, unit: str, gpus: int | None = None) -> str:
+def suggestion_text(runs: int, job_id: int | None, saves: float | None, unit: str, gpus: int | None = None) -> str:
     """What a suggestion rests on, and what it saves where that is known; `gpus` of a run of another size.
+
+    Without a job it is only what the partition needs to accept the request.
 
     >>> suggestion_text(5, 17, 9.0, "GPU-hour").replace(chr(160), " ")
     'From 5 runs of this size, like job 17: 9.00 GPU-hours less for a run of typical length.'
     """
+    if job_id is None:
+        return "The request as Slurm accepts it; it rests on no earlier run."
     if gpus is not None:
         said = f"From runs on {counted(gpus, 'GPU')}, like job {job_id}"
         return unbroken(f"{said}: how long runs take as requested is not known, so no saving is stated.")
@@ -174,6 +218,16 @@ def allocation_text(project: str, takes: float, left: float, unit: str) -> str:
         return unbroken(f"{project} has no {unit}s left, as its directory states.")
     part = f"At its limit it takes {hours(takes)} of the {hours(left)} {unit}s that {project} has left"
     return unbroken(f"{part} ({share(takes / left)}).")
+
+
+def allocation_risk_text(project: str, takes: float, left: float, unit: str) -> str:
+    """A job that takes more than is left.
+
+    >>> allocation_risk_text("project_465000001", 96.0, 12.5, "GPU-hour").replace(chr(160), " ")
+    'At its limit the job takes 96.0 GPU-hours, and project_465000001 has 12.5 left.'
+    """
+    had = f"{hours(left)} left" if left > 0 else f"no {unit}s left, as its directory states"
+    return unbroken(f"At its limit the job takes {hours(takes)} {unit}s, and {project} has {had}.")
 
 
 def why_not_there(offer: Offer) -> str:

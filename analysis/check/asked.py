@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from jobs.hardware import Partition, clusters, partition_of, threads_per_core
 from jobs.records import RESOURCE_OPTIONS
-from jobs.sbatch import Shape, refusal, shape_of
+from jobs.sbatch import Shape, refusal, shape_of, walltime_s
 from jobs.sbatch_values import gpu_type_of
 
 
@@ -29,6 +30,14 @@ class Asked:
     def is_known(self) -> bool:
         """Whether it is known what Slurm would give, and on which hardware."""
         return self.shape is not None and self.partition is not None
+
+    @property
+    def is_unlimited(self) -> bool:
+        """Whether the request states that it has no time limit: `--time=UNLIMITED`, `INFINITE`, -1 or 0.
+
+        Without `--time` the partition sets one.
+        """
+        return "--time" in self.options and walltime_s(self.options["--time"]) is None
 
     @property
     def allocated_gpus(self) -> tuple[int, ...]:
@@ -70,6 +79,8 @@ def fit(request: Asked, partition: Partition) -> Fit:
 
     >>> fit(asked("lumi", {"--gpus-per-node": "8", "--nodes": "8"}), partition_of("lumi", "small-g")).why_not
     'nodes'
+    >>> fit(asked("lumi", {"--gpus": "8", "--time": "UNLIMITED"}), partition_of("lumi", "small-g")).why_not
+    'walltime'
     """
     options = {**request.options, "--partition": partition.name}
     gpu_type, own_type = gpu_type_of(options), partition.node.gres_type
@@ -80,7 +91,8 @@ def fit(request: Asked, partition: Partition) -> Fit:
         return Fit(partition, None, "node_size")
     if partition.nodes_max and shape.nodes > partition.nodes_max:
         return Fit(partition, shape, "nodes")
-    if partition.walltime_max_s and (shape.walltime_s or 0.0) > partition.walltime_max_s:
+    limit_s = math.inf if request.is_unlimited else shape.walltime_s or 0.0
+    if partition.walltime_max_s and limit_s > partition.walltime_max_s:
         return Fit(partition, shape, "walltime")
     return Fit(partition, shape, "")
 

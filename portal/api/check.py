@@ -19,7 +19,7 @@ from portal.api.authentication import AskingTokenAuthentication
 from portal.api.check_answers import SCHEMA, CheckAnswer, PlatformList
 from portal.api.check_body import CheckRefused, CheckRequest, check_request
 from portal.api.check_component import Checking, answered, looked_up
-from portal.api.check_costs import allocation_of, total_cost
+from portal.api.check_costs import allocation_of, total_cost, with_allocation
 from portal.api.check_elsewhere import platforms
 from portal.api.problems import problem
 
@@ -75,7 +75,7 @@ def _answer(request: Request, asked: CheckRequest) -> CheckAnswer:
         cluster=cluster,
         array_tasks=asked.array_tasks,
         cost=cost,
-        components=[msgspec.structs.replace(component, allocation=allocation) for component in components],
+        components=with_allocation(components, allocation),
         sentences=sentences,
     )
 

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+import msgspec
+
 from analysis.check.asked import Asked, Fit
 from analysis.check.suggestion import Suggestion
 from analysis.next_request import bill
@@ -16,14 +18,24 @@ from jobs.hardware import Partition, partition_of
 from jobs.models import Project, User
 from jobs.sbatch import Shape
 from jobs.selectors import allocations_of, own_memberships
-from portal.api.check_answers import CheckAllocation, CostAnswer, PartitionAnswer, TextAnswer, WaitAnswer
-from reports.check_texts import allocation_text, cost_text, sooner_text, wait_text, why_not_fit
+from portal.api.check_answers import (
+    CheckAllocation,
+    ComponentAnswer,
+    CostAnswer,
+    PartitionAnswer,
+    RiskAnswer,
+    TextAnswer,
+    WaitAnswer,
+)
+from reports.check_texts import allocation_risk_text, allocation_text, cost_text, sooner_text, wait_text, why_not_fit
 from reports.numbers import counted, duration
 
 WAITS_MAX = 4
 """In so many partitions the wait is estimated, that of the request first: each reads up to 3,000 starts."""
 
 GPU_HOUR = "GPU-hour"
+ALLOCATION = "allocation"
+"""The code of the risk that a job takes more than its project has left."""
 
 
 @dataclass
@@ -142,6 +154,17 @@ def allocation_of(project: Project | None, cost: CostAnswer | None) -> CheckAllo
     left, takes = max(row.gpu_hours - row.used_gpu_hours, 0.0), cost.at_limit
     text = allocation_text(project.name, takes, left, GPU_HOUR)
     return CheckAllocation(project.name, left, GPU_HOUR, takes, 100 * takes / left if left else None, text)
+
+
+def with_allocation(components: Sequence[ComponentAnswer], allocation: CheckAllocation | None) -> list[ComponentAnswer]:
+    """The components with the allocation that they share; where the job takes more than is left, the first states it
+    as a risk."""
+    shown = [msgspec.structs.replace(component, allocation=allocation) for component in components]
+    if allocation is not None and shown and allocation.takes > allocation.left:
+        text = allocation_risk_text(allocation.project, allocation.takes, allocation.left, allocation.unit)
+        risk = RiskAnswer(ALLOCATION, text, 0, 0)
+        shown[0] = msgspec.structs.replace(shown[0], risks=[risk, *shown[0].risks])
+    return shown
 
 
 def target_of(request: Asked, given: Suggestion) -> Partition | None:
