@@ -134,7 +134,9 @@ def risk_text(risk: Risk) -> str:
     >>> risk_text(Risk("timeout", 3, 5, 14400.0, 18000.0)).replace(chr(160), " ")
     '3 of the last 5 runs of this size took longer than 4 h 00 min (up to 5 h 00 min) or were ended by such a limit.'
     """
-    return unbroken(f"{risk.runs:,} of the last {counted(risk.of, 'run')} of this size {_RISKS[risk.code](risk)}.")
+    size = "other sizes" if risk.is_other_size else "this size"
+    texts = _RISKS_OF_OTHER_SIZES if risk.is_other_size else _RISKS
+    return unbroken(f"{risk.runs:,} of the last {counted(risk.of, 'run')} of {size} {texts[risk.code](risk)}.")
 
 
 def _timeout(risk: Risk) -> str:
@@ -151,11 +153,34 @@ def _memory(risk: Risk) -> str:
     return f"needed more than {requested} of host memory (up to {gigabytes(risk.worst)})"
 
 
+def _other_timeout(risk: Risk) -> str:
+    limit = duration(risk.requested)
+    if risk.worst is None:
+        return (
+            f"reached a time limit; on the requested GPUs they would need {limit} or more even without scaling losses"
+        )
+    took = f"on the requested GPUs they would take up to {duration(risk.worst)} even without scaling losses"
+    return f"took too long for a limit of {limit}: {took}"
+
+
+def _other_memory(risk: Risk) -> str:
+    requested = gigabytes(risk.requested)
+    if risk.worst is None:
+        return f"ran out of host memory with {requested} or more for each GPU, which is what is requested now"
+    return f"needed up to {gigabytes(risk.worst)} of host memory for each GPU in use; requested are {requested}"
+
+
 _RISKS: Mapping[str, Callable[[Risk], str]] = {
     "timeout": _timeout,
     "out_of_memory": _memory,
     "gpu_out_of_memory": lambda risk: "probably ran out of GPU memory",
     "failed": lambda risk: "failed by themselves",
+}
+_RISKS_OF_OTHER_SIZES: Mapping[str, Callable[[Risk], str]] = {
+    **_RISKS,
+    "timeout": _other_timeout,
+    "out_of_memory": _other_memory,
+    "gpu_out_of_memory": lambda risk: "probably ran out of GPU memory, on as many GPUs as requested now or more",
 }
 
 
