@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collector.cli.answers import number, objects, text, texts, value
 from collector.cli.layout import NOT_KNOWN, count, counted, duration, gigabytes, hours, percent, spread
-from collector.cli.sbatch.sharing import resource_options
+from collector.cli.sbatch.sharing import left_out, resource_options
 from collector.cli.sections import indented, labelled, whole_table
 from collector.cli.suggested import change_line
 from collector.cli.terminal import harmless
@@ -70,6 +70,8 @@ def script_lines(into: Lines, job: JobScript) -> None:
     script = job.script
     into.points("Refused", [harmless(remark.sentence) for remark in script.refusals], "red")
     into.points("Script", [harmless(remark.sentence) for remark in script.warnings], "yellow")
+    for component in script.components:
+        into.points("Not sent", [harmless(_not_sent(component, name)) for name in left_out(component)], "yellow")
     if not script.refusals and not script.warnings:
         into.labelled("Script", "Slurm reads every directive as written.")
     if job.words.behind:
@@ -85,8 +87,13 @@ def script_lines(into: Lines, job: JobScript) -> None:
 
 
 def job_name(job: JobScript) -> str:
-    """The script's name, harmless."""
-    return harmless(job.name)
+    """The script's name, harmless; what stands for it on a command line where it has none."""
+    return "-" if job.is_piped else harmless(job.name)
+
+
+def job_title(job: JobScript) -> str:
+    """The heading of an answer."""
+    return f"{'standard input' if job.is_piped else job_name(job)}, job name {harmless(job.job_name)}"
 
 
 def offline_lines(into: Lines, job: JobScript, missing: str) -> None:
@@ -107,7 +114,7 @@ def answer_lines(into: Lines, job: JobScript, answer: dict[str, Any], made: Sugg
         _component_lines(into, component, each, made.changes[place])
     if len(said) > 1:
         into.heading("All components")
-        into.labelled("Cost", text(answer, "cost", "text"))
+        into.labelled("Cost", text(answer, "cost", "text") or _unknown_cost(said))
     into.points("Not changed", [harmless(sentence) for sentence in made.not_changed], "yellow")
     into.points("Note", texts(answer, "sentences"))
 
@@ -116,14 +123,30 @@ def _component_lines(into: Lines, component: Component, said: dict[str, Any], ch
     refused = text(said, "refused")
     into.labelled("Refused", refused, "red")
     into.labelled("Request", shape_text(value(said, "shape")) or _options(component))
-    into.labelled("Cost", text(said, "cost", "text"))
+    into.labelled("Cost", text(said, "cost", "text") or ("" if refused else "not known: the site states no price."))
+    if not any(text(risk, "code") == "allocation" for risk in objects(said, "risks")):
+        into.labelled("Allocation", text(said, "allocation", "text"))
     earlier = value(said, "earlier_runs")
     into.labelled("Earlier runs", text(earlier, "text"))
     into.plain(indented(_spread(earlier), into.columns) if _spread(earlier) else [])
     into.points("Risks", [text(risk, "text") for risk in objects(said, "risks")], "yellow")
     _suggestion_lines(into, said, changes)
     _partition_lines(into, said)
-    into.labelled("Allocation", text(said, "allocation", "text"))
+
+
+def _unknown_cost(said: list[dict[str, Any]]) -> str:
+    """Why the cost of all components is not known."""
+    missing = [str(place + 1) for place, each in enumerate(said) if not text(each, "cost", "text")]
+    which = f"{'components' if len(missing) > 1 else 'component'} {' and '.join(missing)}"
+    return f"not known, because that of {which} is not." if missing else "not known: the units differ."
+
+
+def _not_sent(component: Component, name: str) -> str:
+    """A value that the portal is not asked about."""
+    setting = component.winner.get(name)
+    where = f"Line {setting.line}: " if setting and setting.line else ""
+    shown = component.options[name][:40]
+    return f"{where}--{name}={shown} holds characters that the portal does not read, so it is left out of the answer."
 
 
 def _suggestion_lines(into: Lines, said: dict[str, Any], changes: tuple[Change, ...]) -> None:

@@ -18,7 +18,8 @@ OTHER_OPTIONS = frozenset({"--account", "--qos", "--constraint", "--array"})
 
 VALUE_PATTERN = r"\A([!-~]([ -~]{0,254}[!-~])?)?\Z"
 Value = Annotated[str, Meta(pattern=VALUE_PATTERN)]
-Name = Annotated[str, Meta(pattern=rf"\A[ -~]{{0,{JOB_NAME_LENGTH_MAX}}}\Z")]
+Name = Annotated[str, Meta(max_length=JOB_NAME_LENGTH_MAX)]
+"""In any language; `check_request` refuses what is not printable."""
 
 FIELD = {option: option.removeprefix("--").replace("-", "_") for option in sorted(RESOURCE_OPTIONS | OTHER_OPTIONS)}
 CheckOptions = msgspec.defstruct(
@@ -73,12 +74,16 @@ def check_request(body: bytes) -> CheckRequest:
     if len(body) > BODY_BYTES_MAX:
         raise CheckRefused("$", f"is longer than {BODY_BYTES_MAX:,} bytes")
     try:
-        return msgspec.json.decode(body, type=CheckRequest)
+        decoded = msgspec.json.decode(body, type=CheckRequest)
     except msgspec.ValidationError as error:
         message, _, path = str(error).partition(" - at ")
         raise CheckRefused(path.strip("`") or "$", _without_values(message)) from None
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         raise CheckRefused("$", "is not JSON") from None
+    for place, component in enumerate(decoded.components):
+        if not (component.job_name or "").isprintable():
+            raise CheckRefused(f"$.components[{place}].job_name", "must be printable text")
+    return decoded
 
 
 def _without_values(message: str) -> str:

@@ -85,6 +85,8 @@ WORDS_MAX = 1
 def run(session: Session) -> int:
     """Make the trials, ask what they cost, write them; the exit status."""
     job = job_script(session)
+    if job.is_piped:
+        raise Usage("trials are named after their script: write it to a file first")
     into = Lines(session.terminal)
     if job.script.refusals:
         into.points("Refused", [harmless(remark.sentence) for remark in job.script.refusals], "red")
