@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collector.cli.answers import number, objects, text, texts, value
 from collector.cli.layout import NOT_KNOWN, count, counted, duration, gigabytes, hours, percent, spread
-from collector.cli.sbatch.sharing import left_out, resource_options
+from collector.cli.sbatch.sharing import NAMES, left_out, resource_options
 from collector.cli.sections import indented, labelled, whole_table
 from collector.cli.suggested import change_line
 from collector.cli.terminal import harmless
@@ -71,7 +71,8 @@ def script_lines(into: Lines, job: JobScript) -> None:
     into.points("Refused", [harmless(remark.sentence) for remark in script.refusals], "red")
     into.points("Script", [harmless(remark.sentence) for remark in script.warnings], "yellow")
     for component in script.components:
-        into.points("Not sent", [harmless(_not_sent(component, name)) for name in left_out(component)], "yellow")
+        names = [name for name in left_out(component) if name in NAMES]
+        into.points("Not sent", [harmless(_not_sent(component, name)) for name in names], "yellow")
     if not script.refusals and not script.warnings:
         into.labelled("Script", "Slurm reads every directive as written.")
     if job.words.behind:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 SBATCH_TIMEOUT_S = 2.0
 STANDARD_INPUT = "-"
-PIPED_NAME, PIPED_MODE = "sbatch", 0o644
+PIPED_NAME, PIPED_FILE, PIPED_MODE = "sbatch", "job.sbatch", 0o644
 """What sbatch calls a job whose script it reads from standard input (observed on Slurm 22.05.8)."""
 LATEST = VERSIONS[-1]
 
@@ -129,6 +129,11 @@ class JobScript:
     def is_piped(self) -> bool:
         """Whether the script comes from standard input."""
         return self.path == STANDARD_INPUT
+
+    @property
+    def file_name(self) -> str:
+        """The last part of its path, or what stands for it where it has none."""
+        return PIPED_FILE if self.is_piped else self.name
 
     @property
     def job_name(self) -> str:

@@ -27,8 +27,9 @@ from portal.api.check_answers import (
     TextAnswer,
     WaitAnswer,
 )
+from reports.billed import billed_shape
 from reports.check_texts import allocation_risk_text, allocation_text, cost_text, sooner_text, wait_text, why_not_fit
-from reports.numbers import counted, duration
+from reports.numbers import counted, duration, unbroken
 
 WAITS_MAX = 4
 """In so many partitions the wait is estimated, that of the request first: each reads up to 3,000 starts."""
@@ -73,7 +74,9 @@ def cost_of(partition: Partition | None, shape: Shape | None, typical_s: float |
     if at_limit is None and typical is None:
         return None
     unit = partition.price.unit
-    return CostAnswer(unit, at_limit, typical, cost_text(unit, (at_limit, limit_s), (typical, typical_s), tasks))
+    text = cost_text(unit, (at_limit, limit_s), (typical, typical_s), tasks)
+    beyond = unbroken(billed_shape(partition, shape))
+    return CostAnswer(unit, at_limit, typical, f"{text}; {beyond}" if beyond else text)
 
 
 def _billed(partition: Partition, shape: Shape, run_s: float | None, tasks: int) -> float | None:

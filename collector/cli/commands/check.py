@@ -111,7 +111,7 @@ def _diff_lines(session: Session, job: JobScript, made: Suggested) -> list[str]:
         hint = f"kaiku check --diff {job_name(job)} shows the changed lines, --write NEW.sbatch writes them."
         return ["", *wrapped(hint, session.terminal.columns)]
     colours = {"+": "green", "-": "red"}
-    lines = harmless_lines(unified_diff(job.content, made.script, job.name))
+    lines = harmless_lines(unified_diff(job.content, made.script, job.file_name))
     return ["", *(session.terminal.paint(line, *filter(None, [colours.get(line[:1])])) for line in lines)]
 
 
@@ -140,6 +140,6 @@ def _show_json(
         "missing": str(missing) if missing else None,
         "answer": answer or None,
         "not_changed": list(made.not_changed),
-        "diff": unified_diff(job.content, made.script, job.name) if made.script != job.content else None,
+        "diff": unified_diff(job.content, made.script, job.file_name) if made.script != job.content else None,
     }
     session.terminal.raw(json.dumps(said, indent=2).encode("ascii") + b"\n")

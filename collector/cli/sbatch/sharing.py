@@ -18,6 +18,8 @@ SHARED = (
     " cpus-per-task cpus-per-gpu mem mem-per-gpu mem-per-cpu time exclusive constraint qos account"
 ).split()
 """The names of jobs.sbatch, and what chooses nodes and pays. The order of a request."""
+NAMES = frozenset({"account", "constraint", "partition", "qos"})
+"""Those that only choose by name: without one of them the others still make sense."""
 VALUE = re.compile(r"[\w.:,=&|!*()\[\]%+-]{0,200}\Z", re.ASCII)
 """No blanks, quotes, slashes, dollars or control characters: a value that could hold anything else is left out."""
 NAME_CHARACTERS_MAX = 200
