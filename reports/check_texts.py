@@ -293,12 +293,19 @@ def choice_text(before: Mapping[str, str], after: Mapping[str, str]) -> str:
 
     >>> choice_text({"EUR": "cloud"}, {"EUR": "small-g"})
     'With the suggested request small-g costs least instead of cloud (in EUR).'
+    >>> choice_text({}, {"GPU-hour": "small-g"})
+    'With the suggested request small-g costs least (in GPU-hours).'
     """
     said = []
-    for unit, place in after.items():
-        first = before.get(unit)
-        if first is not None and first != place:
-            said.append(f"With the suggested request {place} costs least instead of {first} (in {unit}).")
-        elif first is not None:
-            said.append(f"{place} costs least (in {unit}), as it is and with the suggested request.")
+    for unit in dict.fromkeys((*before, *after)):
+        first, then = before.get(unit), after.get(unit)
+        named = f"{unit}s" if unit == "GPU-hour" else unit
+        if first == then:
+            said.append(f"{then} costs least (in {named}), as it is and with the suggested request.")
+        elif then is None:
+            said.append(f"As it is, {first} costs least (in {named}).")
+        elif first is None:
+            said.append(f"With the suggested request {then} costs least (in {named}).")
+        else:
+            said.append(f"With the suggested request {then} costs least instead of {first} (in {named}).")
     return " ".join(said)

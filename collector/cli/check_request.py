@@ -45,6 +45,8 @@ def asked_for(session: Session, script: Script, job_name: str, *, is_elsewhere: 
         raise NoAnswer("--offline: the portal was not asked")
     if len(script.components) > COMPONENTS_MAX:
         raise CliError(f"the portal reads at most {COMPONENTS_MAX} components of a job")
+    if any(refusal.code == "gpus" for refusal in script.refusals):
+        raise NoAnswer("the number of GPUs cannot be read, so the portal was not asked")
     for component in script.components:
         unread = [name for name in left_out(component) if name not in NAMES]
         if unread:

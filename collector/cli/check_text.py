@@ -173,9 +173,9 @@ def _partition_lines(into: Lines, said: dict[str, Any]) -> None:
     shown = len(PARTITION_HEAD) if any(row[-1] for row in rows) else 3
     into.plain(whole_table(PARTITION_HEAD[:shown], [row[:shown] for row in rows], into.columns, to_right=(1, 2, 4)))
     into.blank()
-    for each in found:
-        if each.get("fits") is not True:
-            into.labelled(text(each, "partition"), text(each, "why_not") or "does not fit")
+    does_not = [each for each in found if each.get("fits") is not True]
+    reasons = [text(each, "why_not") or f"{text(each, 'partition')}: the request does not fit." for each in does_not]
+    into.points("Does not fit", reasons)
     into.labelled("Costs least", text(said, "cheapest"))
     into.labelled("Starts first", text(said, "soonest"))
     waits = [text(each, "wait", "text") for each in found if each.get("is_requested") is True]

@@ -46,7 +46,7 @@ def run(session: Session) -> int:
         into = Lines(session.terminal)
         into.heading(job_title(job))
         into.points("Refused", [harmless(remark.sentence) for remark in job.script.refusals], "red")
-        elsewhere_lines(into, answer)
+        elsewhere_lines(into, job.script.components, answer)
         session.terminal.page(into.lines)
     is_refused = job.script.refusals or any(text(each, "refused") for each in objects(answer, "components"))
     return REFUSED if is_refused else 0
