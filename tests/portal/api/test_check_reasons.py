@@ -97,18 +97,6 @@ def test_a_partition_that_the_site_does_not_describe_is_named(ran) -> None:
     assert one(alice, partition="small")["no_suggestion"] == "Nothing is suggested: the partition has no GPUs."
 
 
-def test_a_request_is_not_said_to_fit_before_three_runs_show_it(ran) -> None:
-    """Eight GPUs that are all busy, and a limit of four hours for runs of two."""
-    alice = ran(2, gpus=[90.0] * 8)
-    assert one(alice, time="04:00:00")["no_suggestion"] == (
-        "Nothing is suggested: fewer than 3 runs of this size have completed, too few to show that the request fits."
-    )
-    ran(3, gpus=[90.0] * 8)
-    assert one(alice, time="04:00:00")["no_suggestion"] == (
-        "Nothing is suggested: the request fits what earlier runs used."
-    )
-
-
 def test_the_suggested_request_is_said_to_match_the_suggestion(ran) -> None:
     alice = ran()
     given = {change["option"]: change["recommended"] for change in one(alice)["suggestion"]["changes"]}
