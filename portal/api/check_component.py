@@ -17,6 +17,7 @@ from analysis.check.risks import risks, size_risks
 from analysis.check.selectors import NamedWork, advised_shape, latest_runs, measured, named_work
 from analysis.check.suggestion import Suggestion, suggestion, typical_s_of
 from analysis.check.within import Within, accepted, within
+from analysis.queue_waits.selectors import WaitHistory
 from analysis.works.runs import PastRun
 from jobs.models import User
 from jobs.work_key import normalised_name
@@ -49,6 +50,7 @@ class Checking:
     tasks: int
     has_elsewhere: bool
     is_single: bool
+    waits: WaitHistory
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ def looked_up(checking: Checking, component: CheckComponent) -> Looked:
     why = why_nothing(why, request, found, has_name=bool(normalised_name(name)), other_projects=other_projects)
     why_none = "" if given else why_none_text(why, request, account, other_projects)
     project = own_project(user, account or (work.project.name if work else ""))
-    return Looked(component, request, work, found, base, given, why_none, Waits(user, project, checking.now))
+    return Looked(component, request, work, found, base, given, why_none, Waits(user, project, checking.waits))
 
 
 def _suggested(
@@ -123,7 +125,7 @@ def answered(checking: Checking, looked: Looked) -> ComponentAnswer:
         partitions=places,
         cheapest=cheapest([(each.partition, getattr(each, at)) for each in fitting], own),
         soonest=soonest([(each.partition, _ends(each)) for each in fitting]),
-        shorter_wait=shorter_wait(request, looked.given, checking.now) if has_wait else None,
+        shorter_wait=shorter_wait(request, looked.given, checking.waits) if has_wait else None,
         allocation=None,
         **answer,
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 
 import msgspec
 
@@ -13,7 +12,7 @@ from analysis.check.suggestion import Suggestion
 from analysis.next_request import bill
 from analysis.queue_waits.effects import Smaller
 from analysis.queue_waits.ranges import WaitEstimate
-from analysis.queue_waits.selectors import smaller_request, wait_estimate
+from analysis.queue_waits.selectors import WaitHistory, smaller_request, wait_estimate
 from jobs.hardware import Partition, partition_of
 from jobs.models import Project, User
 from jobs.sbatch import Shape
@@ -41,11 +40,11 @@ ALLOCATION = "allocation"
 
 @dataclass
 class Waits:
-    """The estimates of one check, each made once."""
+    """The estimates of one component, each made once."""
 
     user: User
     project: Project | None
-    now: datetime
+    history: WaitHistory
     made: dict[tuple[str, str, Shape], WaitEstimate | None] = field(default_factory=dict)
 
     def of(self, cluster: str, partition: str, shape: Shape) -> WaitAnswer | None:
@@ -56,7 +55,7 @@ class Waits:
                 return None
             project = self.project.pk if self.project else None
             asked = (cluster, partition, shape.nodes, shape.gpus, shape.walltime_s)
-            self.made[key] = wait_estimate(*asked, project, self.now, user=self.user.pk)
+            self.made[key] = wait_estimate(*asked, project, self.history.at, user=self.user.pk, history=self.history)
         wait = self.made[key]
         if wait is None:
             return None
@@ -122,7 +121,7 @@ def in_partition(
     )
 
 
-def shorter_wait(request: Asked, given: Suggestion | None, now: datetime) -> TextAnswer | None:
+def shorter_wait(request: Asked, given: Suggestion | None, history: WaitHistory) -> TextAnswer | None:
     """Whether jobs like the suggested request started sooner in the same partition; None unless the data show it."""
     shape = request.shape
     if given is None or shape is None or given.wanted.partition != shape.partition:
@@ -133,7 +132,8 @@ def shorter_wait(request: Asked, given: Suggestion | None, now: datetime) -> Tex
     if less_s is None and fewer is None:
         return None
     smaller = Smaller(less_s, fewer, wanted.nodes if fewer else None)
-    effect = smaller_request(request.cluster, shape.partition, shape.nodes, shape.gpus, shape.walltime_s, smaller, now)
+    asked = (request.cluster, shape.partition, shape.nodes, shape.gpus, shape.walltime_s)
+    effect = smaller_request(*asked, smaller, history.at, history)
     if effect is None:
         return None
     what = [f"a limit of about {duration(less_s)}"] if less_s else []
