@@ -7,11 +7,17 @@ from collections.abc import Callable, Mapping, Sequence
 from analysis.check.asked import Asked, Fit
 from analysis.check.elsewhere import Offer
 from analysis.check.risks import Risk
+from analysis.facts import JobFacts
 from analysis.queue_waits.effects import Effect
 from analysis.queue_waits.ranges import WaitEstimate
+from analysis.rightsizing import Recommendation
 from jobs.hardware import clusters
 from jobs.sbatch import Shape
+from reports.advice import reason
 from reports.numbers import counted, duration, gigabytes, hours, share, unbroken
+
+OF_ALL_RUNS = frozenset({"own_runs", "own_longer_runs"})
+"""Advice whose reason names the longest of several runs."""
 
 WHY_NONE = {
     "refused": "Slurm refuses this request, so nothing is suggested for it.",
@@ -128,6 +134,12 @@ def suggestion_text(runs: int, job_id: int | None, saves: float | None, unit: st
     )
 
 
+def reason_text(advice: Recommendation, facts: JobFacts) -> str:
+    """The reason of a report, with the job that it is about; what all earlier runs show is about no single one."""
+    said = reason(advice, facts)
+    return said if advice.basis in OF_ALL_RUNS else f"Job {facts.record.job_id}: {said}"
+
+
 def risk_text(risk: Risk) -> str:
     """One risk with its counts.
 
@@ -166,7 +178,7 @@ def _other_timeout(risk: Risk) -> str:
 def _other_memory(risk: Risk) -> str:
     requested = gigabytes(risk.requested)
     if risk.worst is None:
-        return f"ran out of host memory with {requested} or more for each GPU, which is what is requested now"
+        return f"ran out of host memory with at least the {requested} for each GPU that are requested now"
     return f"needed up to {gigabytes(risk.worst)} of host memory for each GPU in use; requested are {requested}"
 
 

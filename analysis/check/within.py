@@ -68,7 +68,7 @@ def accepted(request: Asked, base: Within, given: Suggestion | None, why: str) -
         if place.why_not == "walltime" and partition.walltime_max_s:
             wanted = replace(wanted, walltime_s=partition.walltime_max_s)
             options = {**options, "--time": walltime_text(partition.walltime_max_s)}
-        elif place.why_not:
+        elif place.why_not == "nodes":
             return None, REFUSED
     if given.block:
         block = given.block if wanted == given.wanted else _block_with_limit(given.block, options["--time"])

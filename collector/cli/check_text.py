@@ -25,6 +25,7 @@ SPREADS = (
     ("run_time_s", "run time", duration),
     ("use_percent", "GPU use", percent),
 )
+UNPRICED = "not known: the site states no price."
 PARTITION_HEAD = ("partition", "at limit", "typically", "wait", "starts")
 
 
@@ -112,6 +113,9 @@ def answer_lines(into: Lines, job: JobScript, answer: dict[str, Any], made: Sugg
         if len(said) > 1:
             name = text(each, "job_name")
             into.heading(f"Component {place + 1} of {len(said)}" + (f", {name}" if name else ""))
+        # What the options alone show to be refused the parser has named, with its lines.
+        if not job.script.refusals or value(each, "shape"):
+            into.labelled("Refused", text(each, "refused"), "red")
         _component_lines(into, component, each, made.changes[place])
     if len(said) > 1:
         into.heading("All components")
@@ -121,10 +125,8 @@ def answer_lines(into: Lines, job: JobScript, answer: dict[str, Any], made: Sugg
 
 
 def _component_lines(into: Lines, component: Component, said: dict[str, Any], changes: tuple[Change, ...]) -> None:
-    refused = text(said, "refused")
-    into.labelled("Refused", refused, "red")
     into.labelled("Request", shape_text(value(said, "shape")) or _options(component))
-    into.labelled("Cost", text(said, "cost", "text") or ("" if refused else "not known: the site states no price."))
+    into.labelled("Cost", text(said, "cost", "text") or ("" if text(said, "refused") else UNPRICED))
     if not any(text(risk, "code") == "allocation" for risk in objects(said, "risks")):
         into.labelled("Allocation", text(said, "allocation", "text"))
     earlier = value(said, "earlier_runs")

@@ -36,8 +36,15 @@ from portal.api.check_costs import GPU_HOUR, Waits, cost_of, in_partition, own_p
 from portal.api.check_elsewhere import elsewhere
 from portal.api.work_answers import range_of
 from portal.charts.typical_run import size_sentence
-from reports.advice import reason
-from reports.check_texts import accepted_text, earlier_text, refused_text, risk_text, suggestion_text, why_none_text
+from reports.check_texts import (
+    accepted_text,
+    earlier_text,
+    reason_text,
+    refused_text,
+    risk_text,
+    suggestion_text,
+    why_none_text,
+)
 
 
 @dataclass(frozen=True)
@@ -192,7 +199,7 @@ def _earlier(looked: Looked) -> EarlierAnswer | None:
         gpu_memory_gb=range_of(run.peak_gpu_mem_gb for run in shown),
         run_time_s=time,
         use_percent=range_of(run.avg_gpu_util for run in shown),
-        text=text,
+        text=text if found.completed or not shown else f"{text}; none of this size",
     )
 
 
@@ -208,7 +215,7 @@ def _suggestion(checking: Checking, looked: Looked) -> SuggestionAnswer | None:
     saves = None if given.saves is None else given.saves * tasks
     unit = target.price.unit if target and target.price else GPU_HOUR
     other_size = None if given.runs or given.like is None else given.like.gpus
-    reasons = [reason(each, facts) for each in given.advice] if facts else []
+    reasons = [reason_text(each, facts) for each in given.advice] if facts else []
     if looked.base.obstacle is not None:
         reasons.append(accepted_text(looked.base.obstacle, given.wanted))
     return SuggestionAnswer(

@@ -61,6 +61,15 @@ def test_gpus_that_cannot_be_read_are_named_and_not_taken_for_none(tmp_path: Pat
     assert asked(tmp_path, "elsewhere", script, answers=(ANSWER,))[0] == 4
 
 
+def test_what_sbatch_refuses_is_named_once(tmp_path: Path) -> None:
+    refused = ONE | {"shape": None, "cost": None, "refused": "--gpus is not a multiple of --gpus-per-node."}
+    script = script_of(tmp_path, "--gpus=3 --gpus-per-node=2")
+    said = asked(tmp_path, "check", script, answers=(of(refused, cost=None),))[1]
+    assert [line for line in said.splitlines() if line.startswith(("Refused", "Cost  "))] == [
+        "Refused       --gpus is not a multiple of the GPUs of each node."
+    ]
+
+
 def test_a_name_that_cannot_be_sent_is_said_to_be_left_out(tmp_path: Path) -> None:
     script = script_of(tmp_path, "--gpus=2", "--partition=gr\u00f6\u00dfe")
     status, said, (request,) = requested(tmp_path, "check", script, answers=(ANSWER,))

@@ -144,3 +144,17 @@ def test_names_in_any_language_are_looked_up(ran) -> None:
     alice = ran(job_name="tr\u00e4ning/\u8a13\u7df4_v3")
     assert one(alice, "tr\u00e4ning/\u8a13\u7df4_v4")["earlier_runs"]["n"] == 4
     assert one(alice, "\u8a13\u7df4_v4")["earlier_runs"] is None
+
+
+def test_reasons_name_the_job_that_they_are_about(ran) -> None:
+    """The last of the four runs stands for them; the longest of all is about none of them alone."""
+    size, time = one(ran())["suggestion"]["reasons"]
+    assert size.startswith("Job 1: Only 2")
+    assert time.startswith(("Job 1: The job ran for", "The longest of your last comparable runs"))
+
+
+def test_runs_of_another_size_are_said_to_be_that(ran) -> None:
+    alice = ran()
+    assert plain(one(alice)["earlier_runs"]["text"]) == "4 runs: 2 of 8 GPUs, 80.2 GB, 2 h 00 min of 1 d 00 h"
+    text = one(alice, gpus_per_node="4", ntasks_per_node="4")["earlier_runs"]["text"]
+    assert plain(text) == "4 runs: 2 of 8 GPUs, 80.2 GB, 2 h 00 min of 1 d 00 h; none of this size"
