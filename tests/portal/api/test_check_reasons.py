@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from jobs.models import Project, ProjectAllocation
-from tests.portal.api.test_check import OPTIONS, checked
+from tests.portal.api.test_check import OPTIONS, ask, checked
 
 pytestmark = pytest.mark.django_db
 
@@ -158,3 +158,14 @@ def test_runs_of_another_size_are_said_to_be_that(ran) -> None:
     assert plain(one(alice)["earlier_runs"]["text"]) == "4 runs: 2 of 8 GPUs, 80.2 GB, 2 h 00 min of 1 d 00 h"
     text = one(alice, gpus_per_node="4", ntasks_per_node="4")["earlier_runs"]["text"]
     assert plain(text) == "4 runs: 2 of 8 GPUs, 80.2 GB, 2 h 00 min of 1 d 00 h; none of this size"
+
+
+def test_a_name_with_control_characters_is_refused_and_invisible_ones_count_as_in_accounting(ran) -> None:
+    alice = ran(job_name="tr\u200bain")
+    sent = {"schema": "check-request/1", "components": [{"job_name": "a\x1bb", "options": {}}]}
+    answer = ask(alice, sent)
+    assert (answer.status_code, answer.json()["errors"]) == (
+        400,
+        [{"path": "$.components[0].job_name", "message": "must be at most 256 characters without control characters"}],
+    )
+    assert one(alice, "tr\u200bain")["earlier_runs"]["n"] == 4
