@@ -97,6 +97,20 @@ def fit(request: Asked, partition: Partition) -> Fit:
     return Fit(partition, shape, "")
 
 
+def own_fit(request: Asked) -> Fit | None:
+    """The request in the partitions that it names: the first that can run it, else the first; None if not described.
+
+    >>> own_fit(asked("lumi", {"--partition": "dev-g,small-g", "--gpus": "1", "--time": "1-0"})).partition.name
+    'small-g'
+    """
+    if request.partition is None:
+        return None
+    names = request.options.get("--partition", "").split(",")
+    described = (partition_of(request.cluster, name) for name in names)
+    found = [fit(request, partition) for partition in described if partition is not None]
+    return next((each for each in found if not each.why_not), found[0] if found else None)
+
+
 def fits(request: Asked) -> tuple[Fit, ...]:
     """The same of every partition of the cluster, in the order of the profile; none where no GPU is requested."""
     known = clusters().get(request.cluster)

@@ -6,11 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from analysis.check.asked import Asked, Fit, asked, fit
+from analysis.check.asked import Asked, Fit, asked, fit, own_fit
 from analysis.check.earlier import REFUSED
 from analysis.check.suggestion import Suggestion
 from analysis.rightsizing import limit_with_headroom_s
-from jobs.hardware import Partition, clusters, partition_of, threads_per_core
+from jobs.hardware import Partition, clusters, threads_per_core
 from jobs.sbatch import READING_ORDER, OptionChange, apply, changes_to, parse_block, walltime_text
 
 
@@ -39,8 +39,8 @@ def within(request: Asked, times_s: Sequence[float]) -> Within:
     """
     if request.partition is None or request.shape is None:
         return Within(request, None)
-    own = fit(request, request.partition)
-    if not own.why_not:
+    own = own_fit(request)
+    if own is None or not own.why_not:
         return Within(request, None)
     needed_s = limit_with_headroom_s(max(times_s)) if times_s else _limit_s(request)
     if own.why_not == "walltime":
@@ -62,14 +62,12 @@ def accepted(request: Asked, base: Within, given: Suggestion | None, why: str) -
     if given is None:
         return (_only_accepted(request, base.request), "") if base.obstacle else (None, why)
     options = parse_block(given.block) if given.block else apply(base.request.options, given.changes)
-    partition, wanted = partition_of(request.cluster, given.wanted.partition), given.wanted
-    if partition is not None:
-        place = fit(asked(request.cluster, options), partition)
-        if place.why_not == "walltime" and partition.walltime_max_s:
-            wanted = replace(wanted, walltime_s=partition.walltime_max_s)
-            options = {**options, "--time": walltime_text(partition.walltime_max_s)}
-        elif place.why_not == "nodes":
-            return None, REFUSED
+    wanted, place = given.wanted, own_fit(asked(request.cluster, options))
+    if place is not None and place.why_not == "nodes":
+        return None, REFUSED
+    if place is not None and place.why_not == "walltime" and place.partition.walltime_max_s:
+        wanted = replace(wanted, walltime_s=place.partition.walltime_max_s)
+        options = {**options, "--time": walltime_text(place.partition.walltime_max_s)}
     if given.block:
         block = given.block if wanted == given.wanted else _block_with_limit(given.block, options["--time"])
         return replace(given, block=block, wanted=wanted), ""

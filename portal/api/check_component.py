@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from django.urls import reverse
 
-from analysis.check.asked import Asked, asked, cheapest, fit, fits, soonest
+from analysis.check.asked import Asked, asked, cheapest, fits, own_fit, soonest
 from analysis.check.earlier import REFUSED, YEAR, Earlier, earlier
 from analysis.check.reasons import why_nothing
 from analysis.check.risks import risks, size_risks
@@ -122,7 +122,7 @@ def answered(checking: Checking, looked: Looked) -> ComponentAnswer:
         answer = {"elsewhere": offers, "elsewhere_text": text or None}
     return ComponentAnswer(
         job_name=looked.component.job_name,
-        refused=refused_text(request, fit(request, request.partition) if request.partition else None),
+        refused=refused_text(request, own_fit(request)),
         shape=msgspec.convert(request.shape, ShapeAnswer, from_attributes=True) if request.shape else None,
         cost=cost_of(request.partition, request.shape, typical_s, tasks),
         earlier_runs=_earlier(looked),

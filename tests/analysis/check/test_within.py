@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.check.asked import asked, fit
+from analysis.check.asked import asked, fit, own_fit
 from analysis.check.suggestion import Suggestion
-from analysis.check.within import accepted, within
+from analysis.check.within import Within, accepted, within
 from jobs.sbatch import OptionChange, apply
 from tests.analysis.check.cases import FULL, WHOLE
 
@@ -26,6 +26,15 @@ def test_the_longest_limit_fits(limit: str) -> None:
     request = asked("lumi", FULL | {"--time": limit})
     assert fit(request, request.partition).why_not == ""
     assert within(request, ()).request is request
+
+
+def test_of_several_partitions_one_that_accepts_the_request_is_enough() -> None:
+    """Two and a half days: standard-g allows two, small-g three."""
+    both = asked("lumi", FULL | {"--partition": "standard-g,small-g", "--time": "2-12:00:00"})
+    assert own_fit(both).partition.name == "small-g"
+    assert within(both, ()) == Within(both, None)
+    longer = asked("lumi", FULL | {"--partition": "standard-g,small-g", "--time": "5-00:00:00"})
+    assert own_fit(longer).why_not == "walltime"
 
 
 def test_without_a_limit_the_partition_sets_one() -> None:

@@ -73,6 +73,13 @@ def test_without_earlier_runs_a_limit_is_cut_or_another_partition_named(ran) -> 
     )  # fmt: skip
 
 
+def test_a_request_that_names_a_partition_which_accepts_it_is_not_refused(ran) -> None:
+    alice = ran()
+    assert one(alice, "another", partition="standard-g,small-g", time="2-12:00:00")["refused"] is None
+    found = one(alice, "another", partition="standard-g,dev-g", time="2-12:00:00")
+    assert plain(found["refused"]) == "standard-g allows at most 2 d 00 h."
+
+
 def test_the_project_in_which_the_work_ran_is_named(ran, cast) -> None:
     alice = ran()
     Project.objects.create(name="project_465000009")
