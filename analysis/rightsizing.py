@@ -12,9 +12,9 @@ from enum import StrEnum
 
 import numpy as np
 
-from analysis.causes.request import is_interactive
+from analysis.causes.request import has_chosen_limit
 from analysis.causes.spread import HELD_MEMORY_GB
-from analysis.comparable import ComparableRun, longest_run_s
+from analysis.comparable import ComparableRun, highest_host_peak_gb, longest_run_s
 from analysis.facts import JobFacts
 from analysis.findings import Finding, FindingCode
 from analysis.gpu_need import GpuNeed, countable, gpu_need
@@ -23,6 +23,7 @@ from analysis.next_request import admitted, bill, is_cheaper, next_request, requ
 from analysis.thresholds import LIMITS, Limits
 from jobs.hardware import partition_of
 from jobs.sbatch import OptionChange, Shape, rounded
+from jobs.work_key import is_trial
 
 
 class RecommendationKind(StrEnum):
@@ -72,7 +73,7 @@ def recommendations(
     else:
         host = host_need(facts, past, limits)
         fewer = _fewer_gpus(facts, codes, host, limits, past)
-        resized = fewer or _smaller_gpu(facts, host, limits) or _fitting_host(facts, codes, host, limits)
+        resized = fewer or _smaller_gpu(facts, host, limits) or _fitting_host(facts, codes, host, limits, past)
     timed = _shorter_walltime(facts, codes, resized, limits, past) or _longer_walltime(
         facts, found, resized, limits, past
     )
@@ -181,7 +182,7 @@ def _with_gpus(facts: JobFacts, now: Shape, gpus: int, need: GpuNeed, host: Host
     gpus = min(gpus, now.gpus)
     nodes = min(math.ceil(gpus / per_node), now.nodes)
     walltime_s = now.walltime_s
-    if need.basis == "own_scaling" and walltime_s:
+    if need.basis == "own_scaling" and walltime_s and not is_trial(facts.record.job_name):
         walltime_s = max(walltime_s, limit_with_headroom_s(float(need.evidence["run_s"]), limits))
     shape = replace(
         now,
@@ -231,7 +232,7 @@ def _with_host_share(facts: JobFacts, shape: Shape, host: HostNeed) -> Shape | N
 
 
 def _fitting_host(
-    facts: JobFacts, codes: frozenset[FindingCode], host: HostNeed, limits: Limits
+    facts: JobFacts, codes: frozenset[FindingCode], host: HostNeed, limits: Limits, past: Sequence[ComparableRun]
 ) -> Recommendation | None:
     """Fewer cores, less host memory, or both, where they alone raise the bill of a shared partition."""
     fitting = fitting_host(facts, limits)
@@ -249,6 +250,9 @@ def _fitting_host(
             "peak_memory_gb": fitting.peak_memory_gb,
             "recommended_memory_gb": memory_gb or fitting.memory_gb,
         }
+        past_gb = highest_host_peak_gb(facts.allocated_gpus, past) * now.nodes
+        if past_gb > fitting.peak_memory_gb:
+            evidence["own_runs_peak_gb"] = past_gb
     if fitting.cores is not None:
         evidence |= {"cores": facts.held.cores, "busy_cores": fitting.busy_cores, "recommended_cores": fitting.cores}
     kind = RecommendationKind.CORES if fitting.memory_gb is None else RecommendationKind.HOST_MEMORY
@@ -326,7 +330,7 @@ def _longer_walltime(
     """More time for a run that worked until its limit: what the user's own runs took, else 50 % more."""
     requested_s, partition = facts.record.walltime_requested_s, facts.partition
     ended = next((finding for finding in found if finding.code is FindingCode.TIMEOUT), None)
-    if ended is None or ended.evidence.get("pattern") != "busy" or not requested_s or is_interactive(facts):
+    if ended is None or ended.evidence.get("pattern") != "busy" or not requested_s or has_chosen_limit(facts):
         return None
     longest_s = longest_run_s(0.0, facts.allocated_gpus, past)
     is_known = longest_s > requested_s

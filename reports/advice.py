@@ -159,8 +159,8 @@ def _smaller_gpu(advice: Recommendation) -> str:
 def _peak_memory(advice: Recommendation) -> str:
     seen = advice.evidence
     return (
-        f"The job used at most {gigabytes(float(seen['peak_memory_gb']))} of the"
-        f" {gigabytes(float(seen['memory_gb']))} of host memory that it requested, which alone raises its bill;"
+        f"{_used_at_most(seen)} of the {gigabytes(float(seen['memory_gb']))} of host memory that it requested, which"
+        " alone raises its bill;"
         f" {_spare(advice)} more than the peak is enough"
     )
 
@@ -176,10 +176,18 @@ def _busy_cores(advice: Recommendation) -> str:
 def _host_share(advice: Recommendation) -> str:
     seen = advice.evidence
     return (
-        f"The job used at most {gigabytes(float(seen['peak_memory_gb']))} of {gigabytes(float(seen['memory_gb']))} of"
-        f" host memory and kept {float(seen['busy_cores']):.1f} of {counted(int(seen['cores']), 'core')} busy; together"
+        f"{_used_at_most(seen)} of {gigabytes(float(seen['memory_gb']))} of host memory"
+        f" and kept {float(seen['busy_cores']):.1f} of {counted(int(seen['cores']), 'core')} busy; together"
         " they raise its bill"
     )
+
+
+def _used_at_most(seen: Mapping[str, float | int]) -> str:
+    """The peak from which the memory follows: of this run, or of the user's own ones where they needed more."""
+    peak = gigabytes(float(seen["peak_memory_gb"]))
+    if "own_runs_peak_gb" not in seen:
+        return f"The job used at most {peak}"
+    return f"Your comparable runs used up to {gigabytes(float(seen['own_runs_peak_gb']))}, and the job used {peak}"
 
 
 def _out_of_memory(advice: Recommendation) -> str:

@@ -11,25 +11,42 @@ from analysis.facts import JobFacts
 from analysis.rightsizing import Recommendation, RecommendationKind
 from jobs.billing import Allocation, billed_slices
 from jobs.hardware import Partition, partition_of
+from jobs.sbatch import Shape
 from reports.numbers import counted, gigabytes
 
 CORES, MEMORY = "cores", "memory"
 
 
 def billed_as(advice: Recommendation, facts: JobFacts) -> str:
-    """`billed as 4 GPUs because of 32 cores`; empty where the GPUs of the suggested request alone decide its bill."""
-    wanted = advice.wanted
-    partition = partition_of(facts.record.cluster, wanted.partition)
-    if advice.kind is RecommendationKind.WALLTIME or partition is None or not wanted.gpus:
+    """What raises the bill of the suggested request; empty where its GPUs alone decide it."""
+    partition = partition_of(facts.record.cluster, advice.wanted.partition)
+    if advice.kind is RecommendationKind.WALLTIME or partition is None:
         return ""
-    held = Allocation(wanted.nodes, wanted.gpus, wanted.cores or 0, wanted.memory_gb or 0.0, wanted.is_exclusive)
-    cause = beyond_gpus(partition, held)
-    if not cause or partition.price is None or partition.price.gpus_per_slice is None:
+    return billed_shape(partition, advice.wanted)
+
+
+def billed_shape(partition: Partition, shape: Shape) -> str:
+    """The GPUs that a request is billed as for its cores or memory, with the rule; empty where its GPUs decide.
+
+    >>> from jobs.hardware import partition_of
+    >>> billed_shape(partition_of("lumi", "small-g"), Shape(nodes=1, gpus=1, cores=28, memory_gb=60.0))
+    'billed as 4 GPUs because of 28 cores (8 cores count as a GPU)'
+    """
+    price = partition.price
+    held = Allocation(shape.nodes, shape.gpus, shape.cores or 0, shape.memory_gb or 0.0, shape.is_exclusive)
+    cause = beyond_gpus(partition, held) if shape.gpus else ""
+    if not cause or price is None or price.gpus_per_slice is None:
         return ""
-    gpus = billed_slices(held, partition.price) * partition.price.gpus_per_slice
     amounts = {CORES: counted(held.cores, "core"), MEMORY: f"{gigabytes(held.memory_gb)} of host memory"}
     what = " and ".join(amount for name, amount in amounts.items() if name in cause)
-    return f"billed as {gpus:g} GPUs because of {what}"
+    of_one = {CORES: (price.cores_per_slice, "cores"), MEMORY: (price.memory_gb_per_slice, "GB")}
+    rule = " or ".join(
+        f"{amount / price.gpus_per_slice:g} {unit}"
+        for name, (amount, unit) in of_one.items()
+        if amount and name in cause
+    )
+    gpus = billed_slices(held, price) * price.gpus_per_slice
+    return f"billed as {gpus:g} GPUs because of {what} ({rule} count as a GPU)"
 
 
 def beyond_gpus(partition: Partition, held: Allocation) -> str:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from analysis.check.asked import Asked, Fit
 from analysis.check.elsewhere import Offer
 from analysis.check.risks import Risk
+from analysis.facts import JobFacts
 from analysis.queue_waits.effects import Effect
 from analysis.queue_waits.ranges import WaitEstimate
+from analysis.rightsizing import Recommendation
+from jobs.hardware import clusters
+from jobs.sbatch import Shape
+from reports.advice import reason
 from reports.numbers import counted, duration, gigabytes, hours, share, unbroken
+
+OF_ALL_RUNS = frozenset({"own_runs", "own_longer_runs"})
+"""Advice whose reason names the longest of several runs."""
 
 WHY_NONE = {
     "refused": "Slurm refuses this request, so nothing is suggested for it.",
@@ -25,8 +33,42 @@ WHY_NONE = {
     "tried": "Nothing is suggested: runs on the number of GPUs that the last report suggests failed, or were billed no"
     " less.",
     "not_kept": "Nothing is suggested: the measurements of the earlier run are no longer stored.",
+    "few_fit": "Nothing is suggested: fewer than 3 runs of this size have completed, too few to show that the request"
+    " fits.",
+    "as_suggested": "The request matches the suggestion from earlier runs on more GPUs. No run of this size is known"
+    " yet.",
+    "no_gpus": "Nothing is suggested: the partition has no GPUs.",
 }
 """Why nothing is suggested (`analysis.check.earlier`)."""
+
+
+def why_none_text(why: str, request: Asked, account: str, other_projects: Sequence[str]) -> str:
+    """Why nothing is suggested, with the names that are the reason.
+
+    >>> why_none_text("other_project", None, "project_2", ["project_1"])
+    'Nothing is suggested: no run of this name is known in project_2. Runs of this name exist in project_1.'
+    """
+    if why == "other_project":
+        exist = " and ".join(other_projects)
+        return f"Nothing is suggested: no run of this name is known in {account}. Runs of this name exist in {exist}."
+    if why == "unknown_partition":
+        name = request.options["--partition"].partition(",")[0]
+        listed = ", ".join(clusters()[request.cluster].partitions)
+        return (
+            f"Nothing is suggested: partition {name} is not one of this site's GPU partitions that the portal knows:"
+            f" {listed}."
+        )
+    return WHY_NONE[why]
+
+
+def accepted_text(obstacle: Fit, wanted: Shape) -> str:
+    """What a partition refuses of the request, and what the suggestion does about it."""
+    said = why_not_fit(obstacle).rstrip(".")
+    if wanted.partition != obstacle.partition.name:
+        return f"{said}; {wanted.partition} accepts the suggested request."
+    if obstacle.why_not == "walltime" and wanted.walltime_s == obstacle.partition.walltime_max_s:
+        return f"{said}: the time limit is cut to that."
+    return f"{said}."
 
 
 def earlier_text(
@@ -36,7 +78,11 @@ def earlier_text(
 
     >>> earlier_text(5, (2.0, 8.0), 61.0, 11520.0, 86400.0).replace(chr(160), " ")
     '5 runs: 2 of 8 GPUs, 61.0 GB, 3 h 12 min of 1 d 00 h'
+    >>> earlier_text(0, (None, 0), None, None, None)
+    'None of the earlier runs completed'
     """
+    if not runs:
+        return "None of the earlier runs completed"
     used, had = gpus
     parts = [counted(had, "GPU") if used is None else f"{used:g} of {counted(had, 'GPU')}"]
     if memory_gb is not None:
@@ -71,12 +117,16 @@ def cost_text(
     return unbroken("; ".join(parts) + of_tasks)
 
 
-def suggestion_text(runs: int, job_id: int, saves: float | None, unit: str, gpus: int | None = None) -> str:
+def suggestion_text(runs: int, job_id: int | None, saves: float | None, unit: str, gpus: int | None = None) -> str:
     """What a suggestion rests on, and what it saves where that is known; `gpus` of a run of another size.
+
+    Without a job it is only what the partition needs to accept the request.
 
     >>> suggestion_text(5, 17, 9.0, "GPU-hour").replace(chr(160), " ")
     'From 5 runs of this size, like job 17: 9.00 GPU-hours less for a run of typical length.'
     """
+    if job_id is None:
+        return "The request as Slurm accepts it; it rests on no earlier run."
     if gpus is not None:
         said = f"From runs on {counted(gpus, 'GPU')}, like job {job_id}"
         return unbroken(f"{said}: how long runs take as requested is not known, so no saving is stated.")
@@ -96,13 +146,21 @@ def work_gpus_text(gpus: int, job_id: int) -> str:
     return unbroken(f"The page of this work suggests {suggested} (from job {job_id}), of all sizes that completed.")
 
 
+def reason_text(advice: Recommendation, facts: JobFacts) -> str:
+    """The reason of a report, with the job that it is about; what all earlier runs show is about no single one."""
+    said = reason(advice, facts)
+    return said if advice.basis in OF_ALL_RUNS else f"Job {facts.record.job_id}: {said}"
+
+
 def risk_text(risk: Risk) -> str:
     """One risk with its counts.
 
     >>> risk_text(Risk("timeout", 3, 5, 14400.0, 18000.0)).replace(chr(160), " ")
     '3 of the last 5 runs of this size took longer than 4 h 00 min (up to 5 h 00 min) or were ended by such a limit.'
     """
-    return unbroken(f"{risk.runs:,} of the last {counted(risk.of, 'run')} of this size {_RISKS[risk.code](risk)}.")
+    size = "other sizes" if risk.is_other_size else "this size"
+    texts = _RISKS_OF_OTHER_SIZES if risk.is_other_size else _RISKS
+    return unbroken(f"{risk.runs:,} of the last {counted(risk.of, 'run')} of {size} {texts[risk.code](risk)}.")
 
 
 def _timeout(risk: Risk) -> str:
@@ -119,11 +177,34 @@ def _memory(risk: Risk) -> str:
     return f"needed more than {requested} of host memory (up to {gigabytes(risk.worst)})"
 
 
+def _other_timeout(risk: Risk) -> str:
+    limit = duration(risk.requested)
+    if risk.worst is None:
+        return (
+            f"reached a time limit; on the requested GPUs they would need {limit} or more even without scaling losses"
+        )
+    took = f"on the requested GPUs they would take up to {duration(risk.worst)} even without scaling losses"
+    return f"took too long for a limit of {limit}: {took}"
+
+
+def _other_memory(risk: Risk) -> str:
+    requested = gigabytes(risk.requested)
+    if risk.worst is None:
+        return f"ran out of host memory with at least the {requested} for each GPU that are requested now"
+    return f"needed up to {gigabytes(risk.worst)} of host memory for each GPU in use; requested are {requested}"
+
+
 _RISKS: Mapping[str, Callable[[Risk], str]] = {
     "timeout": _timeout,
     "out_of_memory": _memory,
     "gpu_out_of_memory": lambda risk: "probably ran out of GPU memory",
     "failed": lambda risk: "failed by themselves",
+}
+_RISKS_OF_OTHER_SIZES: Mapping[str, Callable[[Risk], str]] = {
+    **_RISKS,
+    "timeout": _other_timeout,
+    "out_of_memory": _other_memory,
+    "gpu_out_of_memory": lambda risk: "probably ran out of GPU memory, on as many GPUs as requested now or more",
 }
 
 
@@ -188,6 +269,16 @@ def allocation_text(project: str, takes: float, left: float, unit: str) -> str:
     return unbroken(f"{part} ({share(takes / left)}).")
 
 
+def allocation_risk_text(project: str, takes: float, left: float, unit: str) -> str:
+    """A job that takes more than is left.
+
+    >>> allocation_risk_text("project_465000001", 96.0, 12.5, "GPU-hour").replace(chr(160), " ")
+    'At its limit the job takes 96.0 GPU-hours, and project_465000001 has 12.5 left.'
+    """
+    had = f"{hours(left)} left" if left > 0 else f"no {unit}s left, as its directory states"
+    return unbroken(f"At its limit the job takes {hours(takes)} {unit}s, and {project} has {had}.")
+
+
 def why_not_there(offer: Offer) -> str:
     """Why a run does not fit another platform; empty where it does."""
     there = offer.platform
@@ -226,12 +317,19 @@ def choice_text(before: Mapping[str, str], after: Mapping[str, str]) -> str:
 
     >>> choice_text({"EUR": "cloud"}, {"EUR": "small-g"})
     'With the suggested request small-g costs least instead of cloud (in EUR).'
+    >>> choice_text({}, {"GPU-hour": "small-g"})
+    'With the suggested request small-g costs least (in GPU-hours).'
     """
     said = []
-    for unit, place in after.items():
-        first = before.get(unit)
-        if first is not None and first != place:
-            said.append(f"With the suggested request {place} costs least instead of {first} (in {unit}).")
-        elif first is not None:
-            said.append(f"{place} costs least (in {unit}), as it is and with the suggested request.")
+    for unit in dict.fromkeys((*before, *after)):
+        first, then = before.get(unit), after.get(unit)
+        named = f"{unit}s" if unit == "GPU-hour" else unit
+        if first == then:
+            said.append(f"{then} costs least (in {named}), as it is and with the suggested request.")
+        elif then is None:
+            said.append(f"As it is, {first} costs least (in {named}).")
+        elif first is None:
+            said.append(f"With the suggested request {then} costs least (in {named}).")
+        else:
+            said.append(f"With the suggested request {then} costs least instead of {first} (in {named}).")
     return " ".join(said)

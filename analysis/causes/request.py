@@ -8,6 +8,7 @@ from analysis.findings import Finding, FindingCode
 from analysis.host_share import fitting_host
 from analysis.phases import final_util_percent
 from analysis.thresholds import LIMITS, Limits
+from jobs.work_key import is_trial
 
 # Names that Slurm and Open OnDemand give to interactive sessions (salloc(1), srun(1); LUMI web interface guide):
 # salloc's own, the shell that srun starts, and the path of a dashboard's app.
@@ -16,8 +17,11 @@ DASHBOARD_PREFIX = "sys/dashboard/"
 
 
 def timeout(facts: JobFacts, limits: Limits = LIMITS) -> Finding | None:
-    """The time limit ended the job; whether the GPUs that worked did so to the end, or spun, decides the advice."""
-    if facts.record.state != "TIMEOUT":
+    """The time limit ended the job; whether the GPUs that worked did so to the end, or spun, decides the advice.
+
+    A trial may reach its limit.
+    """
+    if facts.record.state != "TIMEOUT" or is_trial(facts.record.job_name):
         return None
     evidence: dict[str, float | int | str] = {
         "walltime_requested_s": facts.record.walltime_requested_s or facts.elapsed_s
@@ -37,7 +41,7 @@ def walltime_overrequest(facts: JobFacts, limits: Limits = LIMITS) -> Finding | 
     """A completed batch job used far less time than it requested."""
     record, used_s = facts.record, run_seconds(facts.record)
     requested_s = record.walltime_requested_s
-    if record.state != "COMPLETED" or not requested_s or used_s <= limits.walltime_run_s or is_interactive(facts):
+    if record.state != "COMPLETED" or not requested_s or used_s <= limits.walltime_run_s or has_chosen_limit(facts):
         return None
     used_fraction = used_s / requested_s
     if used_fraction >= limits.walltime_used_fraction:
@@ -68,6 +72,11 @@ def cores_or_memory_beyond_share(facts: JobFacts, limits: Limits = LIMITS) -> Fi
         1.0,
         evidence,
     )
+
+
+def has_chosen_limit(facts: JobFacts) -> bool:
+    """Whether the limit was set for something else than the length of the work: a session, or a trial of some size."""
+    return is_interactive(facts) or is_trial(facts.record.job_name)
 
 
 def is_interactive(facts: JobFacts) -> bool:

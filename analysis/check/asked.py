@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from jobs.hardware import Partition, clusters, partition_of, threads_per_core
 from jobs.records import RESOURCE_OPTIONS
-from jobs.sbatch import Shape, refusal, shape_of
+from jobs.sbatch import Shape, refusal, shape_of, walltime_s
 from jobs.sbatch_values import gpu_type_of
 
 
@@ -29,6 +30,14 @@ class Asked:
     def is_known(self) -> bool:
         """Whether it is known what Slurm would give, and on which hardware."""
         return self.shape is not None and self.partition is not None
+
+    @property
+    def is_unlimited(self) -> bool:
+        """Whether the request states that it has no time limit: `--time=UNLIMITED`, `INFINITE`, -1 or 0.
+
+        Without `--time` the partition sets one.
+        """
+        return "--time" in self.options and walltime_s(self.options["--time"]) is None
 
     @property
     def allocated_gpus(self) -> tuple[int, ...]:
@@ -70,6 +79,8 @@ def fit(request: Asked, partition: Partition) -> Fit:
 
     >>> fit(asked("lumi", {"--gpus-per-node": "8", "--nodes": "8"}), partition_of("lumi", "small-g")).why_not
     'nodes'
+    >>> fit(asked("lumi", {"--gpus": "8", "--time": "UNLIMITED"}), partition_of("lumi", "small-g")).why_not
+    'walltime'
     """
     options = {**request.options, "--partition": partition.name}
     gpu_type, own_type = gpu_type_of(options), partition.node.gres_type
@@ -80,9 +91,24 @@ def fit(request: Asked, partition: Partition) -> Fit:
         return Fit(partition, None, "node_size")
     if partition.nodes_max and shape.nodes > partition.nodes_max:
         return Fit(partition, shape, "nodes")
-    if partition.walltime_max_s and (shape.walltime_s or 0.0) > partition.walltime_max_s:
+    limit_s = math.inf if request.is_unlimited else shape.walltime_s or 0.0
+    if partition.walltime_max_s and limit_s > partition.walltime_max_s:
         return Fit(partition, shape, "walltime")
     return Fit(partition, shape, "")
+
+
+def own_fit(request: Asked) -> Fit | None:
+    """The request in the partitions that it names: the first that can run it, else the first; None if not described.
+
+    >>> own_fit(asked("lumi", {"--partition": "dev-g,small-g", "--gpus": "1", "--time": "1-0"})).partition.name
+    'small-g'
+    """
+    if request.partition is None:
+        return None
+    names = request.options.get("--partition", "").split(",")
+    described = (partition_of(request.cluster, name) for name in names)
+    found = [fit(request, partition) for partition in described if partition is not None]
+    return next((each for each in found if not each.why_not), found[0] if found else None)
 
 
 def fits(request: Asked) -> tuple[Fit, ...]:

@@ -24,6 +24,9 @@ COMPARED_MAX = 20
 NO_RUNS, NO_PARTITION, OTHER_SIZE, ONLY_FAILED = "no_runs", "no_partition", "other_size", "only_failed"
 FITS, FEW_RUNS, REFUSED, NOT_KEPT, TRIED = "fits", "few_runs", "refused", "not_kept", "tried"
 """Why nothing is suggested."""
+NO_NAME, OTHER_PROJECT, AS_SUGGESTED, FEW_FIT = "no_name", "other_project", "as_suggested", "few_fit"
+UNKNOWN_PARTITION, NO_GPUS = "unknown_partition", "no_gpus"
+"""The same, more precisely (`analysis.check.reasons`)."""
 
 
 @dataclass(frozen=True)

@@ -85,10 +85,12 @@ def _why_not(platform: Platform, need: Need, factor: float | None) -> str:
 
 
 def choice(costs: Iterable[tuple[str, float | None, str]], own: str) -> dict[str, str]:
-    """By unit of the cost the cheapest place of (place, cost, unit), where there are several; the own one of equals.
+    """By unit of the cost the cheapest place of (place, cost, unit), where they differ; the own one of equals.
 
     >>> choice([("small-g", 12.0, "EUR"), ("cloud", 9.0, "EUR"), ("other", 1.0, "GPU-hour")], "small-g")
     {'EUR': 'cloud'}
+    >>> choice([("small-g", 12.0, "GPU-hour"), ("standard-g", 12.0, "GPU-hour")], "small-g")
+    {}
     """
     by_unit: dict[str, dict[str, float]] = {}
     for place, cost, unit in costs:
@@ -97,5 +99,5 @@ def choice(costs: Iterable[tuple[str, float | None, str]], own: str) -> dict[str
     return {
         unit: min(known, key=lambda place: (known[place], place != own))
         for unit, known in by_unit.items()
-        if len(known) > 1
+        if len(set(known.values())) > 1
     }

@@ -1,14 +1,20 @@
-"""What went wrong before at the requested size, and would again: memory, the time limit, the program itself."""
+"""What went wrong before, and would again with the request: memory, the time limit, the program itself.
+
+Runs of the same size show it as it is. Those of others are compared by what does not depend on the size: memory for
+each GPU, and the time that their work takes at best on the requested GPUs.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from analysis.check.asked import Asked
-from analysis.check.earlier import Earlier
+from analysis.check.earlier import TIMES_MIN, Earlier
 from analysis.works.failure_sizes import FailureSize, failure_sizes
 from analysis.works.runs import PastRun
+from jobs.hardware import partition_of
+from jobs.sbatch import Shape
 
 LATEST_MAX = 20
 FAILED_LATEST_MAX, FAILED_MIN, FAILED_SHARE_MIN = 10, 3, 0.5
@@ -19,10 +25,12 @@ GPU_MEMORY, HOST_MEMORY = "gpu_out_of_memory", "host_out_of_memory"
 
 @dataclass(frozen=True)
 class Risk:
-    """`runs` of the last `of` runs of the same size show it.
+    """`runs` of the last `of` runs show it, of the same size or (`is_other_size`) of others.
 
     `code` is "timeout", "out_of_memory" (of hosts), "gpu_out_of_memory" or "failed"; `requested` and `worst` are the
     limit and the longest run in seconds, or the memory and the highest peak in 2^30 bytes; None where there is none.
+    Of other sizes `requested` and `worst` are memory for each GPU, and the time that the longest run would take on the
+    requested GPUs if it scaled without loss.
     """
 
     code: str
@@ -30,20 +38,94 @@ class Risk:
     of: int
     requested: float | None = None
     worst: float | None = None
+    is_other_size: bool = False
 
 
 def risks(found: Earlier, request: Asked) -> tuple[Risk, ...]:
-    """Every risk that earlier runs of the same size show."""
+    """Every risk that earlier runs of the same size show; from other sizes what holds for this one too.
+
+    Other sizes count only where fewer than three runs of this size have completed: these show by themselves what it
+    needs.
+    """
     latest, shape = found.same_size[:LATEST_MAX], request.shape
-    if shape is None or not latest:
+    if shape is None:
         return ()
     every = (
         _too_long(latest, shape.walltime_s),
         _too_much_memory(latest, shape.memory_gb),
-        _of(latest, [run for run in latest if GPU_MEMORY in run.finding_codes.split()], GPU_MEMORY),
+        _of(latest, [run for run in latest if _lacks_gpu_memory(run)], GPU_MEMORY),
         _failed(latest[:FAILED_LATEST_MAX]),
     )
-    return tuple(risk for risk in every if risk is not None)
+    shown = [risk for risk in every if risk is not None]
+    if len(found.completed) < TIMES_MIN:
+        said = {risk.code for risk in shown}
+        shown += [risk for risk in _risks_of_other_sizes(found, request) if risk.code not in said]
+    return tuple(shown)
+
+
+def _risks_of_other_sizes(found: Earlier, request: Asked) -> list[Risk]:
+    """What runs of other sizes on such nodes show for the requested one."""
+    shape, same = request.shape, {run.pk for run in found.same_size}
+    others = [run for run in found.runs if run.pk not in same and _is_on_such_nodes(run, request)][:LATEST_MAX]
+    if shape is None or not shape.gpus or not others:
+        return []
+    every = (
+        _too_long_for_fewer(others, shape),
+        _too_much_for_each_gpu(others, shape),
+        # Memory that as many or more GPUs do not have, fewer do not have either.
+        _of(others, [r for r in others if (r.gpus or 0) >= shape.gpus and _lacks_gpu_memory(r)], GPU_MEMORY),
+        _failed(others[:FAILED_LATEST_MAX]),
+    )
+    return [replace(risk, is_other_size=True) for risk in every if risk is not None]
+
+
+def _too_long_for_fewer(others: Sequence[PastRun], shape: Shape) -> Risk | None:
+    """Runs that would take longer than the limit on the requested GPUs even if they scaled without loss.
+
+    Fewer GPUs are at best as slow in proportion; on more GPUs than needed the work takes no less.
+    """
+    if shape.walltime_s is None:
+        return None
+    limit_s = shape.walltime_s
+    longer = [run for run in others if run.is_completed and _best_s(run, run.elapsed_s, shape) > limit_s]
+    ended = [run for run in others if run.state == "TIMEOUT" and _best_s(run, run.walltime_s, shape) >= limit_s]
+    worst_s = max((_best_s(run, run.elapsed_s, shape) for run in longer), default=None)
+    return _of(others, [*longer, *ended], "timeout", limit_s, worst_s)
+
+
+def _best_s(run: PastRun, took_s: float | None, shape: Shape) -> float:
+    """The least time that the work of a run takes on the requested GPUs: never less on fewer."""
+    return (took_s or 0.0) * min((run.gpus or 0) / shape.gpus, 1.0)
+
+
+def _too_much_for_each_gpu(others: Sequence[PastRun], shape: Shape) -> Risk | None:
+    """Runs that needed more host memory for each GPU that they used than is requested, or ran out of as much."""
+    if shape.memory_gb is None:
+        return None
+    each_gb = shape.memory_gb / shape.gpus
+    peaks_gb = {run.pk: (run.host_peak_gb or 0.0) / (run.effective_gpus or run.gpus or 1) for run in others}
+    # A run may need its memory once, and not for each GPU: more in all than any used is enough.
+    more = [
+        r for r in others if r.is_completed and peaks_gb[r.pk] > each_gb and (r.host_peak_gb or 0) > shape.memory_gb
+    ]
+    out = [r for r in others if _ran_out(r) and (r.memory_gb or 0.0) / (r.gpus or 1) >= each_gb]
+    worst_gb = max((peaks_gb[run.pk] for run in more), default=None)
+    return _of(others, [*more, *out], "out_of_memory", each_gb, worst_gb)
+
+
+def _is_on_such_nodes(run: PastRun, request: Asked) -> bool:
+    place = partition_of(run.cluster, run.partition)
+    return place is not None and request.partition is not None and place.node == request.partition.node
+
+
+def _lacks_gpu_memory(run: PastRun) -> bool:
+    return GPU_MEMORY in run.finding_codes.split()
+
+
+def _ran_out(run: PastRun) -> bool:
+    """Whether a run ended for lack of host memory."""
+    is_out = run.state == "OUT_OF_MEMORY" or HOST_MEMORY in run.finding_codes.split()
+    return is_out and not run.is_completed
 
 
 OF_FAILURE = {"memory": "out_of_memory", "time": "timeout", "failed": "failed"}
@@ -81,13 +163,7 @@ def _too_much_memory(latest: Sequence[PastRun], memory_gb: float | None) -> Risk
     if memory_gb is None:
         return None
     more = [run for run in latest if run.is_completed and (run.host_peak_gb or 0.0) > memory_gb]
-    out = [
-        run
-        for run in latest
-        if (run.state == "OUT_OF_MEMORY" or HOST_MEMORY in run.finding_codes.split())
-        and not run.is_completed
-        and (run.memory_gb or 0.0) >= memory_gb
-    ]
+    out = [run for run in latest if _ran_out(run) and (run.memory_gb or 0.0) >= memory_gb]
     worst_gb = max((run.host_peak_gb or 0.0 for run in more), default=None)
     return _of(latest, [*more, *out], "out_of_memory", memory_gb, worst_gb)
 

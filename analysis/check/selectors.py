@@ -30,19 +30,20 @@ class NamedWork:
     is_ambiguous: bool
 
 
-def named_work(user: User, cluster: str, job_name: str, account: str) -> NamedWork | None:
+def named_work(user: User, cluster: str, job_name: str, account: str) -> tuple[NamedWork | None, tuple[str, ...]]:
     """The own work of this name, in this project or else in the one where it ran last; two queries.
 
-    None for a name without a meaning, and where no run has it.
+    None for a name without a meaning, and where no run has it. Then the own projects in which runs of this name exist,
+    by name, follow.
     """
     works = works_named(user, job_name, [cluster])
-    keys = [key for key, (_, project) in works.items() if account in ("", project.name)]
-    ran = Job.objects.filter(user=user, work_key__in=keys, ended_at__isnull=False).order_by()
-    latest = dict(ran.values_list("work_key").annotate(Max("ended_at"))) if keys else {}
-    if not latest:
-        return None
-    key = max(latest, key=lambda key: latest[key])
-    return NamedWork(key, works[key][1], is_ambiguous=len(latest) > 1)
+    ran = Job.objects.filter(user=user, work_key__in=works, ended_at__isnull=False).order_by()
+    latest = dict(ran.values_list("work_key").annotate(Max("ended_at"))) if works else {}
+    here = [key for key in latest if account.lower() in ("", works[key][1].name)]
+    if not here:
+        return None, tuple(sorted(works[key][1].name for key in latest))
+    key = max(here, key=lambda key: latest[key])
+    return NamedWork(key, works[key][1], is_ambiguous=len(here) > 1), ()
 
 
 def latest_runs(user: User, key: str, now: datetime) -> list[PastRun]:

@@ -51,7 +51,8 @@ class Suggestion:
 
     `advice` are the pieces with the `facts` that their reasons are made from; empty where only the number of GPUs is
     known from runs of another size. `saves` is GPU-hours of one run, None where that is not known; `run_s` is how long
-    the run then probably takes. `runs` is how many earlier runs of the same size it rests on.
+    the run then probably takes. `runs` is how many earlier runs of the same size it rests on; `like` is None where
+    it is only what the partition needs to accept the request (`analysis.check.within`).
     """
 
     changes: tuple[OptionChange, ...]
@@ -59,7 +60,7 @@ class Suggestion:
     wanted: Shape
     advice: tuple[Recommendation, ...]
     facts: JobFacts | None
-    like: PastRun
+    like: PastRun | None
     runs: int
     saves: float | None
     run_s: float | None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from functools import cached_property
 from typing import Any
 
 from django.db.models import FloatField, Func, QuerySet
@@ -36,6 +37,29 @@ class Epoch(Func):
         return self.as_sql(compiler, connection, template=template, **context)
 
 
+class WaitHistory:
+    """What several estimates at one time rest on, each read once: the ranges of a cluster, and starts by partition."""
+
+    def __init__(self, cluster: str, at: datetime) -> None:
+        self.cluster, self.at = cluster, at
+        self._starts: dict[str, Starts] = {}
+
+    @cached_property
+    def _ranges(self) -> dict[str, WaitRange]:
+        made_lately = WaitRange.objects.filter(cluster=self.cluster, made_at__gt=self.at - STALE_AFTER)
+        return {found.partition: found for found in made_lately}
+
+    def range_of(self, partition: str) -> WaitRange | None:
+        """How well ranges hold in a partition, or in the whole cluster; None where no backtest shows it."""
+        return self._ranges.get(partition) or self._ranges.get("")
+
+    def starts(self, partition: str) -> Starts:
+        """The recent starts of a partition."""
+        if partition not in self._starts:
+            self._starts[partition] = recent_starts(self.cluster, partition, self.at)
+        return self._starts[partition]
+
+
 def wait_estimate(
     cluster: str,
     partition: str,
@@ -45,23 +69,24 @@ def wait_estimate(
     project: int | None,
     at: datetime,
     user: int | None = None,
+    history: WaitHistory | None = None,
 ) -> WaitEstimate | None:
     """How long a job would probably wait in a partition of a cluster, from Slurm's `Eligible` to its start.
 
     `gpus` are those of the whole job, `limit_s` its time limit in seconds or None if it sets none; `project` and
     `user` the keys of the project's and the asking person's rows. Starts after `at` are not used. None where fewer
     than 15 comparable starts are known, too few people are among them, or no backtest of the last 7 days shows how
-    well the range holds. Two queries, at most 3,000 rows. Starts of all people are read; pass the user only if the
-    answer is shown to them alone.
+    well the range holds. Two queries, at most 3,000 rows; of several with one `history`, of this cluster and time, one
+    more for each partition. Starts of all people are read; pass the user only if the answer is shown to them alone.
     """
     if not partition:
         return None
-    found = WaitRange.objects.filter(cluster=cluster, partition__in=(partition, ""), made_at__gt=at - STALE_AFTER)
-    held = found.order_by("-partition").first()
+    history = history or WaitHistory(cluster, at)
+    held = history.range_of(partition)
     if held is None:
         return None
     asked = Asked(gpus, nodes, limit_s, project, user, at.timestamp())
-    typical = typical_wait(recent_starts(cluster, partition, at), asked)
+    typical = typical_wait(history.starts(partition), asked)
     if typical is None:
         return None
     band = Band(held.low_factor, held.high_factor, held.error_submissions)
@@ -69,14 +94,22 @@ def wait_estimate(
 
 
 def smaller_request(
-    cluster: str, partition: str, nodes: int, gpus: int, limit_s: float | None, smaller: Smaller, at: datetime
+    cluster: str,
+    partition: str,
+    nodes: int,
+    gpus: int,
+    limit_s: float | None,
+    smaller: Smaller,
+    at: datetime,
+    history: WaitHistory | None = None,
 ) -> Effect | None:
     """By how much jobs with a shorter limit or fewer GPUs started sooner; None where the data do not show it.
 
     Arguments as of `wait_estimate`. One query, at most 3,000 rows.
     """
     asked = Asked(gpus, nodes, limit_s, None, None, at.timestamp())
-    return smaller_effect(recent_starts(cluster, partition, at), asked, smaller)
+    history = history or WaitHistory(cluster, at)
+    return smaller_effect(history.starts(partition), asked, smaller)
 
 
 def recent_starts(cluster: str, partition: str, at: datetime) -> Starts:

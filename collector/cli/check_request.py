@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collector.cli.answers import objects
 from collector.cli.errors import CliError, NoAnswer
-from collector.cli.sbatch.sharing import printable_name, shared
+from collector.cli.sbatch.sharing import NAMES, left_out, printable_name, shared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,6 +45,12 @@ def asked_for(session: Session, script: Script, job_name: str, *, is_elsewhere: 
         raise NoAnswer("--offline: the portal was not asked")
     if len(script.components) > COMPONENTS_MAX:
         raise CliError(f"the portal reads at most {COMPONENTS_MAX} components of a job")
+    if any(refusal.code == "gpus" for refusal in script.refusals):
+        raise NoAnswer("the number of GPUs cannot be read, so the portal was not asked")
+    for component in script.components:
+        unread = [name for name in left_out(component) if name not in NAMES]
+        if unread:
+            raise NoAnswer(f"--{unread[0]} cannot be read, so the portal was not asked")
     said = session.post("/api/v1/check", check_request(script, job_name, is_elsewhere=is_elsewhere)).json()
     if not isinstance(said, dict) or len(objects(said, "components")) != len(script.components):
         raise NoAnswer("the portal's answer is not one to this: check KAIKU_URL")

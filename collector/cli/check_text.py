@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collector.cli.answers import number, objects, text, texts, value
 from collector.cli.layout import NOT_KNOWN, count, counted, duration, gigabytes, hours, percent, spread
-from collector.cli.sbatch.sharing import resource_options
+from collector.cli.sbatch.sharing import NAMES, left_out, resource_options
 from collector.cli.sections import indented, labelled, whole_table
 from collector.cli.suggested import change_line
 from collector.cli.terminal import harmless
@@ -25,6 +25,7 @@ SPREADS = (
     ("run_time_s", "run time", duration),
     ("use_percent", "GPU use", percent),
 )
+UNPRICED = "not known: the site states no price."
 PARTITION_HEAD = ("partition", "at limit", "typically", "wait", "starts")
 
 
@@ -70,6 +71,9 @@ def script_lines(into: Lines, job: JobScript) -> None:
     script = job.script
     into.points("Refused", [harmless(remark.sentence) for remark in script.refusals], "red")
     into.points("Script", [harmless(remark.sentence) for remark in script.warnings], "yellow")
+    for component in script.components:
+        names = [name for name in left_out(component) if name in NAMES]
+        into.points("Not sent", [harmless(_not_sent(component, name)) for name in names], "yellow")
     if not script.refusals and not script.warnings:
         into.labelled("Script", "Slurm reads every directive as written.")
     if job.words.behind:
@@ -85,8 +89,13 @@ def script_lines(into: Lines, job: JobScript) -> None:
 
 
 def job_name(job: JobScript) -> str:
-    """The script's name, harmless."""
-    return harmless(job.name)
+    """The script's name, harmless; what stands for it on a command line where it has none."""
+    return "-" if job.is_piped else harmless(job.name)
+
+
+def job_title(job: JobScript) -> str:
+    """The heading of an answer."""
+    return f"{'standard input' if job.is_piped else job_name(job)}, job name {harmless(job.job_name)}"
 
 
 def offline_lines(into: Lines, job: JobScript, missing: str) -> None:
@@ -104,26 +113,43 @@ def answer_lines(into: Lines, job: JobScript, answer: dict[str, Any], made: Sugg
         if len(said) > 1:
             name = text(each, "job_name")
             into.heading(f"Component {place + 1} of {len(said)}" + (f", {name}" if name else ""))
+        # What the options alone show to be refused the parser has named, with its lines.
+        if not job.script.refusals or value(each, "shape"):
+            into.labelled("Refused", text(each, "refused"), "red")
         _component_lines(into, component, each, made.changes[place])
     if len(said) > 1:
         into.heading("All components")
-        into.labelled("Cost", text(answer, "cost", "text"))
+        into.labelled("Cost", text(answer, "cost", "text") or _unknown_cost(said))
     into.points("Not changed", [harmless(sentence) for sentence in made.not_changed], "yellow")
     into.points("Note", texts(answer, "sentences"))
 
 
 def _component_lines(into: Lines, component: Component, said: dict[str, Any], changes: tuple[Change, ...]) -> None:
-    refused = text(said, "refused")
-    into.labelled("Refused", refused, "red")
     into.labelled("Request", shape_text(value(said, "shape")) or _options(component))
-    into.labelled("Cost", text(said, "cost", "text"))
+    into.labelled("Cost", text(said, "cost", "text") or ("" if text(said, "refused") else UNPRICED))
+    if not any(text(risk, "code") == "allocation" for risk in objects(said, "risks")):
+        into.labelled("Allocation", text(said, "allocation", "text"))
     earlier = value(said, "earlier_runs")
     into.labelled("Earlier runs", text(earlier, "text"))
     into.plain(indented(_spread(earlier), into.columns) if _spread(earlier) else [])
     into.points("Risks", [text(risk, "text") for risk in objects(said, "risks")], "yellow")
     _suggestion_lines(into, said, changes)
     _partition_lines(into, said)
-    into.labelled("Allocation", text(said, "allocation", "text"))
+
+
+def _unknown_cost(said: list[dict[str, Any]]) -> str:
+    """Why the cost of all components is not known."""
+    missing = [str(place + 1) for place, each in enumerate(said) if not text(each, "cost", "text")]
+    which = f"{'components' if len(missing) > 1 else 'component'} {' and '.join(missing)}"
+    return f"not known, because that of {which} is not." if missing else "not known: the units differ."
+
+
+def _not_sent(component: Component, name: str) -> str:
+    """A value that the portal is not asked about."""
+    setting = component.winner.get(name)
+    where = f"Line {setting.line}: " if setting and setting.line else ""
+    shown = component.options[name][:40]
+    return f"{where}--{name}={shown} holds characters that the portal does not read, so it is left out of the answer."
 
 
 def _suggestion_lines(into: Lines, said: dict[str, Any], changes: tuple[Change, ...]) -> None:
@@ -149,9 +175,9 @@ def _partition_lines(into: Lines, said: dict[str, Any]) -> None:
     shown = len(PARTITION_HEAD) if any(row[-1] for row in rows) else 3
     into.plain(whole_table(PARTITION_HEAD[:shown], [row[:shown] for row in rows], into.columns, to_right=(1, 2, 4)))
     into.blank()
-    for each in found:
-        if each.get("fits") is not True:
-            into.labelled(text(each, "partition"), text(each, "why_not") or "does not fit")
+    does_not = [each for each in found if each.get("fits") is not True]
+    reasons = [text(each, "why_not") or f"{text(each, 'partition')}: the request does not fit." for each in does_not]
+    into.points("Does not fit", reasons)
     into.labelled("Costs least", text(said, "cheapest"))
     into.labelled("Starts first", text(said, "soonest"))
     waits = [text(each, "wait", "text") for each in found if each.get("is_requested") is True]

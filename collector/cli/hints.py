@@ -31,6 +31,7 @@ END = "end\n"
 BYTES_MAX = 1 << 16
 REFRESH_S, REFRESH_OFF_S = 3600, 86400
 """How long it stays as it is; a day where hints are off or the portal has none."""
+CUT = " ..."
 NAMES_MAX, LINES_MAX, TEXT_LENGTH_MAX = 20, 3, 120
 BACKGROUND_S_MAX = 60
 DESCRIPTORS_MAX = 4096
@@ -205,4 +206,8 @@ def _field(value: object) -> str:
 def _ascii(text: str) -> str:
     """One line of printable ASCII."""
     plain = harmless(text).translate(PLAIN).encode("ascii", "replace").decode("ascii")
-    return plain[:TEXT_LENGTH_MAX]
+    if len(plain) <= TEXT_LENGTH_MAX:
+        return plain
+    # Never in the middle of a word: what is left would read as another one, or as another number.
+    whole = plain[: TEXT_LENGTH_MAX - len(CUT) + 1].rpartition(" ")[0] or plain[: TEXT_LENGTH_MAX - len(CUT)]
+    return f"{whole.rstrip()}{CUT}"

@@ -12,6 +12,7 @@ import os
 import shutil
 import stat
 import subprocess
+import sys
 
 from collector.cli.errors import Usage
 from collector.cli.options import FLAG, SHORT
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from collector.cli.session import Session
 
 SBATCH_TIMEOUT_S = 2.0
+STANDARD_INPUT = "-"
+PIPED_NAME, PIPED_FILE, PIPED_MODE = "sbatch", "job.sbatch", 0o644
+"""What sbatch calls a job whose script it reads from standard input (observed on Slurm 22.05.8)."""
 LATEST = VERSIONS[-1]
 
 
@@ -112,11 +116,24 @@ def _takes_next(word: str, *, is_exact: bool) -> bool | None:
 
 
 class JobScript:
-    """A script as read with environment and arguments. `name` is the last part of its path; `words` as above."""
+    """A script as read with environment and arguments. `name` is the last part of its path; `words` as above.
+
+    Of standard input, the path "-", it is the name that sbatch gives the job.
+    """
 
     def __init__(self, path: str, script: Script, words: Words, content: bytes) -> None:
         self.path, self.script, self.words, self.content = path, script, words, content
-        self.name = os.path.basename(path)
+        self.name = PIPED_NAME if self.is_piped else os.path.basename(path)
+
+    @property
+    def is_piped(self) -> bool:
+        """Whether the script comes from standard input."""
+        return self.path == STANDARD_INPUT
+
+    @property
+    def file_name(self) -> str:
+        """The last part of its path, or what stands for it where it has none."""
+        return PIPED_FILE if self.is_piped else self.name
 
     @property
     def job_name(self) -> str:
@@ -125,7 +142,7 @@ class JobScript:
 
     @property
     def mode(self) -> int:
-        return stat.S_IMODE(os.stat(self.path).st_mode)
+        return PIPED_MODE if self.is_piped else stat.S_IMODE(os.stat(self.path).st_mode)
 
 
 def job_script(session: Session) -> JobScript:
@@ -133,7 +150,8 @@ def job_script(session: Session) -> JobScript:
     words = Words(session.options.words, {})
     if not words.script:
         raise Usage("which script? kaiku COMMAND --help shows how it is called")
-    content = script_bytes(words.script)
+    is_piped = words.script == STANDARD_INPUT
+    content = sys.stdin.buffer.read(BYTES_MAX + 1) if is_piped else script_bytes(words.script)
     script = read_script(content, session.environ, words.sbatch, slurm_version(session.environ))
     return JobScript(words.script, script, words, content)
 

@@ -56,7 +56,13 @@ def changes_of(suggestion: object, options: Mapping[str, str]) -> list[Change]:
         replaced = [name for name in options if name[2:] in CHANGEABLE - {"constraint"} and name not in wanted]
         listed = [Change(name, options[name], "") for name in replaced if wanted]
         listed += [Change(name, options.get(name, ""), value) for name, value in wanted.items()]
-    return [change for change in listed if change.option.startswith("--") and change.option[2:] in CHANGEABLE]
+    return [change for change in listed if change.option[2:] in CHANGEABLE and _is_change(change, options)]
+
+
+def _is_change(change: Change, options: Mapping[str, str]) -> bool:
+    """Whether anything differs afterwards; a flag, which has no value, can only be left out."""
+    is_option = change.option.startswith("--")
+    return is_option and (not change.recommended or options.get(change.option) != change.recommended)
 
 
 def change_line(change: Change) -> str:

@@ -12,6 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from analysis.queue_waits.selectors import WaitHistory
 from analysis.rollups.selectors import site_now
 from jobs.hardware import clusters
 from portal.access import person
@@ -19,7 +20,7 @@ from portal.api.authentication import AskingTokenAuthentication
 from portal.api.check_answers import SCHEMA, CheckAnswer, PlatformList
 from portal.api.check_body import CheckRefused, CheckRequest, check_request
 from portal.api.check_component import Checking, answered, looked_up
-from portal.api.check_costs import allocation_of, total_cost
+from portal.api.check_costs import allocation_of, total_cost, with_allocation
 from portal.api.check_elsewhere import platforms
 from portal.api.problems import problem
 
@@ -60,8 +61,15 @@ def _body(request: Request) -> bytes:
 def _answer(request: Request, asked: CheckRequest) -> CheckAnswer:
     cluster = asked.cluster or _only_cluster(asked)
     is_single = len(asked.components) == 1
+    now = site_now()
     checking = Checking(
-        person(request), cluster or "", site_now(), asked.array_tasks, asked.elsewhere, is_single=is_single
+        user=person(request),
+        cluster=cluster or "",
+        now=now,
+        tasks=asked.array_tasks,
+        has_elsewhere=asked.elsewhere,
+        is_single=is_single,
+        waits=WaitHistory(cluster or "", now),
     )
     looked = [looked_up(checking, component) for component in asked.components]
     components = [answered(checking, each) for each in looked]
@@ -75,7 +83,7 @@ def _answer(request: Request, asked: CheckRequest) -> CheckAnswer:
         cluster=cluster,
         array_tasks=asked.array_tasks,
         cost=cost,
-        components=[msgspec.structs.replace(component, allocation=allocation) for component in components],
+        components=with_allocation(components, allocation),
         sentences=sentences,
     )
 

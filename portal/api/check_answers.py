@@ -83,7 +83,7 @@ class SuggestionAnswer(msgspec.Struct, frozen=True):
 
 
 class RiskAnswer(msgspec.Struct, frozen=True):
-    """What `runs` of the last `of` runs of the same size show."""
+    """What `runs` of the last `of` earlier runs show; both 0 where no run shows it, as for the allocation."""
 
     code: str
     text: str

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from jobs.records import JOB_NAME_LENGTH_MAX, RESOURCE_OPTIONS, Slug
+from jobs.records import JOB_NAME_LENGTH_MAX, RESOURCE_OPTIONS, Slug, printable
 
 SCHEMA = "check-request/1"
 BODY_BYTES_MAX = 64 * 1024
@@ -18,7 +18,8 @@ OTHER_OPTIONS = frozenset({"--account", "--qos", "--constraint", "--array"})
 
 VALUE_PATTERN = r"\A([!-~]([ -~]{0,254}[!-~])?)?\Z"
 Value = Annotated[str, Meta(pattern=VALUE_PATTERN)]
-Name = Annotated[str, Meta(pattern=rf"\A[ -~]{{0,{JOB_NAME_LENGTH_MAX}}}\Z")]
+Name = Annotated[str, Meta(pattern=rf"\A[^\x00-\x1f\x7f-\x9f]{{0,{JOB_NAME_LENGTH_MAX}}}\Z")]
+"""In any language, without control characters."""
 
 FIELD = {option: option.removeprefix("--").replace("-", "_") for option in sorted(RESOURCE_OPTIONS | OTHER_OPTIONS)}
 CheckOptions = msgspec.defstruct(
@@ -37,6 +38,10 @@ class CheckComponent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     options: CheckOptions  # type: ignore[valid-type]
     job_name: Name | None = None
+
+    def __post_init__(self) -> None:
+        # As the names of runs are stored.
+        msgspec.structs.force_setattr(self, "job_name", self.job_name and printable(self.job_name))
 
     @property
     def given(self) -> dict[str, str]:
@@ -76,12 +81,13 @@ def check_request(body: bytes) -> CheckRequest:
         return msgspec.json.decode(body, type=CheckRequest)
     except msgspec.ValidationError as error:
         message, _, path = str(error).partition(" - at ")
-        raise CheckRefused(path.strip("`") or "$", _without_values(message)) from None
+        path = path.strip("`") or "$"
+        raise CheckRefused(path, _without_values(message, path)) from None
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         raise CheckRefused("$", "is not JSON") from None
 
 
-def _without_values(message: str) -> str:
+def _without_values(message: str, path: str = "$") -> str:
     """msgspec's message without what somebody sent.
 
     >>> _without_values("Object contains unknown field `--wrap`"), _without_values("Invalid enum value 'x'")
@@ -91,6 +97,8 @@ def _without_values(message: str) -> str:
         return "has a name that a check does not take"
     if message.startswith("Invalid enum value"):
         return "is not one of the values that a check takes"
+    if "matching regex" in message and path.endswith(".job_name"):
+        return f"must be at most {JOB_NAME_LENGTH_MAX} characters without control characters"
     if "matching regex" in message:
         return "must be printable ASCII text, at most 256 characters, without blanks at its ends"
     return re.sub(r"^Expected", "must be", message)

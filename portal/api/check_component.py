@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -9,12 +10,15 @@ from typing import Any
 import msgspec
 from django.urls import reverse
 
-from analysis.check.asked import Asked, asked, cheapest, fit, fits, soonest
-from analysis.check.earlier import NO_RUNS, YEAR, Earlier, earlier
+from analysis.check.asked import Asked, asked, cheapest, fits, own_fit, soonest
+from analysis.check.earlier import REFUSED, YEAR, Earlier, earlier
+from analysis.check.reasons import why_nothing
 from analysis.check.risks import risks, size_risks
 from analysis.check.selectors import NamedWork, advised_shape, latest_runs, measured, named_work
 from analysis.check.suggestion import Suggestion, suggestion, typical_s_of
+from analysis.check.within import Within, accepted, within
 from analysis.findings import FindingCode
+from analysis.queue_waits.selectors import WaitHistory
 from analysis.works.best_request import best_request, gpus_of_work
 from analysis.works.runs import PastRun
 from analysis.works.without_use import WithoutUse, without_use
@@ -35,8 +39,16 @@ from portal.api.check_costs import GPU_HOUR, Waits, cost_of, in_partition, own_p
 from portal.api.check_elsewhere import elsewhere
 from portal.api.work_answers import range_of
 from portal.charts.typical_run import size_sentence
-from reports.advice import reason
-from reports.check_texts import WHY_NONE, earlier_text, refused_text, risk_text, suggestion_text, work_gpus_text
+from reports.check_texts import (
+    accepted_text,
+    earlier_text,
+    reason_text,
+    refused_text,
+    risk_text,
+    suggestion_text,
+    why_none_text,
+    work_gpus_text,
+)
 from reports.insight_texts import no_use_text
 
 
@@ -50,6 +62,7 @@ class Checking:
     tasks: int
     has_elsewhere: bool
     is_single: bool
+    waits: WaitHistory
 
 
 @dataclass(frozen=True)
@@ -60,8 +73,9 @@ class Looked:
     request: Asked
     work: NamedWork | None
     found: Earlier
+    base: Within
     given: Suggestion | None
-    why: str
+    why_none: str
     waits: Waits = field(compare=False)
 
     @property
@@ -75,14 +89,27 @@ def looked_up(checking: Checking, component: CheckComponent) -> Looked:
     given_options, name = component.given, component.job_name or ""
     request = asked(checking.cluster, given_options)
     user, account = checking.user, given_options.get("--account", "")
-    work = named_work(user, checking.cluster, name, account)
+    work, other_projects = named_work(user, checking.cluster, name, account)
     runs = latest_runs(user, work.key, checking.now) if work else []
     found = earlier(runs, request, checking.now)
-    given, why = suggestion(request, found, measured, advised_shape if checking.is_single else lambda run: None)
-    if why == NO_RUNS and not normalised_name(name):
-        why = "no_name"
+    base, given, why = _suggested(checking, request, found, runs)
+    why = why_nothing(why, request, found, has_name=bool(normalised_name(name)), other_projects=other_projects)
+    why_none = "" if given else why_none_text(why, request, account, other_projects)
     project = own_project(user, account or (work.project.name if work else ""))
-    return Looked(component, request, work, found, given, why, Waits(user, project, checking.now))
+    return Looked(component, request, work, found, base, given, why_none, Waits(user, project, checking.waits))
+
+
+def _suggested(
+    checking: Checking, request: Asked, found: Earlier, runs: Sequence[PastRun]
+) -> tuple[Within, Suggestion | None, str]:
+    """The request as a partition accepts it, and what earlier runs suggest for that."""
+    base = within(request, found.times_s)
+    if base.request is None:
+        return base, None, REFUSED
+    again = found if base.request is request else earlier(runs, base.request, checking.now)
+    report_shape = advised_shape if checking.is_single else lambda run: None
+    given, why = suggestion(base.request, again, measured, report_shape)
+    return base, *accepted(request, base, given, why)
 
 
 def answered(checking: Checking, looked: Looked) -> ComponentAnswer:
@@ -100,17 +127,17 @@ def answered(checking: Checking, looked: Looked) -> ComponentAnswer:
         answer = {"elsewhere": offers, "elsewhere_text": text or None}
     return ComponentAnswer(
         job_name=looked.component.job_name,
-        refused=refused_text(request, fit(request, request.partition) if request.partition else None),
+        refused=refused_text(request, own_fit(request)),
         shape=msgspec.convert(request.shape, ShapeAnswer, from_attributes=True) if request.shape else None,
         cost=cost_of(request.partition, request.shape, typical_s, tasks),
         earlier_runs=_earlier(looked),
         suggestion=_suggestion(checking, looked),
-        no_suggestion=None if looked.given else f"{WHY_NONE[looked.why]}{_of_the_work(looked)}",
+        no_suggestion=f"{looked.why_none}{_of_the_work(looked)}" if looked.why_none else None,
         risks=_risks(looked),
         partitions=places,
         cheapest=cheapest([(each.partition, getattr(each, at)) for each in fitting], own),
         soonest=soonest([(each.partition, _ends(each)) for each in fitting]),
-        shorter_wait=shorter_wait(request, looked.given, checking.now) if has_wait else None,
+        shorter_wait=shorter_wait(request, looked.given, checking.waits) if has_wait else None,
         allocation=None,
         **answer,
     )
@@ -186,7 +213,7 @@ def _earlier(looked: Looked) -> EarlierAnswer | None:
         gpu_memory_gb=range_of(run.peak_gpu_mem_gb for run in shown),
         run_time_s=time,
         use_percent=range_of(run.avg_gpu_util for run in shown),
-        text=text if shown else f"{text}: none of them completed",
+        text=text if found.completed or not shown else f"{text}; none of this size",
     )
 
 
@@ -210,13 +237,17 @@ def _suggestion(checking: Checking, looked: Looked) -> SuggestionAnswer | None:
         wanted = replace(wanted, walltime_s=request.shape.walltime_s)
     saves = None if given.saves is None else given.saves * tasks
     unit = target.price.unit if target and target.price else GPU_HOUR
-    other_size = None if given.runs else given.like.gpus
+    other_size = None if given.runs or given.like is None else given.like.gpus
+    reasons = [reason_text(each, facts) for each in given.advice] if facts else []
+    if looked.base.obstacle is not None:
+        reasons.append(accepted_text(looked.base.obstacle, given.wanted))
     return SuggestionAnswer(
         changes=[ChangeAnswer(each.option, each.requested, each.recommended) for each in given.changes],
         request=list(given.block),
-        reasons=[reason(each, facts) for each in given.advice] if facts else [],
+        reasons=reasons,
         saves_gpu_hours=saves,
         runs=given.runs,
         cost=cost_of(target, wanted, given.run_s, tasks),
-        text=suggestion_text(given.runs, given.like.job_id, saves, unit, other_size) + _of_the_work(looked),
+        text=suggestion_text(given.runs, given.like.job_id if given.like else None, saves, unit, other_size)
+        + _of_the_work(looked),
     )

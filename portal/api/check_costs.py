@@ -4,35 +4,47 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+
+import msgspec
 
 from analysis.check.asked import Asked, Fit
 from analysis.check.suggestion import Suggestion
 from analysis.next_request import bill
 from analysis.queue_waits.effects import Smaller
 from analysis.queue_waits.ranges import WaitEstimate
-from analysis.queue_waits.selectors import smaller_request, wait_estimate
+from analysis.queue_waits.selectors import WaitHistory, smaller_request, wait_estimate
 from jobs.hardware import Partition, partition_of
 from jobs.models import Project, User
 from jobs.sbatch import Shape
 from jobs.selectors import allocations_of, own_memberships
-from portal.api.check_answers import CheckAllocation, CostAnswer, PartitionAnswer, TextAnswer, WaitAnswer
-from reports.check_texts import allocation_text, cost_text, sooner_text, wait_text, why_not_fit
-from reports.numbers import counted, duration
+from portal.api.check_answers import (
+    CheckAllocation,
+    ComponentAnswer,
+    CostAnswer,
+    PartitionAnswer,
+    RiskAnswer,
+    TextAnswer,
+    WaitAnswer,
+)
+from reports.billed import billed_shape
+from reports.check_texts import allocation_risk_text, allocation_text, cost_text, sooner_text, wait_text, why_not_fit
+from reports.numbers import counted, duration, unbroken
 
 WAITS_MAX = 4
 """In so many partitions the wait is estimated, that of the request first: each reads up to 3,000 starts."""
 
 GPU_HOUR = "GPU-hour"
+ALLOCATION = "allocation"
+"""The code of the risk that a job takes more than its project has left."""
 
 
 @dataclass
 class Waits:
-    """The estimates of one check, each made once."""
+    """The estimates of one component, each made once."""
 
     user: User
     project: Project | None
-    now: datetime
+    history: WaitHistory
     made: dict[tuple[str, str, Shape], WaitEstimate | None] = field(default_factory=dict)
 
     def of(self, cluster: str, partition: str, shape: Shape) -> WaitAnswer | None:
@@ -43,7 +55,7 @@ class Waits:
                 return None
             project = self.project.pk if self.project else None
             asked = (cluster, partition, shape.nodes, shape.gpus, shape.walltime_s)
-            self.made[key] = wait_estimate(*asked, project, self.now, user=self.user.pk)
+            self.made[key] = wait_estimate(*asked, project, self.history.at, user=self.user.pk, history=self.history)
         wait = self.made[key]
         if wait is None:
             return None
@@ -61,7 +73,9 @@ def cost_of(partition: Partition | None, shape: Shape | None, typical_s: float |
     if at_limit is None and typical is None:
         return None
     unit = partition.price.unit
-    return CostAnswer(unit, at_limit, typical, cost_text(unit, (at_limit, limit_s), (typical, typical_s), tasks))
+    text = cost_text(unit, (at_limit, limit_s), (typical, typical_s), tasks)
+    beyond = unbroken(billed_shape(partition, shape))
+    return CostAnswer(unit, at_limit, typical, f"{text}; {beyond}" if beyond else text)
 
 
 def _billed(partition: Partition, shape: Shape, run_s: float | None, tasks: int) -> float | None:
@@ -107,7 +121,7 @@ def in_partition(
     )
 
 
-def shorter_wait(request: Asked, given: Suggestion | None, now: datetime) -> TextAnswer | None:
+def shorter_wait(request: Asked, given: Suggestion | None, history: WaitHistory) -> TextAnswer | None:
     """Whether jobs like the suggested request started sooner in the same partition; None unless the data show it."""
     shape = request.shape
     if given is None or shape is None or given.wanted.partition != shape.partition:
@@ -118,7 +132,8 @@ def shorter_wait(request: Asked, given: Suggestion | None, now: datetime) -> Tex
     if less_s is None and fewer is None:
         return None
     smaller = Smaller(less_s, fewer, wanted.nodes if fewer else None)
-    effect = smaller_request(request.cluster, shape.partition, shape.nodes, shape.gpus, shape.walltime_s, smaller, now)
+    asked = (request.cluster, shape.partition, shape.nodes, shape.gpus, shape.walltime_s)
+    effect = smaller_request(*asked, smaller, history.at, history)
     if effect is None:
         return None
     what = [f"a limit of about {duration(less_s)}"] if less_s else []
@@ -142,6 +157,17 @@ def allocation_of(project: Project | None, cost: CostAnswer | None) -> CheckAllo
     left, takes = max(row.gpu_hours - row.used_gpu_hours, 0.0), cost.at_limit
     text = allocation_text(project.name, takes, left, GPU_HOUR)
     return CheckAllocation(project.name, left, GPU_HOUR, takes, 100 * takes / left if left else None, text)
+
+
+def with_allocation(components: Sequence[ComponentAnswer], allocation: CheckAllocation | None) -> list[ComponentAnswer]:
+    """The components with the allocation that they share; where the job takes more than is left, the first states it
+    as a risk."""
+    shown = [msgspec.structs.replace(component, allocation=allocation) for component in components]
+    if allocation is not None and shown and allocation.takes > allocation.left:
+        text = allocation_risk_text(allocation.project, allocation.takes, allocation.left, allocation.unit)
+        risk = RiskAnswer(ALLOCATION, text, 0, 0)
+        shown[0] = msgspec.structs.replace(shown[0], risks=[risk, *shown[0].risks])
+    return shown
 
 
 def target_of(request: Asked, given: Suggestion) -> Partition | None:

@@ -36,7 +36,7 @@ def elsewhere(
     tasks: int,
 ) -> tuple[list[ElsewhereAnswer], str]:
     """Every partition of the cluster and every platform of the profile; and whether right-sizing changes the choice."""
-    shape, day = request.shape, waits.now.date()
+    shape, day = request.shape, waits.history.at.date()
     if shape is None or not shape.gpus:
         return [], ""
     smaller = _right_sized(request, given)

@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 from analysis.comparable import ComparableRun
+from analysis.findings import FindingCode
 from analysis.rightsizing import RecommendationKind, recommendations
 from analysis.rules import findings
 from analysis.savings import savings
+from reports.advice import reason
 from tests.analysis.runs import SPELLED, advice, diff, facts, over_time
 from tests.payloads import gpu
 
@@ -41,6 +43,7 @@ def test_own_runs_that_needed_more_host_memory_keep_it() -> None:
     known = one_gpu(30.0)
     (less,) = recommendations(known, findings(known), past=OWN_RUNS)
     assert diff(less) == ["--mem=256G -> --mem=108G"]
+    assert reason(less, known).startswith("Your comparable runs used up to 90.0 GB, and the job used 30.0 GB of the")
 
 
 def test_cores_that_alone_raise_the_bill_are_given_back() -> None:
@@ -210,6 +213,19 @@ def test_own_longer_runs_say_how_much_time_the_work_needs() -> None:
     assert (longer.basis, diff(longer)) == ("own_longer_runs", ["--time=03:00:00 -> --time=04:45:00"])
     (guessed,) = recommendations(known, findings(known), past=(ComparableRun(8, 10_800.0),))
     assert guessed.basis == "more_time"
+
+
+def test_a_trial_is_advised_on_its_size_and_never_on_its_limit() -> None:
+    """A trial is as long as somebody chose; what it shows is whether another number of GPUs is as good."""
+    long, cut = {"walltime_requested_s": 86_400}, {"state": "TIMEOUT", "walltime_requested_s": 10_800}
+    for changes in (long | {"walltime_used_s": 7200}, cut | TIMED_OUT):
+        kinds = {}
+        for name in ("train", "train-kaiku-trial-8"):
+            given = facts([], gpus=over_time([90.0] * 120), job_name=name, **changes)
+            kinds[name] = [one.kind for one in advice(given)], {finding.code for finding in findings(given)}
+        assert RecommendationKind.WALLTIME in kinds["train"][0]
+        assert RecommendationKind.WALLTIME not in kinds["train-kaiku-trial-8"][0]
+        assert kinds["train-kaiku-trial-8"][1].isdisjoint({FindingCode.TIMEOUT, FindingCode.WALLTIME_OVERREQUEST})
 
 
 def test_more_time_ends_at_the_partitions_limit() -> None:

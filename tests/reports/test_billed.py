@@ -45,12 +45,17 @@ def test_the_reason_states_what_the_suggested_request_is_billed_for() -> None:
     assessed = judged()
     advice = assessed.recommendations[0]
     more = replace(advice, wanted=replace(advice.wanted, gpus=2, cores=32, memory_gb=120.0))
-    assert billed_as(more, assessed.facts) == "billed as 4 GPUs because of 32 cores"
-    assert reason(more, assessed.facts).endswith("; billed as 4 GPUs because of 32 cores.")
+    assert billed_as(more, assessed.facts) == "billed as 4 GPUs because of 32 cores (8 cores count as a GPU)"
+    assert reason(more, assessed.facts).endswith("; billed as 4 GPUs because of 32 cores (8 cores count as a GPU).")
     memory = replace(advice, wanted=replace(advice.wanted, gpus=2, cores=14, memory_gb=200.0))
-    assert billed_as(memory, assessed.facts) == "billed as 4 GPUs because of 200.0 GB of host memory"
+    assert (
+        billed_as(memory, assessed.facts)
+        == "billed as 4 GPUs because of 200.0 GB of host memory (64 GB count as a GPU)"
+    )
     alike = replace(advice, wanted=replace(advice.wanted, gpus=1, cores=10, memory_gb=97.0))
-    assert billed_as(alike, assessed.facts) == "billed as 2 GPUs because of 10 cores and 97.0 GB of host memory"
+    assert billed_as(alike, assessed.facts) == (
+        "billed as 2 GPUs because of 10 cores and 97.0 GB of host memory (8 cores or 64 GB count as a GPU)"
+    )
     assert billed_as(advice, assessed.facts) == "", "14 cores and 120 GB come with two GPUs"
     assert billed_as(replace(advice, wanted=Shape(1, 0, cores=64, partition="small")), assessed.facts) == ""
     assert billed_as(replace(more, wanted=replace(more.wanted, partition="elsewhere")), assessed.facts) == ""

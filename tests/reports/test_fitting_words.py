@@ -199,18 +199,19 @@ ACTIVE = {"gpus": 8, "active_gpus": 2, "threshold_percent": 30.0}
         ({"cores": 14, "memory_gb": 120.0}, "> 30 %; 7 cores and 60.0 GB of host memory come with each GPU."),
         (
             {"cores": 56, "memory_gb": 120.0},
-            "> 30 %; 60.0 GB of host memory come with each GPU; billed as 7 GPUs because of 56 cores.",
+            "> 30 %; 60.0 GB of host memory come with each GPU; billed as 7 GPUs because of 56 cores (8 cores"
+            " count as a GPU).",
         ),
         # One GPU comes with 7 cores and 60 GB; 1.2 x 7.9 = 9.48 and 1.2 x 80.2 = 96.24 are more.
         (
             {"gpus": 1, "cores": 10, "memory_gb": 97.0},
             "> 30 %; cores: 1.2 x the 7.9 that were busy; host memory: 1.2 x the 80.2 GB used; billed as 2 GPUs because"
-            " of 10 cores and 97.0 GB of host memory.",
+            " of 10 cores and 97.0 GB of host memory (8 cores or 64 GB count as a GPU).",
         ),
         # 480 / 64 GB are 7.5, so 8 slices; 56 / 8 cores are 7.
         (
             {"cores": 56, "memory_gb": 480.0},
-            "> 30 %; billed as 8 GPUs because of 480.0 GB of host memory.",
+            "> 30 %; billed as 8 GPUs because of 480.0 GB of host memory (64 GB count as a GPU).",
         ),
     ],
 )

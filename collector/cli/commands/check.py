@@ -12,6 +12,7 @@ refuses or ignores) also works with --offline and without sign-in.
   --force          let --write replace another file
   --json           as JSON
 
+The script - is standard input: generate.sh | kaiku check -
 sbatch arguments may stand before the script, where sbatch itself takes them, or
 directly behind it. The first other word behind the script, or --, begins the
 arguments of the script itself, which are not read.
@@ -28,7 +29,7 @@ import shlex
 
 from collector.cli.answers import objects, text
 from collector.cli.check_request import asked
-from collector.cli.check_text import Lines, answer_lines, job_name, offline_lines, script_lines
+from collector.cli.check_text import Lines, answer_lines, job_name, job_title, offline_lines, script_lines
 from collector.cli.errors import CliError, Usage
 from collector.cli.job_script import Words, job_script
 from collector.cli.layout import wrapped
@@ -90,7 +91,7 @@ def _answer(session: Session, job: JobScript) -> tuple[dict[str, Any], CliError 
 
 def _show(session: Session, job: JobScript, answer: dict[str, Any], missing: CliError | None, made: Suggested) -> None:
     into = Lines(session.terminal)
-    into.heading(f"{job_name(job)}, job name {harmless(job.job_name)}")
+    into.heading(job_title(job))
     script_lines(into, job)
     if missing:
         offline_lines(into, job, str(missing))
@@ -110,12 +111,12 @@ def _diff_lines(session: Session, job: JobScript, made: Suggested) -> list[str]:
         hint = f"kaiku check --diff {job_name(job)} shows the changed lines, --write NEW.sbatch writes them."
         return ["", *wrapped(hint, session.terminal.columns)]
     colours = {"+": "green", "-": "red"}
-    lines = harmless_lines(unified_diff(job.content, made.script, job.name))
+    lines = harmless_lines(unified_diff(job.content, made.script, job.file_name))
     return ["", *(session.terminal.paint(line, *filter(None, [colours.get(line[:1])])) for line in lines)]
 
 
 def _write(session: Session, job: JobScript, path: str, content: bytes) -> None:
-    if is_same_file(path, job.path):
+    if not job.is_piped and is_same_file(path, job.path):
         raise Usage("--write writes a new file, never the script itself")
     write_new(path, content, mode=job.mode, is_forced=session.options.flag("force"))
     if not session.options.flag("json"):
@@ -139,6 +140,6 @@ def _show_json(
         "missing": str(missing) if missing else None,
         "answer": answer or None,
         "not_changed": list(made.not_changed),
-        "diff": unified_diff(job.content, made.script, job.name) if made.script != job.content else None,
+        "diff": unified_diff(job.content, made.script, job.file_name) if made.script != job.content else None,
     }
     session.terminal.raw(json.dumps(said, indent=2).encode("ascii") + b"\n")

@@ -20,7 +20,7 @@ import json
 
 from collector.cli.answers import objects, text
 from collector.cli.check_request import asked
-from collector.cli.check_text import Lines, job_name
+from collector.cli.check_text import Lines, job_title
 from collector.cli.commands.check import REFUSED, WORDS_MAX, ordered
 from collector.cli.elsewhere_text import elsewhere_lines
 from collector.cli.job_script import job_script
@@ -44,9 +44,9 @@ def run(session: Session) -> int:
         session.terminal.raw(json.dumps(answer, indent=2).encode("ascii") + b"\n")
     else:
         into = Lines(session.terminal)
-        into.heading(f"{job_name(job)}, job name {harmless(job.job_name)}")
+        into.heading(job_title(job))
         into.points("Refused", [harmless(remark.sentence) for remark in job.script.refusals], "red")
-        elsewhere_lines(into, answer)
+        elsewhere_lines(into, job.script.components, answer)
         session.terminal.page(into.lines)
     is_refused = job.script.refusals or any(text(each, "refused") for each in objects(answer, "components"))
     return REFUSED if is_refused else 0

@@ -26,6 +26,7 @@ from __future__ import annotations
 import os
 import shlex
 import stat
+from typing import NamedTuple
 
 from collector.cli.answers import number, objects, text
 from collector.cli.check_request import asked_for
@@ -51,6 +52,22 @@ if TYPE_CHECKING:
 
 TIME_DEFAULT = "10"
 SIZES_MAX, GPUS_MAX = 12, 100_000
+
+
+class Place(NamedTuple):
+    """The partition of the trials: `gpus` are those of a node, None where they are not known."""
+
+    name: str
+    gpus: int | None
+    is_whole_nodes: bool
+
+
+class Cost(NamedTuple):
+    """What a trial costs at its limit, and by name what it would cost in other partitions, in the same unit."""
+
+    amount: float
+    unit: str
+    elsewhere: dict[str, float]
 
 
 def sizes(written: str) -> str:
@@ -85,12 +102,15 @@ WORDS_MAX = 1
 def run(session: Session) -> int:
     """Make the trials, ask what they cost, write them; the exit status."""
     job = job_script(session)
+    if job.is_piped:
+        raise Usage("trials are named after their script: write it to a file first")
     into = Lines(session.terminal)
     if job.script.refusals:
         into.points("Refused", [harmless(remark.sentence) for remark in job.script.refusals], "red")
         session.terminal.page(into.lines)
         return REFUSED
-    trials, missed = _trials(session, job)
+    place = _place(session, job.script.components[0].options.get("partition", ""))
+    trials, missed = _trials(session, job, place.gpus)
     costs, missing = _costs(session, trials, missed)
     written = [each for each in trials if each.gpus not in missed]
     folder = session.options.text("folder") or os.path.dirname(job.path) or "."
@@ -102,18 +122,17 @@ def run(session: Session) -> int:
         "Not written", [f"{counted(gpus, 'GPU')}: {harmless(why)}." for gpus, why in sorted(missed.items())], "yellow"
     )
     if written:
-        _show_commands(into, written, paths)
+        _show_commands(into, written, paths, _whole_node_notes(place, written, costs))
     session.terminal.page(into.lines)
     return 0 if written else REFUSED
 
 
-def _trials(session: Session, job: JobScript) -> tuple[list[Trial], dict[int, str]]:
+def _trials(session: Session, job: JobScript, node_gpus: int | None) -> tuple[list[Trial], dict[int, str]]:
     """The trials, and why there is none of a size. Raises Usage."""
     if len(job.script.components) > 1:
         raise Usage("a heterogeneous job has no single number of GPUs to try")
     options = job.script.components[0].options
     name = work_name(session.options.text("name") or job.job_name)
-    node_gpus = _node_gpus(session, options.get("partition", ""))
     try:
         now = size_of(options, node_gpus)
     except NoSize as why:
@@ -132,22 +151,25 @@ def _trials(session: Session, job: JobScript) -> tuple[list[Trial], dict[int, st
     return made, missed
 
 
-def _node_gpus(session: Session, partition: str) -> int | None:
-    """How many GPUs a node of the partition has, as the portal knows or once knew it."""
+def _place(session: Session, partition: str) -> Place:
+    """The partition, as the portal knows or once knew it."""
     try:
         said = session.get("/api/v1/platforms/")[0].json()
     except CliError:
-        return None
+        return Place(partition, None, is_whole_nodes=False)
     found = [each for each in objects(said, "platforms") if text(each, "name") == partition]
-    gpus = number(found[0], "gpus_per_node") if len(found) == 1 else None
-    return int(gpus) if gpus and 0 < gpus <= GPUS_MAX else None
+    if len(found) != 1:
+        return Place(partition, None, is_whole_nodes=False)
+    gpus = number(found[0], "gpus_per_node")
+    is_known = gpus is not None and 0 < gpus <= GPUS_MAX
+    return Place(
+        partition, int(gpus) if gpus and is_known else None, is_whole_nodes=found[0].get("is_whole_nodes") is True
+    )
 
 
-def _costs(
-    session: Session, trials: list[Trial], missed: dict[int, str]
-) -> tuple[dict[int, tuple[float, str]], CliError | None]:
-    """(Cost at the limit, unit) by size, and why it is not known; `missed` gets what the partition cannot give."""
-    costs: dict[int, tuple[float, str]] = {}
+def _costs(session: Session, trials: list[Trial], missed: dict[int, str]) -> tuple[dict[int, Cost], CliError | None]:
+    """What each size costs at its limit, and why it is not known; `missed` gets what the partition cannot give."""
+    costs: dict[int, Cost] = {}
     for each in trials:
         script = read_script(each.content, session.environ)
         try:
@@ -162,7 +184,12 @@ def _costs(
             continue
         cost = number(said, "cost", "at_limit")
         if cost is not None:
-            costs[each.gpus] = cost, text(said, "cost", "unit")
+            elsewhere = {
+                text(place, "partition"): amount
+                for place in objects(said, "partitions")
+                if (amount := number(place, "cost_at_limit")) is not None and place.get("is_requested") is not True
+            }
+            costs[each.gpus] = Cost(cost, text(said, "cost", "unit"), elsewhere)
     return costs, None
 
 
@@ -179,7 +206,7 @@ def _write(session: Session, job: JobScript, trials: list[Trial], paths: dict[in
 
 def _show_costs(
     into: Lines, job: JobScript, written: list[Trial], paths: dict[int, str],
-    costs: dict[int, tuple[float, str]], missing: CliError | None,
+    costs: dict[int, Cost], missing: CliError | None,
 ) -> None:  # fmt: skip
     """The scripts with their costs."""
     into.heading(f"Trials of {job_name(job)}, named {harmless(written[0].job_name.rpartition('-')[0])}-N")
@@ -189,15 +216,41 @@ def _show_costs(
     into.plain(whole_table(["GPUs", "script", "cost at most"], rows, into.columns, to_right=(0,)))
     known = [costs[each.gpus] for each in written if each.gpus in costs]
     if len(known) == len(written):
-        together = sum(cost for cost, _ in known)
-        into.labelled("Cost", f"at most {_cost((together, known[0][1]))} together")
+        into.labelled("Cost", f"at most {_cost(_together(known))} together")
     elif missing:
         into.labelled("Cost", f"not known: {harmless(str(missing))}", "yellow")
 
 
-def _show_commands(into: Lines, written: list[Trial], paths: dict[int, str]) -> None:
+def _together(costs: list[Cost]) -> Cost:
+    """The costs of several trials, elsewhere where that is known of each."""
+    places = set(costs[0].elsewhere).intersection(*(each.elsewhere for each in costs))
+    elsewhere = {place: sum(each.elsewhere[place] for each in costs) for place in sorted(places)}
+    return Cost(sum(each.amount for each in costs), costs[0].unit, elsewhere)
+
+
+def _whole_node_notes(place: Place, written: list[Trial], costs: dict[int, Cost]) -> list[str]:
+    """That small trials cost as much as a node, and where they cost less; none where parts of nodes are billed."""
+    if not place.is_whole_nodes or not place.gpus or all(each.gpus >= place.gpus for each in written):
+        return []
+    said = f"{harmless(place.name)} bills whole nodes: fewer GPUs cost as much as the {place.gpus} of a node."
+    known = [costs[each.gpus] for each in written if each.gpus in costs]
+    together = _together(known) if len(known) == len(written) else None
+    if together is None or not together.elsewhere:
+        return [said]
+    best = min(together.elsewhere, key=together.elsewhere.__getitem__)
+    if together.elsewhere[best] >= together.amount:
+        return [said]
+    less = _cost(together._replace(amount=together.elsewhere[best]))
+    return [f"{said} In {harmless(best)} these trials would cost at most {less} together."]
+
+
+def _show_commands(into: Lines, written: list[Trial], paths: dict[int, str], notes: list[str]) -> None:
     """How to submit them, and what to know before."""
+    if len(written) == 1:
+        other = "1,2,4" if written[0].gpus == 1 else f"1,{written[0].gpus}"
+        notes = [*notes, f"One size alone shows no scaling. Name several, such as --gpus {other}."]
     into.points("Note", [
+        *notes,
         "They read and write the same files as the script itself: keep results and checkpoints apart.",
         "A run that ends by itself within its limit gives a run time; one that reaches the limit shows GPU use alone.",
     ])  # fmt: skip
@@ -208,8 +261,7 @@ def _show_commands(into: Lines, written: list[Trial], paths: dict[int, str]) -> 
     into.labelled("Afterwards", f"kaiku scale {name}")
 
 
-def _cost(cost: tuple[float, str] | None) -> str:
+def _cost(cost: Cost | None) -> str:
     if cost is None:
         return "not known"
-    amount, unit = cost
-    return f"{hours(amount)}\u00a0{unit}" + ("s" if unit == "GPU-hour" else "")
+    return f"{hours(cost.amount)}\u00a0{cost.unit}" + ("s" if cost.unit == "GPU-hour" else "")

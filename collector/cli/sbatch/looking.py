@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from collector.cli.sbatch.rules import INSTEAD_OF_HINT, gpus_named, memory_forms
+from collector.cli.sbatch.rules import INSTEAD_OF_HINT, MEMORY_OPTIONS, gpus_named, memory_forms
 from collector.cli.sbatch.script import REMARKS_MAX, Component, Script, Setting
 from collector.cli.sbatch.table import GROUPS
 
@@ -26,6 +26,7 @@ def look_at(script: Script, variables: Mapping[str, str]) -> None:
         _look_for_losers(script, component)
         _look_at_gpus(script, component)
         _look_at_memory(script, component)
+        _look_at_inherited(script, component)
         _look_at_nodes(script, component)
         _look_at_groups(script, component)
         _look_at_hint(script, component)
@@ -79,6 +80,20 @@ def _look_at_memory(script: Script, component: Component) -> None:
         script.warn(
             "memory_not_used", 0, f"Slurm ignores {component.winner[form].origin}, because --{own[0]} is set elsewhere."
         )
+
+
+def _look_at_inherited(script: Script, component: Component) -> None:
+    """Memory that a later component has only because an earlier one sets it, whatever their sizes are."""
+    for form in MEMORY_OPTIONS:
+        if component.index and form in component.inherited and form not in component.winner:
+            line = component.lines[0].number if component.lines else 0
+            where = f"Line {line}: component" if line else "Component"
+            script.warn(
+                "inherited",
+                line,
+                f"{where} {component.index + 1} inherits --{form}={component.options[form][:40]} from the one before."
+                f" Set --{form} in it if it needs another amount.",
+            )
 
 
 def _look_at_nodes(script: Script, component: Component) -> None:

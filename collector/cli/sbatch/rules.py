@@ -15,6 +15,8 @@ GPU_OPTIONS = ("gpus", "gpus-per-node", "gpus-per-task", "gpus-per-socket")
 MEMORY_OPTIONS = ("mem", "mem-per-cpu", "mem-per-gpu")
 GRES_EQUALS_SINCE = "23.11"
 GPU = re.compile(r"(?:(?P<type>[^:,]*[^:,\d][^:,]*):)?(?P<count>[+-]?\d{1,9}[km]?)\Z", re.ASCII | re.IGNORECASE)
+TYPE = re.compile(r"[\w.-]*\Z", re.ASCII)
+"""What can be the name of a type: anything else is a value that was meant otherwise, such as `$(nproc)`."""
 BARE_TYPE = re.compile(r"(?![+-]?\d+\.)[^:,]*\Z", re.ASCII)
 HINTS = frozenset("compute_bound memory_bound multithread nomultithread".split())
 INSTEAD_OF_HINT = frozenset({"threads-per-core", "ntasks-per-core"})
@@ -79,7 +81,8 @@ def check_component(script: Script, component: Component) -> None:
     """Refusals of a combination, with the line of the option that was read last."""
     for names, code, sentence in _refused(script, component):
         line = max((component.winner[name].line for name in names if name in component.winner), default=0)
-        script.refuse(code, line, sentence, None if code in CONTROLLER else component.index + 1)
+        where = f"Line {line}: " if line and len(names) == 1 else ""
+        script.refuse(code, line, where + sentence, None if code in CONTROLLER else component.index + 1)
 
 
 def _refused(script: Script, component: Component) -> Iterator[tuple[tuple[str, ...], str, str]]:
@@ -109,12 +112,21 @@ def _refused(script: Script, component: Component) -> Iterator[tuple[tuple[str, 
 
 def _badly_formed(options: Mapping[str, str], version: str) -> Iterator[tuple[tuple[str, ...], str, str]]:
     for option in (*GPU_OPTIONS, "gres"):
-        if options.get(option) and gpus_of(option, options[option]) is None:
+        if options.get(option) and not _is_readable(option, options[option]):
             yield (option,), "gpus", f'--{option}={options[option][:40]} cannot be read. Write "2" or "mi250:2".'
     elements = options["gres"].split(",") if options.get("gres") else []
     is_old = version < GRES_EQUALS_SINCE
     if any(not element or (is_old and re.search("[=/]", element)) for element in elements):
         yield ("gres",), "gres", "--gres cannot be read. Write gpu:2 or gpu:mi250:2."
+
+
+def _is_readable(option: str, text: str) -> bool:
+    """Whether a GPU option names numbers of GPUs.
+
+    sbatch takes any other word as the name of a type, of which no node has one: the job is refused or waits forever.
+    """
+    found = gpus_of(option, text)
+    return found is not None and all(TYPE.match(kind) for kind, _ in found)
 
 
 def _tasks_refused(options: Mapping[str, str]) -> Iterator[tuple[tuple[str, ...], str, str]]:

@@ -10,7 +10,7 @@ import re
 from typing import NamedTuple
 
 from collector.cli.sbatch.arrays import Array, array_of
-from collector.cli.sbatch.rules import memory_forms
+from collector.cli.sbatch.rules import BARE_TYPE, GPU_OPTIONS, memory_forms
 from collector.cli.sbatch.script import Component, Script
 
 SHARED = (
@@ -18,7 +18,9 @@ SHARED = (
     " cpus-per-task cpus-per-gpu mem mem-per-gpu mem-per-cpu time exclusive constraint qos account"
 ).split()
 """The names of jobs.sbatch, and what chooses nodes and pays. The order of a request."""
-VALUE = re.compile(r"[\w.:,=&|!*()\[\]%+-]{0,200}\Z")
+NAMES = frozenset({"account", "constraint", "partition", "qos"})
+"""Those that only choose by name: without one of them the others still make sense."""
+VALUE = re.compile(r"[\w.:,=&|!*()\[\]%+-]{0,200}\Z", re.ASCII)
 """No blanks, quotes, slashes, dollars or control characters: a value that could hold anything else is left out."""
 NAME_CHARACTERS_MAX = 200
 
@@ -60,15 +62,27 @@ def resource_options(component: Component) -> dict[str, str]:
     for name in SHARED:
         value = component.options.get(name)
         if value is not None and name not in not_used and VALUE.match(value):
-            found[f"--{name}"] = "" if (name, value) == ("exclusive", "exclusive") else value
+            found[f"--{name}"] = _spelled(name, value)
     return found
 
 
-def printable_name(name: str) -> str:
-    """The job's name without what is not printable, and no path: only its last part.
+def left_out(component: Component) -> list[str]:
+    """The resource options whose values are none that may leave the machine."""
+    return [name for name in SHARED if not VALUE.match(component.options.get(name, ""))]
 
-    >>> printable_name("train"), printable_name("/scratch/alice/run.sh"), printable_name("a\\x1b[0m")
-    ('train', 'run.sh', 'a[0m')
+
+def _spelled(name: str, value: str) -> str:
+    """A value as the portal reads it: nothing for a flag, and one GPU where only its type is named."""
+    if (name, value) == ("exclusive", "exclusive"):
+        return ""
+    return f"{value}:1" if name in GPU_OPTIONS and BARE_TYPE.match(value) and not value.isdecimal() else value
+
+
+def printable_name(name: str) -> str:
+    """The job's name without what is not printable, and no path from the root or a home: only its last part.
+
+    >>> printable_name("cp2k/water"), printable_name("/scratch/alice/run.sh"), printable_name("a\\x1b[0m")
+    ('cp2k/water', 'run.sh', 'a[0m')
     """
-    last = name.rstrip("/").rpartition("/")[2]
+    last = name.rstrip("/").rpartition("/")[2] if name.strip().startswith(("/", "~", "$", ".")) else name
     return "".join(letter for letter in last if letter.isprintable())[:NAME_CHARACTERS_MAX]

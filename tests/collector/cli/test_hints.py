@@ -36,6 +36,14 @@ line\tthree
 """
 
 
+def test_a_long_line_ends_after_a_whole_word() -> None:
+    """120 characters with the dots: twenty-nine words of three letters and a blank are 116."""
+    said = hints._ascii("abc " * 40)
+    assert said == " ".join(["abc"] * 29) + " ..."
+    assert hints._ascii("x" * 120) == "x" * 120
+    assert len(hints._ascii("x" * 300)) == 120
+
+
 @pytest.fixture(scope="module")
 def kaiku(tmp_path_factory: pytest.TempPathFactory) -> str:
     return built(tmp_path_factory.mktemp("built"))

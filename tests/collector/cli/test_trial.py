@@ -79,6 +79,38 @@ def test_a_size_that_the_partition_cannot_give_is_said_and_not_written(tmp_path:
     assert asked(tmp_path, "trial", str(script), "--gpus", "64", answers=(PLATFORMS, answers[2]))[0] == 5
 
 
+def whole_nodes() -> bytes:
+    """The platforms, of which small-g is billed by whole nodes."""
+    said = json.loads(PLATFORMS)
+    for each in said["platforms"]:
+        each["is_whole_nodes"] = each["name"] == "small-g"
+    return json.dumps(said).encode()
+
+
+def test_whole_nodes_are_said_to_cost_the_same_and_where_trials_cost_less(tmp_path: Path, script: Path) -> None:
+    """Two trials of 0.67 are 1.34 together; elsewhere they cost 0.08 and 0.67, together 0.75."""
+
+    def costs(less: float) -> bytes:
+        places = [("small-g", 0.67, True), ("shared-g", less, False), ("dev-g", 0.67, False)]
+        names = ("partition", "cost_at_limit", "is_requested")
+        return cost(0.67, partitions=[dict(zip(names, place, strict=True)) | {"fits": True} for place in places])
+
+    answers = (whole_nodes(), costs(0.08), costs(0.67))
+    said = asked(tmp_path, "trial", str(script), "--gpus=1,8", "--force", answers=answers)[1]
+    flat = " ".join(said.replace("\u00a0", " ").split())
+    assert "small-g bills whole nodes: fewer GPUs cost as much as the 8 of a node." in flat
+    assert "In shared-g these trials would cost at most 0.75 GPU-hours together." in flat
+    said = asked(tmp_path, "trial", str(script), "--gpus=8", "--force", answers=(whole_nodes(), costs(0.08)))[1]
+    assert "whole nodes" not in said
+
+
+def test_one_size_is_said_to_show_no_scaling(tmp_path: Path, script: Path) -> None:
+    said = asked(tmp_path, "trial", str(script), "--gpus=4", answers=(PLATFORMS, cost(0.34)))[1]
+    assert "One size alone shows no scaling. Name several, such as --gpus 1,4." in " ".join(said.split())
+    said = asked(tmp_path, "trial", str(script), "--gpus=1,4", "--force", answers=(PLATFORMS, cost(0.1), cost(0.3)))[1]
+    assert "One size" not in said
+
+
 def test_nothing_is_replaced_and_nothing_is_written_by_halves(
     tmp_path: Path, script: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

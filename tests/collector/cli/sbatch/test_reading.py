@@ -70,6 +70,8 @@ WARNED = {
     "one of a pair": ("#SBATCH --exclusive\n#SBATCH -s\n", [("replaced", 3)]),
     "behind hetjob": ("#SBATCH hetjob -n4\n", [("behind_hetjob", 2)]),
     "hetjob in the middle": ("#SBATCH -n4 hetjob -n2\n", [("hetjob_not_first", 2)]),
+    "memory of the component before": ("#SBATCH --mem=1G\n#SBATCH hetjob\n#SBATCH -n2\n", [("inherited", 3)]),
+    "memory of its own": ("#SBATCH --mem=1G\n#SBATCH hetjob\n#SBATCH --mem=2G\n", []),
     "old component word": ("#SBATCH packjob\n", [("packjob", 2)]),
 }
 
@@ -89,6 +91,8 @@ REFUSED = {
     "NUL": ("#!/bin/bash\n#SBATCH -J a\0b\n", ("nul", 2)),
     "open quote": ("#!/bin/bash\n\n#SBATCH --job-name='a\n", ("open_quote", 3)),
     "bad value": ("#!/bin/bash\n#SBATCH -t 1h\n", ("value", 2)),
+    "a command for the GPUs": ("#!/bin/bash\n#SBATCH --gpus=$(id)\n", ("gpus", 2)),
+    "no number for the GPUs": ("#!/bin/bash\n#SBATCH -n1\n#SBATCH --gpus-per-node=\u221e\n", ("gpus", 3)),
     "GPUs that disagree": ("#!/bin/bash\n#SBATCH -G5 -N2\n#SBATCH --gpus-per-node=2\n", ("gpu_forms", 3)),
     "two memory options": ("#!/bin/bash\n#SBATCH --mem=1G\n#SBATCH --mem-per-cpu=1G\n", ("memory_forms", 3)),
 }
