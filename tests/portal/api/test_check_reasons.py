@@ -96,8 +96,10 @@ def test_the_project_in_which_the_work_ran_is_named(ran, cast) -> None:
 
 def test_a_partition_that_the_site_does_not_describe_is_named(ran) -> None:
     alice = ran()
-    for name in ("train", "another"):
-        assert one(alice, name, partition="gpu-big")["no_suggestion"] == (
+    for name, more in (("train", " The page of this work suggests 2 GPUs (from job 1)"), ("another", "")):
+        said, of_the_work, _ = plain(one(alice, name, partition="gpu-big")["no_suggestion"]).partition(more or "none")
+        assert of_the_work == more
+        assert said == (
             "Nothing is suggested: partition gpu-big is not one of this site's GPU partitions that the portal knows:"
             " standard-g, small-g, dev-g."
         )

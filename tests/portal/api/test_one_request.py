@@ -149,7 +149,7 @@ def test_the_check_of_another_size_says_what_the_work_suggests(alice) -> None:
     call_command("analyse_job", "--due", verbosity=0)
     assert gpus_in(alice.get(f"/api/v1/works/{key()}/").json()["best_request"]["request"]) == ["2"]
     assert checked(alice, REQUEST)["no_suggestion"].replace("\u00a0", " ") == (
-        "Nothing is suggested: the request fits what earlier runs used."
+        "Nothing is suggested: fewer than 3 runs of this size have completed, too few to show that the request fits."
         " The page of this work suggests 2 GPUs (from job 2), of all sizes that completed."
     )
     assert "The page of this work" not in checked(alice, small)["no_suggestion"]
