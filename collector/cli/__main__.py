@@ -18,7 +18,7 @@ from __future__ import annotations
 import os
 import sys
 
-from collector.cli.errors import CliError, NoAnswer, Usage
+from collector.cli.errors import CliError, NoAnswer, NoSignIn, SignInNeeded, Usage
 from collector.cli.options import FLAG, TEXT, Options
 from collector.cli.session import SECONDS, Session
 from collector.cli.terminal import harmless, standard_output
@@ -138,7 +138,10 @@ def _run(arguments: Sequence[str], environ: Mapping[str, str], terminal: Termina
     if len(options.words) > command.WORDS_MAX:
         raise Usage(f"unexpected {options.words[command.WORDS_MAX][:60]!r}: kaiku {name} --help")
     session = Session(options, environ, terminal)
-    status: int = command.run(session)
+    try:
+        status: int = command.run(session)
+    except SignInNeeded as error:
+        raise NoSignIn(f"{error}: {session.how_to_sign_in}") from error
     if status == 0 and (name == "login" or (session.has_portal and name not in WITHOUT_HINTS)):
         __import__("collector.cli.hints", fromlist=["hints"]).start_if_due(session)
     return status

@@ -50,6 +50,14 @@ class Session:
         return self.credentials.token(self.address, self.options.text("token-file"))
 
     @property
+    def how_to_sign_in(self) -> str:
+        """What to run for a new token, as this command line was written."""
+        login = "kaiku login" + (f" --url {self.address}" if self.options.text("url") else "")
+        if self.options.text("token-file"):
+            return f"run `{login}`, and leave out --token-file"
+        return f"unset KAIKU_TOKEN and run `{login}`" if self.environ.get("KAIKU_TOKEN") else f"run `{login}`"
+
+    @property
     def portal(self) -> Portal:
         """The portal with the person's token."""
         if self._portal is None:

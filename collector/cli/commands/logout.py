@@ -31,12 +31,12 @@ def run(session: Session) -> int:
         done = "Signed out: the token was not valid any more."
     except NoAnswer as error:
         if not is_given:
-            session.credentials.forget(session.address)
+            session.credentials.forget(session.address, portal.token)
         raise NoAnswer(
             f"signed out here only, the token is still valid: revoke it under Settings, API tokens ({error})"
         ) from error
     if not is_given:
-        session.credentials.forget(session.address)
+        session.credentials.forget(session.address, portal.token)
     terminal.line(done)
     if is_given:
         terminal.line("It was not the stored one: unset KAIKU_TOKEN, or delete the file.")
