@@ -18,7 +18,7 @@ from __future__ import annotations
 import os
 import sys
 
-from collector.cli.errors import CliError, NoAnswer, NoSignIn, SignInNeeded, Usage
+from collector.cli.errors import CliError, NoAnswer, SignInNeeded, Usage
 from collector.cli.options import FLAG, TEXT, Options
 from collector.cli.session import SECONDS, Session
 from collector.cli.terminal import harmless, standard_output
@@ -141,7 +141,7 @@ def _run(arguments: Sequence[str], environ: Mapping[str, str], terminal: Termina
     try:
         status: int = command.run(session)
     except SignInNeeded as error:
-        raise NoSignIn(f"{error}: {session.how_to_sign_in}") from error
+        raise session.explained(error) from error
     if status == 0 and (name == "login" or (session.has_portal and name not in WITHOUT_HINTS)):
         __import__("collector.cli.hints", fromlist=["hints"]).start_if_due(session)
     return status

@@ -44,10 +44,10 @@ def answered(kaiku: str, environ: dict[str, str]) -> tuple[str, dict[str, str]]:
 
 def test_without_the_portal_there_is_what_was_read_before(answered: tuple[str, dict[str, str]]) -> None:
     kaiku, environ = answered
-    for words in (("whoami",), ("--offline", "whoami")):
+    for words, why in ((("whoami",), ": the portal did not answer"), (("--offline", "whoami"), "")):
         status, said, _ = ran(kaiku, environ, *words)
         assert status == 0
-        assert said.splitlines()[2] == "as it was less than a minute ago: the portal did not answer"
+        assert said.splitlines()[2] == f"as it was less than a minute ago{why}"
     assert "\x1b" not in said
     assert "\u202e" not in said
     status, _, why = ran(kaiku, environ | {"KAIKU_TOKEN": "kaiku_pat_y"}, "whoami")
@@ -77,8 +77,10 @@ def test_a_token_that_was_given_is_revoked_and_the_stored_one_stays(kaiku: str, 
 )
 def test_an_answer_of_another_shape_is_no_traceback(kaiku: str, environ: dict[str, str], said: bytes) -> None:
     with answering([plain(said)]) as (port, _):
-        status, _, _ = ran(kaiku, environ | {"KAIKU_URL": f"http://127.0.0.1:{port}", "KAIKU_TOKEN": "x"}, "whoami")
-    assert status in (0, 4)
+        status, _, why = ran(kaiku, environ | {"KAIKU_URL": f"http://127.0.0.1:{port}", "KAIKU_TOKEN": "x"}, "whoami")
+    assert status == 4
+    assert why.startswith("kaiku: the portal's answer is not the owner of a token (")
+    assert why.count("\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -155,3 +157,25 @@ def test_a_command_loads_no_other_and_nothing_large(kaiku: str) -> None:
     large = {"http.client", "urllib.parse", "argparse", "dataclasses", "typing", "inspect", "subprocess", "threading"}
     assert not large & set(loaded.split())
     assert "collector.cli.commands.login" not in loaded.split()
+
+
+@pytest.mark.parametrize(
+    ("words", "more", "how"),
+    [
+        ((), {}, "run `kaiku login`"),
+        (("--url", "URL"), {}, "run `kaiku login --url URL`"),
+        (("--url", "URL"), {"KAIKU_TOKEN": "x"}, "unset KAIKU_TOKEN and run `kaiku login --url URL`"),
+        (("--token-file", "FILE"), {}, "run `kaiku login`, and leave out --token-file"),
+    ],
+)
+def test_how_to_sign_in_is_said_as_this_command_line_needs_it(
+    kaiku: str, environ: dict[str, str], tmp_path: Path, words: tuple[str, ...], more: dict[str, str], how: str
+) -> None:
+    named = tmp_path / "token"
+    named.touch(0o600)
+    named.write_text("kaiku_pat_revoked")
+    with answering([plain(b'{"detail": "Invalid token."}', "401 Unauthorized")]) as (port, _):
+        url = f"http://127.0.0.1:{port}"
+        given = [word.replace("URL", url).replace("FILE", str(named)) for word in words]
+        status, _, why = ran(kaiku, environ | more | {"KAIKU_URL": url}, "last", *given)
+    assert (status, why.endswith(f": {how.replace('URL', url)}\n"), why.count("\n")) == (3, True, 1)
