@@ -21,7 +21,7 @@ import sys
 from collector.cli.errors import CliError, NoAnswer, SignInNeeded, Usage
 from collector.cli.options import FLAG, TEXT, Options
 from collector.cli.session import SECONDS, Session
-from collector.cli.terminal import harmless, standard_output
+from collector.cli.terminal import harmless, standard_output, write_error
 from collector.wire import VERSION
 
 TYPE_CHECKING = False
@@ -82,6 +82,7 @@ WITHOUT_HINTS = ("logout", "hints")
 
 def main() -> None:
     """Run what the command line says, and exit."""
+    _open_standard_files()
     try:
         status = run(sys.argv[1:], os.environ, standard_output(os.environ))
     except BrokenPipeError:
@@ -89,10 +90,19 @@ def main() -> None:
     except KeyboardInterrupt:
         status = INTERRUPTED
     except OSError as error:
-        os.write(2, f"kaiku: {harmless(error)}\n".encode("ascii", "replace"))
+        write_error(f"kaiku: {harmless(error.strerror or error)}\n".encode("ascii", "replace"))
         status = CliError.status
     # Nothing that an interpreter does at its end is needed, and a thread may still be looking up a name.
     os._exit(status)
+
+
+def _open_standard_files() -> None:
+    """Whatever the shell closed (`2>&-`): otherwise a connection, or a file, would get its number and our messages."""
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
 
 
 def run(arguments: Sequence[str], environ: Mapping[str, str], terminal: Terminal) -> int:

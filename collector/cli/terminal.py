@@ -157,10 +157,18 @@ class Terminal:
 
     def error(self, text: str) -> None:
         """One line on standard error."""
-        os.write(2, self.encoded(text + "\n"))
+        write_error(self.encoded(text + "\n"))
 
     def flush(self) -> None:
         self._out.flush()
+
+
+def write_error(content: bytes) -> None:
+    """To standard error; where nobody reads it, the exit status is all that is left to say."""
+    try:
+        os.write(2, content)
+    except OSError:
+        return
 
 
 def standard_output(environ: Mapping[str, str]) -> Terminal:

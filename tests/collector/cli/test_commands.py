@@ -117,7 +117,7 @@ def test_a_closed_pipe_and_control_c_are_quiet(kaiku: str, environ: dict[str, st
     done = subprocess.run(["bash", "-c", command], env=environ, capture_output=True, text=True, check=False)
     assert (done.returncode in (0, 141), done.stderr) == (True, "")
     done = subprocess.run(["bash", "-c", f"{kaiku} --help >/dev/full"], env=environ, capture_output=True, check=False)
-    assert (done.returncode, done.stderr.count(b"\n")) == (4, 1)
+    assert (done.returncode, done.stderr) == (4, b"kaiku: No space left on device\n")
     with answering([20.0]) as (port, _):
         asking = environ | {"KAIKU_URL": f"http://127.0.0.1:{port}", "KAIKU_TOKEN": "x", "KAIKU_TIMEOUT": "20"}
         # Whoever runs the tests in the background has them ignore Ctrl-C.
@@ -179,3 +179,44 @@ def test_how_to_sign_in_is_said_as_this_command_line_needs_it(
         given = [word.replace("URL", url).replace("FILE", str(named)) for word in words]
         status, _, why = ran(kaiku, environ | more | {"KAIKU_URL": url}, "last", *given)
     assert (status, why.endswith(f": {how.replace('URL', url)}\n"), why.count("\n")) == (3, True, 1)
+
+
+@pytest.mark.parametrize(
+    ("words", "closed", "status", "why"),
+    [
+        ("nonsense", "2>&-", 2, ""),
+        ("--help", "2>&-", 0, ""),
+        ("--help", "<&- 2>&-", 0, ""),
+        ("--help", ">&-", 4, "kaiku: standard output is closed\n"),
+        ("--help", ">&- 2>&-", 4, ""),
+        ("whoami", "<&- 2>&-", 4, ""),
+    ],
+)
+def test_closed_standard_files_change_no_status(
+    kaiku: str, environ: dict[str, str], words: str, closed: str, status: int, why: str
+) -> None:
+    at_portal = environ | {"KAIKU_URL": "http://127.0.0.1:9", "KAIKU_TOKEN": "x"}
+    done = subprocess.run(
+        ["bash", "-c", f"{kaiku} {words} {closed}"], env=at_portal, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (status, why)
+
+
+def test_what_a_closed_number_would_get_is_not_the_connection(kaiku: str, environ: dict[str, str]) -> None:
+    with answering([plain(b"nonsense")]) as (port, requests):
+        at_portal = environ | {"KAIKU_URL": f"http://127.0.0.1:{port}", "KAIKU_TOKEN": "x"}
+        subprocess.run(["bash", "-c", f"{kaiku} whoami 2>&-"], env=at_portal, check=False)
+    assert requests[0].endswith(b"\r\n\r\n")
+
+
+OLD_PYTHONS = [path for version in ("2.7", "3.6", "3.7", "3.8") for path in Path.home().glob(
+    f".pyenv/versions/{version}.*/bin/python{version}")]  # fmt: skip
+
+
+@pytest.mark.skipif(not OLD_PYTHONS, reason="no Python before 3.9 here")
+def test_an_older_python_says_so(kaiku: str) -> None:
+    for python in OLD_PYTHONS:
+        version = python.name[len("python") :]
+        done = subprocess.run([python, kaiku, "last"], capture_output=True, text=True, check=False)
+        needs = f"kaiku: needs Python 3.9 or later, this is {version}: put a newer python3 first on the PATH\n"
+        assert (done.returncode, done.stdout, done.stderr) == (4, "", needs)
