@@ -14,6 +14,8 @@ FAILED_HOW = {
     "FAILED": "failed by themselves",
 }
 """The ways to fail that a hint names."""
+UNEXPLAINED = "Low GPU use or a failure; we found no clear cause"
+"""What several runs have in common that have nothing else."""
 
 
 def would_save_text(title: str, gpu_hours: float, runs: int) -> str:
@@ -29,9 +31,9 @@ def repeats_text(title: str, runs: int, of: int) -> str:
     """A finding that several runs have.
 
     >>> repeats_text("Only some of the GPUs were used", 9, 12)
-    '9 of 12 counted runs: Only some of the GPUs were used.'
+    '9 of 12 runs: Only some of the GPUs were used.'
     """
-    return f"{runs:,} of {counted(of, 'counted run')}: {title}."
+    return f"{runs:,} of {counted(of, 'run')}: {title}."
 
 
 def brought_text(runs: int, compared_runs: int, saved_gpu_hours: float, followed: int, given: int) -> str:
@@ -54,13 +56,14 @@ def period_sentences(
 
     `of_runs` are the latest ones that savings are of, None where they are of all.
     """
-    said = [f"{counted(runs, 'counted run')} in the last {days} days."]
+    some = counted(runs, "run") if runs else "No runs"
+    said = [f"{some} in the last {days} days, without short runs and those that the system ended."]
     if open_gpu_hours:
         said.append(f"Other requests would have used {hours(open_gpu_hours)} GPU-hours less.")
     if changed_gpu_hours:
         said.append(f"Later runs have already changed another {hours(changed_gpu_hours)} GPU-hours.")
     if of_runs is not None:
-        said.append(f"Savings are those of the latest {counted(of_runs, 'counted run')}.")
+        said.append(f"Savings are those of the latest {counted(of_runs, 'run')}.")
     return [unbroken(each) for each in said]
 
 

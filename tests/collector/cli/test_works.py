@@ -20,7 +20,7 @@ JOBS = {
 WORK = {WORKS: sample("works.json"), f"{WORKS}{KEY}/": sample("work_scaling.json")}
 
 INSIGHTS_OF_80 = """\
-29 counted runs in the last 90 days.
+29 runs in the last 90 days, without short runs and those that the system ended.
 Other requests would have used 85.7 GPU-hours less.
 Later runs have already changed another 208.9 GPU-hours.
 
@@ -33,11 +33,11 @@ Biggest savings
    PORTAL/work/b57aeda16940f524693ef028281e5aef/
 
 What repeats
-- 4 of 29 counted runs: Whole node billed, few GPUs used.
-- 8 of 29 counted runs: Some GPUs stayed idle.
-- 2 of 29 counted runs: More GPUs than needed.
-- 2 of 29 counted runs: The GPUs waited for the CPU.
-- 8 of 29 counted runs: Only some of the GPUs were used.
+- 4 of 29 runs: Whole node billed, few GPUs used.
+- 8 of 29 runs: Some GPUs stayed idle.
+- 2 of 29 runs: More GPUs than needed.
+- 2 of 29 runs: The GPUs waited for the CPU.
+- 8 of 29 runs: Only some of the GPUs were used.
 
 Saved by advice
 3 of 11 suggestions followed; what that saved is not known.
