@@ -132,8 +132,10 @@ def _run(arguments: Sequence[str], environ: Mapping[str, str], terminal: Termina
     if before.flag("version"):
         terminal.line(f"kaiku {VERSION}")
         return 0
-    if before.flag("help") or not name or name == "help":
-        terminal.page(_help())
+    if name == "help" and rest:
+        name, rest = rest[0], ["--help"]
+    elif before.flag("help") or not name or name == "help":
+        _show_help(HELP.format(commands="\n".join(f"  {name:<12} {does}" for name, does in COMMANDS.items())), terminal)
         return 0
     if name not in COMMANDS:
         raise Usage(f"unknown command {name[:60]!r}: kaiku --help lists them")
@@ -143,7 +145,7 @@ def _run(arguments: Sequence[str], environ: Mapping[str, str], terminal: Termina
         rest = command.ordered(rest, known)
     options = before.read(rest, known, stops_at_word=getattr(command, "STOPS_AT_WORD", False))
     if options.flag("help"):
-        terminal.page((command.__doc__ or "").strip().splitlines())
+        _show_help(command.__doc__ or "", terminal)
         return 0
     if len(options.words) > command.WORDS_MAX:
         raise Usage(f"unexpected {options.words[command.WORDS_MAX][:60]!r}: kaiku {name} --help")
@@ -157,10 +159,9 @@ def _run(arguments: Sequence[str], environ: Mapping[str, str], terminal: Termina
     return status
 
 
-def _help() -> list[str]:
-    """The help of all commands."""
-    commands = "\n".join(f"  {name:<12} {does}" for name, does in COMMANDS.items())
-    return HELP.format(commands=commands).splitlines()
+def _show_help(written: str, terminal: Terminal) -> None:
+    help_lines = __import__("collector.cli.help_text", fromlist=["help_lines"]).help_lines
+    terminal.page(help_lines(written, terminal.columns))
 
 
 def loaded(name: str) -> Any:

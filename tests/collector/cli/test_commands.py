@@ -109,6 +109,12 @@ def test_help_is_there_for_everything(kaiku: str, environ: dict[str, str]) -> No
     for name in re.findall(r"^  (\w+) ", said.partition("for every command")[0], re.MULTILINE):
         status, said, _ = ran(kaiku, environ, name, "-h")
         assert (status, said.startswith(f"kaiku {name}")) == (0, True)
+        assert ran(kaiku, environ, "help", name)[1] == said
+        for columns in ("40", "60", "80"):
+            lines = ran(kaiku, environ | {"COLUMNS": columns}, name, "--help")[1].splitlines()
+            assert max(map(len, lines)) <= int(columns)
+    assert ran(kaiku, environ, "help")[1] == ran(kaiku, environ, "--help")[1]
+    assert ran(kaiku, environ, "help", "nonsense")[0] == 2
     assert ran(kaiku, environ, "--version")[1].startswith("kaiku ")
 
 
