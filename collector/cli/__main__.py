@@ -137,6 +137,8 @@ def _run(arguments: Sequence[str], environ: Mapping[str, str], terminal: Termina
     elif before.flag("help") or not name or name == "help":
         _show_help(HELP.format(commands="\n".join(f"  {name:<12} {does}" for name, does in COMMANDS.items())), terminal)
         return 0
+    if name[:1] == "-":
+        raise Usage(f"unknown option {name[:60]!r}: kaiku --help lists them")
     if name not in COMMANDS:
         raise Usage(f"unknown command {name[:60]!r}: kaiku --help lists them")
     command = loaded(name)

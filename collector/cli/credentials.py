@@ -136,7 +136,11 @@ def _read_file(path: str) -> str:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         return content(descriptor, path, FILE_BYTES_MAX).decode("ascii")
-    except (OSError, UnicodeDecodeError, Unsafe) as error:
+    except OSError as error:
+        raise NoSignIn(f"{path}: {_why(error)}") from error
+    except UnicodeDecodeError as error:
+        raise NoSignIn(f"{path} does not contain exactly one token") from error
+    except Unsafe as error:
         raise NoSignIn(str(error)) from error
 
 

@@ -39,8 +39,11 @@ class NoAnswer(CliError):
 
 def of_answer(status: int, detail: str, retry_after: str = "") -> CliError:
     """The error for an HTTP status that is not a success; `detail` is what the portal stated, or empty."""
+    if status == 404 and detail:
+        return NotFound(detail)
     if status == 404:
-        return NotFound(detail or "not found")
+        # The API always states why: this is the page of another server, or of another part of this one.
+        return NoAnswer("there is no portal's API at this address: check KAIKU_URL or --url")
     if status == 400:
         return Usage(detail or "the portal does not accept this request")
     if status == 401:

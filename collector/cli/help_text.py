@@ -20,8 +20,8 @@ DEEP = 8
 def help_lines(written: str, columns: int) -> list[str]:
     r"""Paragraphs and descriptions wrapped anew.
 
-    >>> help_lines("kaiku x\n\nOne two\nthree.\n\n  --a B   does\n          this\n", 14)
-    ['kaiku x', '', 'One two three.', '', '  --a B   does', '          this']
+    >>> help_lines("kaiku x\n\nOne two\nthree.\n\n  --a B   does\n          this now\n", 20)
+    ['kaiku x', '', 'One two three.', '', '  --a B   does this', '          now']
     """
     room = min(columns, TEXT_COLUMNS_MAX)
     return [line for part in _parts(written) for line in _shown(part, room)]
