@@ -21,7 +21,7 @@ import sys
 from collector.cli.errors import CliError, NoAnswer, SignInNeeded, Usage
 from collector.cli.options import FLAG, TEXT, Options
 from collector.cli.session import SECONDS, Session
-from collector.cli.terminal import harmless, standard_output, write_error
+from collector.cli.terminal import harmless, own_environ, standard_output, write_error
 from collector.wire import VERSION
 
 TYPE_CHECKING = False
@@ -84,7 +84,8 @@ def main() -> None:
     """Run what the command line says, and exit."""
     _open_standard_files()
     try:
-        status = run(sys.argv[1:], os.environ, standard_output(os.environ))
+        environ = own_environ()
+        status = run(sys.argv[1:], environ, standard_output(environ))
     except BrokenPipeError:
         status = PIPE_CLOSED
     except KeyboardInterrupt:

@@ -226,3 +226,23 @@ def test_an_older_python_says_so(kaiku: str) -> None:
         done = subprocess.run([python, kaiku, "last"], capture_output=True, text=True, check=False)
         needs = f"kaiku: needs Python 3.9 or later, this is {version}: put a newer python3 first on the PATH\n"
         assert (done.returncode, done.stdout, done.stderr) == (4, "", needs)
+
+
+@pytest.mark.parametrize(
+    ("locale", "is_utf8"),
+    [
+        ({"LANG": "C"}, False),
+        ({"LANG": "POSIX"}, False),
+        ({}, False),
+        ({"LC_ALL": "C", "LANG": "C.UTF-8"}, False),
+        ({"LANG": "C.UTF-8"}, True),
+        ({"LANG": "C", "LC_CTYPE": "C.UTF-8"}, True),
+    ],
+)
+def test_the_persons_own_locale_decides_not_pythons(
+    answered: tuple[str, dict[str, str]], locale: dict[str, str], is_utf8: bool
+) -> None:
+    kaiku, environ = answered
+    plain = {name: value for name, value in environ.items() if name != "LANG"}
+    done = subprocess.run([kaiku, "whoami", "--offline"], env=plain | locale, capture_output=True, check=True)
+    assert done.stdout.isascii() != is_utf8
