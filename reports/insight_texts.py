@@ -56,8 +56,10 @@ def period_sentences(
 
     `of_runs` are the latest ones that savings are of, None where they are of all.
     """
-    some = counted(runs, "run") if runs else "No runs"
-    said = [f"{some} in the last {days} days, without short runs and those that the system ended."]
+    left_out = "short runs and those that the system ended"
+    said = [f"{counted(runs, 'run')} in the last {days} days, without {left_out}."]
+    if not runs:
+        said = [f"No runs in the last {days} days; {left_out} are left out."]
     if open_gpu_hours:
         said.append(f"Other requests would have used {hours(open_gpu_hours)} GPU-hours less.")
     if changed_gpu_hours:

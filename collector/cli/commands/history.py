@@ -87,8 +87,11 @@ def run(session: Session) -> int:
         print_raw(session, csv_of(runs).encode("utf-8", "replace"), age_s)
         return 0
     terminal = session.terminal
-    lines = rows_of(terminal, runs) if runs else ["No jobs match these filters"]
-    lines += ["", *wrapped(_sums(runs, whole(said, "count")), terminal.columns)] if runs else []
+    if runs:
+        lines = [*rows_of(terminal, runs), "", *wrapped(_sums(runs, whole(said, "count")), terminal.columns)]
+    else:
+        is_narrowed = options.text("work") or options.text("class")
+        lines = ["No jobs match these filters" if is_narrowed else f"No jobs in the last {query['days']} days"]
     if age := age_line(session, age_s):
         lines.append(terminal.paint(age, "yellow"))
     terminal.page(lines)

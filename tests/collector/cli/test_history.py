@@ -178,7 +178,8 @@ def test_a_work_that_has_no_job_in_a_year_is_not_found(tmp_path: Path, capfd: py
 def test_no_job_is_no_failure(tmp_path: Path) -> None:
     with serving({JOBS: {"count": 0, "results": []}}) as portal:
         alice = Person(tmp_path, portal.url)
-        assert alice.shown("history") == "No jobs match these filters\n"
+        assert alice.shown("history", "--days", "7") == "No jobs in the last 7 days\n"
+        assert alice.shown("history", "--class", "wasted") == "No jobs match these filters\n"
         assert alice.shown("history", "--csv") == f"{HEADER}\n"
 
 
