@@ -106,5 +106,5 @@ def test_a_person_without_jobs(live_server, cast, kaiku, tmp_path: Path) -> None
     environ = person_of(tmp_path) | {"KAIKU_URL": live_server.url, "KAIKU_TOKEN": secret}
     status, _, why = ran(kaiku, environ)
     assert (status, len(why.splitlines())) == (1, 1)
-    assert ran(kaiku, environ, "history")[:2] == (0, "No jobs match these filters\n")
+    assert ran(kaiku, environ, "history")[:2] == (0, "No jobs in the last 90 days\n")
     assert ran(kaiku, environ, "scale", "train")[0] == 1
