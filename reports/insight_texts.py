@@ -17,6 +17,8 @@ FAILED_HOW = {
     "FAILED": "failed by themselves",
 }
 """The ways to fail that a hint names."""
+UNEXPLAINED = "Low GPU use or a failure; we found no clear cause"
+"""What several runs have in common that have nothing else."""
 
 
 @dataclass(frozen=True)
@@ -75,9 +77,9 @@ def repeats_text(title: str, runs: int, of: int) -> str:
     """A finding that several runs have.
 
     >>> repeats_text("Only some of the GPUs were used", 9, 12)
-    '9 of 12 counted runs: Only some of the GPUs were used.'
+    '9 of 12 runs: Only some of the GPUs were used.'
     """
-    return f"{runs:,} of {counted(of, 'counted run')}: {title}."
+    return f"{runs:,} of {counted(of, 'run')}: {title}."
 
 
 def brought_text(saved: Saved, followed: int, given: int) -> str:
@@ -110,7 +112,10 @@ def period_sentences(
     `of_runs` are the latest ones that savings are of, None where they are of all; `without_use` are the runs that used
     no GPU at all, with their GPU-hours.
     """
-    said = [f"{counted(runs, 'counted run')} in the last {days} days."]
+    left_out = "short runs and those that the system ended"
+    said = [f"{counted(runs, 'run')} in the last {days} days, without {left_out}."]
+    if not runs:
+        said = [f"No runs in the last {days} days; {left_out} are left out."]
     if without_use[0]:
         said.append(f"{counted(without_use[0], 'run')} used no GPU at all: {hours(without_use[1])} GPU-hours billed.")
     if open_gpu_hours:
@@ -118,7 +123,7 @@ def period_sentences(
     if changed_gpu_hours:
         said.append(f"Later runs have already changed another {hours(changed_gpu_hours)} GPU-hours.")
     if of_runs is not None:
-        said.append(f"Savings are those of the latest {counted(of_runs, 'counted run')}.")
+        said.append(f"Savings are those of the latest {counted(of_runs, 'run')}.")
     return [unbroken(each) for each in said]
 
 

@@ -18,10 +18,10 @@ from __future__ import annotations
 import os
 import sys
 
-from collector.cli.errors import CliError, NoAnswer, Usage
+from collector.cli.errors import CliError, NoAnswer, SignInNeeded, Usage
 from collector.cli.options import FLAG, TEXT, Options
 from collector.cli.session import SECONDS, Session
-from collector.cli.terminal import harmless, standard_output
+from collector.cli.terminal import harmless, own_environ, standard_output, write_error
 from collector.wire import VERSION
 
 TYPE_CHECKING = False
@@ -82,17 +82,28 @@ WITHOUT_HINTS = ("logout", "hints")
 
 def main() -> None:
     """Run what the command line says, and exit."""
+    _open_standard_files()
     try:
-        status = run(sys.argv[1:], os.environ, standard_output(os.environ))
+        environ = own_environ()
+        status = run(sys.argv[1:], environ, standard_output(environ))
     except BrokenPipeError:
         status = PIPE_CLOSED
     except KeyboardInterrupt:
         status = INTERRUPTED
     except OSError as error:
-        os.write(2, f"kaiku: {harmless(error)}\n".encode("ascii", "replace"))
+        write_error(f"kaiku: {harmless(error.strerror or error)}\n".encode("ascii", "replace"))
         status = CliError.status
     # Nothing that an interpreter does at its end is needed, and a thread may still be looking up a name.
     os._exit(status)
+
+
+def _open_standard_files() -> None:
+    """Whatever the shell closed (`2>&-`): otherwise a connection, or a file, would get its number and our messages."""
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
 
 
 def run(arguments: Sequence[str], environ: Mapping[str, str], terminal: Terminal) -> int:
@@ -122,9 +133,13 @@ def _run(arguments: Sequence[str], environ: Mapping[str, str], terminal: Termina
     if before.flag("version"):
         terminal.line(f"kaiku {VERSION}")
         return 0
-    if before.flag("help") or not name or name == "help":
-        terminal.page(_help())
+    if name == "help" and rest:
+        name, rest = rest[0], ["--help"]
+    elif before.flag("help") or not name or name == "help":
+        _show_help(HELP.format(commands="\n".join(f"  {name:<12} {does}" for name, does in COMMANDS.items())), terminal)
         return 0
+    if name[:1] == "-":
+        raise Usage(f"unknown option {name[:60]!r}: kaiku --help lists them")
     if name not in COMMANDS:
         raise Usage(f"unknown command {name[:60]!r}: kaiku --help lists them")
     command = loaded(name)
@@ -133,21 +148,23 @@ def _run(arguments: Sequence[str], environ: Mapping[str, str], terminal: Termina
         rest = command.ordered(rest, known)
     options = before.read(rest, known, stops_at_word=getattr(command, "STOPS_AT_WORD", False))
     if options.flag("help"):
-        terminal.page((command.__doc__ or "").strip().splitlines())
+        _show_help(command.__doc__ or "", terminal)
         return 0
     if len(options.words) > command.WORDS_MAX:
         raise Usage(f"unexpected {options.words[command.WORDS_MAX][:60]!r}: kaiku {name} --help")
     session = Session(options, environ, terminal)
-    status: int = command.run(session)
+    try:
+        status: int = command.run(session)
+    except SignInNeeded as error:
+        raise session.explained(error) from error
     if status == 0 and (name == "login" or (session.has_portal and name not in WITHOUT_HINTS)):
         __import__("collector.cli.hints", fromlist=["hints"]).start_if_due(session)
     return status
 
 
-def _help() -> list[str]:
-    """The help of all commands."""
-    commands = "\n".join(f"  {name:<12} {does}" for name, does in COMMANDS.items())
-    return HELP.format(commands=commands).splitlines()
+def _show_help(written: str, terminal: Terminal) -> None:
+    help_lines = __import__("collector.cli.help_text", fromlist=["help_lines"]).help_lines
+    terminal.page(help_lines(written, terminal.columns))
 
 
 def loaded(name: str) -> Any:

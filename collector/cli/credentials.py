@@ -11,7 +11,7 @@ import os
 
 from collector.cli.address import Address
 from collector.cli.built_in import PORTAL_URL
-from collector.cli.errors import NoSignIn, Usage
+from collector.cli.errors import NoSignIn, SignInNeeded, Usage
 from collector.cli.private_files import PrivateFolder, Unsafe, base_folder, content
 
 TYPE_CHECKING = False
@@ -67,12 +67,12 @@ class Credentials:
     def token(self, address: Address, token_file: str) -> str:
         """The token for this portal. Raises NoSignIn if there is none, or if others can read its file."""
         if token_file:
-            return _token(_read_file(token_file), token_file)
+            return one_token(_read_file(token_file), token_file)
         if given := self._environ.get("KAIKU_TOKEN", ""):
-            return _token(given, "KAIKU_TOKEN")
+            return one_token(given, "KAIKU_TOKEN")
         stored = self.stored(address)
         if not stored:
-            raise NoSignIn(f"not signed in at {address}: run `kaiku login`")
+            raise SignInNeeded(f"not signed in at {address}")
         return stored["token"]
 
     def stored(self, address: Address) -> dict[str, str]:
@@ -86,25 +86,39 @@ class Credentials:
         except (ValueError, RecursionError):
             said = None
         if not isinstance(said, dict) or said.get("portal") != str(address):
-            raise NoSignIn("the stored token is damaged: run `kaiku login`")
+            raise SignInNeeded("the stored token is damaged")
         found = {name: str(said.get(name) or "") for name in MEMBERS}
-        return {**found, "token": _token(found["token"], "the stored token")}
+        return {**found, "token": one_token(found["token"], "the stored token")}
 
-    def store(self, address: Address, *, token: str, user: str, name: str, expires_at: str) -> str:
-        """Store a new token in place of the earlier one; returns the path. Raises NoSignIn if that is not possible."""
-        said = {"portal": str(address), "token": token, "user": user, "name": name, "expires_at": expires_at}
+    def check_storing(self) -> None:
+        """Raises NoSignIn if no token could be stored here: before somebody approves one."""
         try:
-            self.folder.write(_file_name(address), json.dumps(said).encode("ascii"))
+            self.folder.check_writing()
         except (OSError, Unsafe) as error:
-            raise NoSignIn(f"the token cannot be stored: {error}") from error
-        return os.path.join(self.folder.path, _file_name(address))
+            raise NoSignIn(f"no token can be stored in {self.folder.path}: {_why(error)}") from error
 
-    def forget(self, address: Address) -> None:
-        """Delete the stored token of this portal."""
+    def store(self, address: Address, *, token: str, user: str, name: str, expires_at: str) -> tuple[str, list[str]]:
+        """Store a new token; returns the path and the tokens that it took the place of, which no file has any more.
+
+        Raises NoSignIn if it cannot be stored, or if it is no token.
+        """
+        said = {"portal": str(address), "token": one_token(token, "the portal's answer"), "user": user, "name": name}
+        file_name, written = _file_name(address), json.dumps({**said, "expires_at": expires_at}).encode("ascii")
         try:
-            self.folder.remove(_file_name(address))
+            earlier = self.folder.replace(file_name, written, FILE_BYTES_MAX)
         except (OSError, Unsafe) as error:
-            raise NoSignIn(f"the token cannot be deleted: {error}") from error
+            raise NoSignIn(f"the token cannot be stored in {self.folder.path}: {_why(error)}") from error
+        return os.path.join(self.folder.path, file_name), _tokens(earlier, address)
+
+    def forget(self, address: Address, token: str) -> None:
+        """Delete the stored token of this portal, unless it is a newer one than this."""
+        try:
+            if token in _tokens([self.folder.read(_file_name(address), FILE_BYTES_MAX)], address):
+                self.folder.remove(_file_name(address))
+        except FileNotFoundError:
+            return
+        except (OSError, Unsafe) as error:
+            raise NoSignIn(f"the token cannot be deleted: {_why(error)}") from error
 
     def _only_portal(self) -> str:
         """The portal of the only stored token; empty if there are none or several."""
@@ -122,11 +136,33 @@ def _read_file(path: str) -> str:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         return content(descriptor, path, FILE_BYTES_MAX).decode("ascii")
-    except (OSError, UnicodeDecodeError, Unsafe) as error:
+    except OSError as error:
+        raise NoSignIn(f"{path}: {_why(error)}") from error
+    except UnicodeDecodeError as error:
+        raise NoSignIn(f"{path} does not contain exactly one token") from error
+    except Unsafe as error:
         raise NoSignIn(str(error)) from error
 
 
-def _token(written: str, where: str) -> str:
+def _tokens(files: list[bytes], address: Address) -> list[str]:
+    """The tokens for this portal in files; another portal may share the name of a file."""
+    found = []
+    for written in files:
+        try:
+            said = json.loads(written)
+            if said["portal"] == str(address):
+                found.append(one_token(str(said["token"]), "the stored token"))
+        except (LookupError, TypeError, ValueError, RecursionError, NoSignIn):
+            continue
+    return found
+
+
+def _why(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else "") or str(error)
+
+
+def one_token(written: str, where: str) -> str:
+    """A token as it is written somewhere. Raises NoSignIn if it is none, or several."""
     token = written.strip()
     if not 0 < len(token) <= TOKEN_BYTES_MAX or not token.isascii() or not token.isprintable() or " " in token:
         raise NoSignIn(f"{where} does not contain exactly one token")

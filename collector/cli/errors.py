@@ -4,6 +4,7 @@ CliError
   NotFound   1   the portal knows no such job, work, …, or it is not yours
   Usage      2   the command line, a file named in it, or a setting cannot be understood
   NoSignIn   3   no token, an expired or revoked one, or one that others can read
+    SignInNeeded   of these, what `kaiku login` remedies
   NoAnswer   4   the portal cannot be reached, is too slow, too busy, or answers nonsense
 """
 
@@ -28,18 +29,25 @@ class NoSignIn(CliError):
     status = 3
 
 
+class SignInNeeded(NoSignIn):
+    """What `kaiku login` remedies: the command that shows the message adds how to run it."""
+
+
 class NoAnswer(CliError):
     status = 4
 
 
 def of_answer(status: int, detail: str, retry_after: str = "") -> CliError:
     """The error for an HTTP status that is not a success; `detail` is what the portal stated, or empty."""
+    if status == 404 and detail:
+        return NotFound(detail)
     if status == 404:
-        return NotFound(detail or "not found")
+        # The API always states why: this is the page of another server, or of another part of this one.
+        return NoAnswer("there is no portal's API at this address: check KAIKU_URL or --url")
     if status == 400:
         return Usage(detail or "the portal does not accept this request")
     if status == 401:
-        return NoSignIn("the token is not valid (expired or revoked): run `kaiku login`")
+        return SignInNeeded("the token is not valid (expired or revoked)")
     if status == 403:
         return NoSignIn(detail or "this token may not read this")
     if status == 429:

@@ -48,16 +48,19 @@ class Stored:
         return f"{MARK} {self.made_s} {self.due_s} {int(self.is_on)}\n{self.body}{END}".encode("utf-8", "replace")
 
     def works(self) -> list[tuple[str, list[str]]]:
-        """The name of each work and its lines."""
+        """Each work's name, as a job of it was called and commands take it, and its lines."""
         found: list[tuple[str, list[str]]] = []
-        is_first = False
+        before = ""
         for record in self.body.split("\n"):
             kind, _, rest = record.partition("\t")
-            if kind == "name" and is_first:
+            if kind == "name" and before == "work":
                 found.append((rest, []))
+            elif kind == "name" and before == "work name" and found:
+                # The first one is the normalised one.
+                found[-1] = (rest, [])
             elif kind == "line" and found:
                 found[-1][1].append(rest)
-            is_first = kind == "work"
+            before = f"{before} {kind}" if before == "work" else kind
         return found
 
 

@@ -29,13 +29,16 @@ class Answer:
 
     def __init__(self, status: int, headers: Mapping[str, str], content: bytes) -> None:
         self.status, self.headers, self.content = status, headers, content
+        self._document: Any = None
 
     def json(self) -> Any:
-        """The document in it. Raises NoAnswer if it is none."""
-        try:
-            return json.loads(self.content)
-        except (ValueError, RecursionError) as error:
-            raise NoAnswer("the portal's answer is not valid JSON: check KAIKU_URL") from error
+        """The document in it, read once. Raises NoAnswer if it is none."""
+        if self._document is None:
+            try:
+                self._document = json.loads(self.content)
+            except (ValueError, RecursionError) as error:
+                raise NoAnswer("the portal's answer is not valid JSON: check KAIKU_URL") from error
+        return self._document
 
     def checked(self) -> Answer:
         """The same answer if it is a success. Raises the CliError of its status otherwise."""

@@ -1,4 +1,4 @@
-"""Which job is meant: `CLUSTER/JOBID`, or only `JOBID` or `ARRAY_TASK`, whose cluster is looked up."""
+"""Which job is meant: `CLUSTER/JOBID`, or only `JOBID` or `ARRAY_TASK`, whose cluster is looked up; and which work."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collector.cli.address import quoted
 from collector.cli.answers import document, number, objects, text
 from collector.cli.errors import NotFound, Usage
 from collector.cli.http_answer import Answer
+from collector.cli.shapes import job_list, job_report
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,10 +63,21 @@ def found(session: Session, written: str) -> tuple[str, Answer, float | None]:
     for cluster in [named.cluster] if named.cluster else _clusters(session):
         path = path_of(cluster, named.job_id)
         try:
-            return path, *session.get(path)
+            return path, *session.get(path, check=job_report)
         except NotFound as error:
             missing = error
     raise NotFound(f"no job {written} of yours, or of a project that you lead, is known to the portal") from missing
+
+
+def unknown_work(written: str) -> NotFound:
+    return NotFound(f"no work of yours is called {written[:60]!r}: `kaiku insights` names yours")
+
+
+def check_work(session: Session, written: str) -> None:
+    """Raises NotFound if nothing of the last year belongs to this work: its name or key is mistyped."""
+    listed = session.get(JOBS, {**SEARCHED, "limit": 1, "work": written}, check=job_list)[0]
+    if not document(listed)["count"]:
+        raise unknown_work(written)
 
 
 def _clusters(session: Session) -> list[str]:
@@ -86,7 +98,7 @@ def _clusters(session: Session) -> list[str]:
 
 def _task(session: Session, named: JobName) -> JobName:
     """The run of an array's task, among the person's latest runs: Slurm gives each task a job id of its own."""
-    for run in objects(document(session.get(JOBS, SEARCHED)[0]), "results"):
+    for run in objects(document(session.get(JOBS, SEARCHED, check=job_list)[0]), "results"):
         same = number(run, "array_job_id") == named.job_id and number(run, "array_task_id") == named.task
         if same and named.cluster in ("", text(run, "cluster")):
             return JobName(text(run, "cluster"), round(number(run, "job_id") or 0), None)

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 FOLDER = "kaiku"
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+CHECK_BYTES = 4096
+"""No stored token takes more."""
 
 
 class Unsafe(Exception):
@@ -39,25 +41,49 @@ class PrivateFolder:
     def read(self, name: str, bytes_max: int) -> bytes:
         """The content of a file of at most this size."""
         with _Opened(self.path) as folder:
-            descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
-            return content(descriptor, os.path.join(self.path, name), bytes_max)
+            return _read(folder, name, self.path, bytes_max)
 
     def write(self, name: str, written: bytes) -> None:
         """Replace a file as a whole, readable by its owner alone; the folder is created if necessary."""
+        with _Part(self._made(), name, written) as part:
+            part.rename(name)
+
+    def replace(self, name: str, written: bytes, bytes_max: int) -> list[bytes]:
+        """The same, on the disk when this returns; returns what it took the place of, where that can be read.
+
+        Of several programs at once exactly one takes each file away, and gets its content: none is replaced unseen.
+        """
+        taken: list[bytes] = []
+        with _Part(self._made(), name, written, is_synced=True) as part:
+            while not part.link(name):
+                taken += self._taken(part.folder, name, bytes_max)
+        return taken
+
+    def check_writing(self) -> None:
+        """Write a file of the usual size, and delete it."""
+        with _Part(self._made(), "check", bytes(CHECK_BYTES), is_synced=True):
+            return
+
+    def _taken(self, folder: int, name: str, bytes_max: int) -> list[bytes]:
+        """Whoever renames a file has it alone."""
+        own = _own_name(name)
+        try:
+            if stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+                raise Unsafe(f"{os.path.join(self.path, name)} is not a plain file")
+            os.rename(name, own, src_dir_fd=folder, dst_dir_fd=folder)
+        except FileNotFoundError:
+            return []
+        try:
+            return [_read(folder, own, self.path, bytes_max)]
+        except (OSError, Unsafe):
+            return []
+        finally:
+            os.unlink(own, dir_fd=folder)
+
+    def _made(self) -> str:
         os.makedirs(self._base, mode=0o700, exist_ok=True)
         os.makedirs(self.path, mode=0o700, exist_ok=True)
-        with _Opened(self.path) as folder:
-            part = f".{name}.{os.getpid()}.{os.urandom(4).hex()}"
-            descriptor = os.open(
-                part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder
-            )
-            try:
-                with os.fdopen(descriptor, "wb") as file:
-                    file.write(written)
-                os.rename(part, name, src_dir_fd=folder, dst_dir_fd=folder)
-            except BaseException:
-                os.unlink(part, dir_fd=folder)
-                raise
+        return self.path
 
     def remove(self, name: str) -> bool:
         """Delete a file, whatever it is; whether there was one."""
@@ -80,6 +106,16 @@ class PrivateFolder:
                 if not stat.S_ISDIR(said.st_mode):
                     found.append((name, said.st_mtime, said.st_size))
         return found
+
+
+def _read(folder: int, name: str, path: str, bytes_max: int) -> bytes:
+    descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+    return content(descriptor, os.path.join(path, name), bytes_max)
+
+
+def _own_name(name: str) -> str:
+    """A hidden name beside a file, which no other program uses."""
+    return f".{name[:200]}.{os.getpid()}.{os.urandom(4).hex()}"
 
 
 def content(descriptor: int, path: str, bytes_max: int) -> bytes:
@@ -113,3 +149,53 @@ class _Opened:
 
     def __exit__(self, *error: object) -> None:
         os.close(self.descriptor)
+
+
+class _Part:
+    """A whole file in a folder under a name of its own, readable by its owner alone; deleted unless it was renamed."""
+
+    def __init__(self, path: str, name: str, written: bytes, *, is_synced: bool = False) -> None:
+        self._opened, self._name, self._written, self._is_synced = _Opened(path), _own_name(name), written, is_synced
+
+    def __enter__(self) -> _Part:
+        self.folder = self._opened.__enter__()
+        try:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            descriptor = os.open(self._name, flags, 0o600, dir_fd=self.folder)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(self._written)
+                file.flush()
+                if self._is_synced:
+                    # A full disk, or a quota, may show only now.
+                    os.fsync(descriptor)
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def rename(self, name: str) -> None:
+        """Give it this name, in place of what has it."""
+        os.rename(self._name, name, src_dir_fd=self.folder, dst_dir_fd=self.folder)
+
+    def link(self, name: str) -> bool:
+        """Give it this name; False if something else has it."""
+        try:
+            os.link(self._name, name, src_dir_fd=self.folder, dst_dir_fd=self.folder)
+        except FileExistsError:
+            return False
+        except OSError:
+            # A file system without hard links.
+            try:
+                os.stat(name, dir_fd=self.folder, follow_symlinks=False)
+                return False
+            except FileNotFoundError:
+                self.rename(name)
+        return True
+
+    def __exit__(self, *error: object) -> None:
+        try:
+            os.unlink(self._name, dir_fd=self.folder)
+        except FileNotFoundError:
+            pass
+        finally:
+            self._opened.__exit__()

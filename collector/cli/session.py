@@ -7,14 +7,14 @@ import os
 from collector.cli.address import encoded, proxy_for
 from collector.cli.cache import Cache
 from collector.cli.credentials import Credentials, site_settings
-from collector.cli.errors import NoAnswer, Usage
+from collector.cli.errors import NoAnswer, NoSignIn, SignInNeeded, Usage
 from collector.cli.http_answer import Answer
 from collector.cli.http_client import Portal
 from collector.cli.options import whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from collector.cli.address import Address
     from collector.cli.credentials import Site
@@ -47,7 +47,18 @@ class Session:
     @property
     def token(self) -> str:
         """The token for the portal. Raises NoSignIn."""
-        return self.credentials.token(self.address, self.options.text("token-file"))
+        try:
+            return self.credentials.token(self.address, self.options.text("token-file"))
+        except SignInNeeded as error:
+            raise self.explained(error) from error
+
+    def explained(self, error: SignInNeeded) -> NoSignIn:
+        """The error with what to run for a new token, as this command line was written."""
+        login = "kaiku login" + (f" --url {self.address}" if self.options.text("url") else "")
+        if self.options.text("token-file"):
+            return NoSignIn(f"{error}: run `{login}`, and leave out --token-file")
+        unset = "unset KAIKU_TOKEN and " if self.environ.get("KAIKU_TOKEN") else ""
+        return NoSignIn(f"{error}: {unset}run `{login}`")
 
     @property
     def portal(self) -> Portal:
@@ -76,31 +87,43 @@ class Session:
         return Cache(self.environ, str(self.address), self.portal.token)
 
     def get(
-        self, path: str, query: Mapping[str, object] | None = None, *, accept: str = "application/json"
-    ) -> tuple[Answer, float | None]:
+        self, path: str, query: Mapping[str, object] | None = None, *, accept: str = "application/json",
+        check: Callable[[object], None] | None = None, wider: Mapping[str, object] | None = None,
+    ) -> tuple[Answer, float | None]:  # fmt: skip
         """A successful answer, and None; without one in time the stored answer of the same call, and its age in
         seconds.
 
-        `path` is percent-encoded (`address.quoted`). Raises NotFound, Usage, NoSignIn, and NoAnswer if nothing is
-        stored either.
+        `path` is percent-encoded (`address.quoted`). `check` (of `collector.cli.shapes`) gets the document; what it
+        rejects is neither shown nor stored. The stored answer may be that of a `wider` query, which contains this one.
+        Raises NotFound, Usage, NoSignIn, and NoAnswer if nothing is stored either.
         """
         call = f"{path}?{encoded(query or {})}"
         cache = self.cache
+        age_s: float | None = None
         try:
             if self.options.flag("offline"):
-                raise NoAnswer("no stored answer to this")
-            answer = self.portal.call("GET", path, query=query, accept=accept, timeout_s=self.timeout_s).checked()
+                raise NoAnswer("nothing is stored for this: run it once without --offline")
+            answer = self._checked(self.portal.call("GET", path, query=query, accept=accept, timeout_s=self.timeout_s))
         except NoAnswer:
-            stored = cache.get(call)
+            stored = cache.get(call) or (cache.get(f"{path}?{encoded(wider)}") if wider else None)
             if stored is None:
                 raise
-            return Answer(200, {}, stored[0]), stored[1]
-        cache.put(call, answer.content)
-        return answer, None
+            answer, age_s = Answer(200, {}, stored[0]), stored[1]
+        if check:
+            check(answer.json())
+        if age_s is None:
+            cache.put(call, answer.content)
+        return answer, age_s
 
     def post(self, path: str, document: object) -> Answer:
         """A successful answer to a document. Raises the same; nothing is stored."""
-        return self.portal.call("POST", path, document=document, timeout_s=self.timeout_s).checked()
+        return self._checked(self.portal.call("POST", path, document=document, timeout_s=self.timeout_s))
+
+    def _checked(self, answer: Answer) -> Answer:
+        try:
+            return answer.checked()
+        except SignInNeeded as error:
+            raise self.explained(error) from error
 
     def _timeout_s(self) -> int:
         written = self.environ.get("KAIKU_TIMEOUT", "")

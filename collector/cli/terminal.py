@@ -27,6 +27,7 @@ PLAIN = str.maketrans(
 
 What a line is cut with takes one column in both, so that tables stay within theirs.
 """
+COERCED = ("C.UTF-8", "C.utf8", "UTF-8")
 FULL, EMPTY = "█", "░"
 
 
@@ -157,10 +158,32 @@ class Terminal:
 
     def error(self, text: str) -> None:
         """One line on standard error."""
-        os.write(2, self.encoded(text + "\n"))
+        write_error(self.encoded(text + "\n"))
 
     def flush(self) -> None:
         self._out.flush()
+
+
+def own_environ() -> Mapping[str, str]:
+    """The environment as the person set it: in the locale C, Python sets LC_CTYPE to one with UTF-8 (PEP 538)."""
+    if os.environ.get("LC_CTYPE") not in COERCED:
+        return os.environ
+    try:
+        with open("/proc/self/environ", "rb") as file:
+            before = b"\0" + file.read()
+    except OSError:
+        return os.environ
+    if b"\0LC_CTYPE=" in before:
+        return os.environ
+    return {name: value for name, value in os.environ.items() if name != "LC_CTYPE"}
+
+
+def write_error(content: bytes) -> None:
+    """To standard error; where nobody reads it, the exit status is all that is left to say."""
+    try:
+        os.write(2, content)
+    except OSError:
+        return
 
 
 def standard_output(environ: Mapping[str, str]) -> Terminal:

@@ -31,7 +31,7 @@ from portal.api.insight_answers import Brought, InsightAnswer, PeriodAnswer, Rep
 from portal.charts.advice_lines import advice_lines
 from portal.charts.work_requests import WorkRequest, job_label, work_requests, work_url
 from reports.advice import ADVICE_TITLES
-from reports.insight_texts import Saved, brought_text, no_use_text, period_sentences, repeats_text
+from reports.insight_texts import UNEXPLAINED, Saved, brought_text, no_use_text, period_sentences, repeats_text
 from reports.services.links import job_url
 from reports.wording import TITLES
 
@@ -130,11 +130,15 @@ def _repeats(sums: Days, period: Period, runs: int) -> list[Repeats]:
             runs=row.jobs,
             of=runs,
             unused_gpu_hours=row.wasted_gpu_hours,
-            text=repeats_text(TITLES[FindingCode(row.code)], row.jobs, runs),
+            text=repeats_text(_repeated(FindingCode(row.code)), row.jobs, runs),
             lesson_url=reverse("lesson", args=[row.code]),
         )
         for row in found[:FINDINGS_MAX]
     ]
+
+
+def _repeated(code: FindingCode) -> str:
+    return UNEXPLAINED if code is FindingCode.LOW_USE_UNEXPLAINED else TITLES[code]
 
 
 def _brought(user: User, works: Collection[str] | None) -> Brought | None:

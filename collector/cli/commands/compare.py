@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 OPTIONS = {"json": FLAG}
 JOBS_MIN, WORDS_MAX = 2, 4
 
-LABEL_MAX, VALUE_MIN, GAP = 18, 4, 2
+LABEL_MAX, VALUE_MIN, GAP = 20, 11, 2
+"""The shortest value is as wide as a date and the longest class."""
+WHOLE = ("", "Class")
+"""The rows of which nothing is cut: which job it is, and its class."""
 OPTIONS_MAX = 60
 
 
@@ -37,10 +40,14 @@ def run(session: Session) -> int:
     words = list(dict.fromkeys(session.options.words))
     if len(words) < JOBS_MIN:
         raise Usage("which jobs? kaiku compare JOB JOB, with two to four different ones")
-    answers = [found(session, word) for word in words]
-    ages = [age_s for _, _, age_s in answers if age_s is not None]
-    age_s = max(ages, default=None)
-    reports = [document(answer) for _, answer, _ in answers]
+    # The same job may be written in several ways.
+    answers = {path: (answer, age_s) for path, answer, age_s in (found(session, word) for word in words)}
+    if len(answers) < JOBS_MIN:
+        raise Usage(
+            f"{' and '.join(words)[:60]} are the same job: kaiku compare JOB JOB, with two to four different ones"
+        )
+    age_s = max((age_s for _, age_s in answers.values() if age_s is not None), default=None)
+    reports = [document(answer) for answer, _ in answers.values()]
     if session.options.flag("json"):
         print_raw(session, json.dumps(reports, ensure_ascii=False, indent=1).encode("utf-8", "replace"), age_s)
         return 0
@@ -52,20 +59,41 @@ def run(session: Session) -> int:
 
 
 def lines_of(terminal: Terminal, reports: list[dict[str, Any]]) -> list[str]:
-    """A row for each measure, a column for each job; values that are too long for their column are cut."""
+    """A row for each measure, a column for each job; values that are too long for their column are cut.
+
+    Where a column would be too narrow for a class or a job, some jobs stand below the others.
+    """
     rows = [*_measures(reports), *_requests(reports)]
     label_columns = min(max(width(label) for label, _ in rows), LABEL_MAX, terminal.columns // 3)
+    room = terminal.columns - label_columns
     wide = max(width(shown) for _, values in rows for shown in values)
-    room = (terminal.columns - label_columns) // len(reports) - GAP
-    columns = max(min(wide, room), VALUE_MIN)
-    lines = []
-    for position, (label, values) in enumerate(rows):
-        is_bold = position == 0 or len(set(values)) > 1
-        cells = [pad(shown, columns) for shown in values]
-        cells[-1] = cells[-1].rstrip(" ")
-        painted = [terminal.paint(cell, "bold") if is_bold else cell for cell in cells]
-        lines.append((pad(label, label_columns) + " " * GAP + (" " * GAP).join(painted)).rstrip(" "))
+    least = max(VALUE_MIN, *(width(shown) for label, values in rows for shown in values if label in WHOLE))
+    side_by_side = max(room // (least + GAP), 1)
+    groups = -(-len(reports) // side_by_side)
+    side_by_side = -(-len(reports) // groups)
+    columns = min(max(wide, VALUE_MIN), room // side_by_side - GAP)
+    lines: list[str] = []
+    for first in range(0, len(reports), side_by_side):
+        lines += [""] if lines else []
+        for position, (label, values) in enumerate(rows):
+            is_bold = position == 0 or len(set(values)) > 1
+            cells = [pad(shown, columns) for shown in values[first : first + side_by_side]]
+            cells[-1] = cells[-1].rstrip(" ")
+            painted = [terminal.paint(cell, "bold") if is_bold else cell for cell in cells]
+            lines.append((_label(label, label_columns) + (" " * GAP).join(["", *painted])).rstrip(" "))
     return lines
+
+
+def _label(label: str, columns: int) -> str:
+    """A label cut in its middle: options differ at their ends.
+
+    >>> _label("--ntasks-per-node", 13), _label("--ntasks-per-gpu", 13)
+    ('--ntask…-node', '--ntask…r-gpu')
+    """
+    if width(label) <= columns or not label.isascii():
+        return pad(label, columns)
+    tail = columns // 2 - 1
+    return f"{label[: columns - 1 - tail]}…{label[-tail:]}"
 
 
 def _measures(reports: list[dict[str, Any]]) -> list[tuple[str, list[str]]]:
@@ -73,9 +101,10 @@ def _measures(reports: list[dict[str, Any]]) -> list[tuple[str, list[str]]]:
         return [number(report, *path) for report in reports]
 
     jobs = [value(report, "job") for report in reports]
+    is_named = len({text(job, "cluster") for job in jobs}) > 1
     effective = zip(each("efficiency", "effective_gpus"), each("efficiency", "measured_gpus"))
     return [
-        ("", [job_name(job) for job in jobs]),
+        ("", [job_name(job) if is_named else text(job, "job_id") for job in jobs]),
         ("Name", [text(job, "job_name") or NOT_KNOWN for job in jobs]),
         ("State", [state_shown(job) for job in jobs]),
         ("Ended", [date(text(job, "ended_at"), is_short=True) for job in jobs]),

@@ -51,11 +51,14 @@ def run(session: Session) -> int:
 
 
 def _bash(commands: list[Completed]) -> str:
+    names = "|".join(each.name for each in commands)
     return f"""\
 _kaiku() {{
     local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} command= at
+    # bash divides words at "=" and ":" too: --class=wasted, --url https://...
+    if [[ $word == "=" ]]; then word=; elif [[ $before == "=" ]]; then before=${{COMP_WORDS[COMP_CWORD-2]}}; fi
     for ((at = 1; at < COMP_CWORD; at++)); do
-        case ${{COMP_WORDS[at]}} in -*) ;; *) command=${{COMP_WORDS[at]}}; break ;; esac
+        case ${{COMP_WORDS[at]}} in {names}) command=${{COMP_WORDS[at]}}; break ;; esac
     done
 {_cases(commands)}
 }}
@@ -71,7 +74,8 @@ autoload -U +X bashcompinit && bashcompinit
 
 def _cases(commands: list[Completed]) -> str:
     """What is offered after each command; nothing leaves it to the shell, which offers files."""
-    lines = ["    case $command:$before in"]
+    before = "|".join(f":--{option}" for option, kind in program.COMMON.items() if kind != FLAG)
+    lines = ["    case $command:$before in", f"    {before}) COMPREPLY=(); return ;;"]
     for each in commands:
         for option, values in each.values.items():
             lines.append(

@@ -14,9 +14,10 @@ import time
 
 from collector.cli import hints
 from collector.cli.errors import NotFound
+from collector.cli.layout import wrapped
 from collector.cli.options import FLAG
 from collector.cli.session import age_told
-from collector.cli.terminal import harmless
+from collector.cli.terminal import cut, harmless
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 OPTIONS = {"refresh": FLAG, "if-due": FLAG}
 WORDS_MAX = 0
+
+OFF = "Hints are off: your settings on the portal disable them (Settings, Appearance)."
+NONE = "No hints: nothing in your latest runs calls for one."
 
 
 def run(session: Session) -> int:
@@ -37,15 +41,15 @@ def run(session: Session) -> int:
     terminal = session.terminal
     if found is None:
         raise NotFound("no hints are stored: run `kaiku hints --refresh`")
+    lines: list[str] = []
     if not found.is_on:
-        terminal.line("Hints are off: your settings on the portal disable them (Settings, Appearance).")
-        return 0
-    works = found.works()
-    for name, lines in works:
-        terminal.line(terminal.paint(harmless(name), "bold"))
-        for line in lines:
-            terminal.line(f"  {harmless(line)}")
-    if not works:
-        terminal.line("No hints: nothing in your latest runs calls for one.")
-    terminal.line(terminal.paint(f"read from the portal {age_told(max(time.time() - found.made_s, 0))} ago", "dim"))
+        lines += wrapped(OFF, terminal.columns)
+    elif not found.works():
+        lines += wrapped(NONE, terminal.columns)
+    for name, hint in found.works() if found.is_on else ():
+        lines.append(terminal.paint(cut(harmless(name), terminal.columns), "bold"))
+        lines += [part for line in hint for part in wrapped(harmless(line), terminal.columns, "  ")]
+    age = f"read from the portal {age_told(max(time.time() - found.made_s, 0))} ago"
+    lines += [terminal.paint(line, "dim") for line in wrapped(age, terminal.columns)]
+    terminal.page(lines)
     return 0

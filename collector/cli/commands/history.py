@@ -13,14 +13,18 @@ Your own jobs, the latest first: how they ended, how long they ran, and how well
 
 from __future__ import annotations
 
+import json
+
 from collector.cli import work_list
 from collector.cli.answers import age_line, document, number, objects, print_raw, text, whole
 from collector.cli.csv_cells import cell, plain
 from collector.cli.errors import Usage
+from collector.cli.job_names import check_work
 from collector.cli.layout import Column, count, counted, date, duration, hours, percent, table, use_bar, wrapped
 from collector.cli.options import FLAG, TEXT, one_of
 from collector.cli.options import whole as whole_number
 from collector.cli.report import class_shown, job_name, run_time_s, state_shown
+from collector.cli.shapes import job_list
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,7 +55,11 @@ CSV_COLUMNS = (
 )  # fmt: skip
 """New ones are added at the end."""
 STATE_COLOURS = {"FAILED": "red", "OUT_OF_MEMORY": "red", "TIMEOUT": "yellow", "NODE_FAIL": "yellow"}
-NAME_MIN = 8
+NAME_MIN = 6
+CLASS_COLUMNS = 12
+"""The longest: "Not analysed"."""
+WIDE_COLUMNS, BAR_COLUMNS, BAR_COLUMNS_NARROW = 100, 10, 5
+"""The bar of a narrow terminal leaves room for the state, beside the class."""
 
 
 def run(session: Session) -> int:
@@ -69,22 +77,34 @@ def run(session: Session) -> int:
         "class": options.text("class").upper() or None,
         "sort": "wasted" if options.flag("worst") else None,
     }
-    answer, age_s = session.get("/api/v1/jobs/", query)
-    if options.flag("json"):
-        print_raw(session, answer.content, age_s)
-        return 0
+    answer, age_s = session.get("/api/v1/jobs/", query, check=job_list, wider={**query, "limit": LIMIT})
     said = document(answer)
-    runs = objects(said, "results")
+    every = objects(said, "results")
+    # The stored answer may be a longer list.
+    runs = every[: options.number("limit", LIMIT)]
+    if age_s is None and not runs and options.text("work"):
+        check_work(session, options.text("work"))
+    if options.flag("json"):
+        print_raw(session, answer.content if runs == every else _document(said, runs), age_s)
+        return 0
     if options.flag("csv"):
         print_raw(session, csv_of(runs).encode("utf-8", "replace"), age_s)
         return 0
     terminal = session.terminal
-    lines = rows_of(terminal, runs) if runs else ["No jobs match these filters"]
-    lines += ["", *wrapped(_sums(runs, whole(said, "count")), terminal.columns)] if runs else []
+    if runs:
+        lines = [*rows_of(terminal, runs), "", *wrapped(_sums(runs, whole(said, "count")), terminal.columns)]
+    else:
+        is_narrowed = options.text("work") or options.text("class")
+        lines = ["No jobs match these filters" if is_narrowed else f"No jobs in the last {query['days']} days"]
     if age := age_line(session, age_s):
         lines.append(terminal.paint(age, "yellow"))
     terminal.page(lines)
     return 0
+
+
+def _document(said: dict[str, Any], runs: list[dict[str, Any]]) -> bytes:
+    """The same answer with these runs."""
+    return json.dumps({**said, "results": runs}, ensure_ascii=False).encode("utf-8", "replace")
 
 
 def rows_of(terminal: Terminal, runs: list[dict[str, Any]]) -> list[str]:
@@ -95,17 +115,18 @@ def rows_of(terminal: Terminal, runs: list[dict[str, Any]]) -> list[str]:
         Column("NAME", rank=1, cut_to=NAME_MIN),
         Column("ENDED", rank=4),
         Column("STATE", rank=5, cut_to=9),
-        Column("GPUS", to_right=True, rank=6),
+        Column("GPUS", to_right=True, rank=7),
         Column("RUN TIME", to_right=True, rank=8),
-        Column("CLASS", rank=7),
-        Column("", rank=3),
+        Column("CLASS", cut_to=CLASS_COLUMNS),
+        Column("", rank=6),
         Column("GPU USE", to_right=True),
         Column("UNUSED", to_right=True, rank=2),
     )
-    return table(terminal, columns, [_row(run, is_named=len(clusters) > 1) for run in runs])
+    bar_columns = BAR_COLUMNS if terminal.columns >= WIDE_COLUMNS else BAR_COLUMNS_NARROW
+    return table(terminal, columns, [_row(run, bar_columns, is_named=len(clusters) > 1) for run in runs])
 
 
-def _row(run: dict[str, Any], *, is_named: bool) -> list[str | tuple[str, str]]:
+def _row(run: dict[str, Any], bar_columns: int, *, is_named: bool) -> list[str | tuple[str, str]]:
     use = number(run, "efficiency", "avg_gpu_util")
     name, colour = class_shown(text(run, "efficiency", "efficiency_class"))
     gpus, ended = number(run, "gpus_allocated"), text(run, "ended_at")
@@ -117,7 +138,7 @@ def _row(run: dict[str, Any], *, is_named: bool) -> list[str | tuple[str, str]]:
         count(gpus if gpus is not None else number(run, "gpus_requested")),
         duration(run_time_s(run)),
         (name, colour),
-        (use_bar(use)[0], colour),
+        (use_bar(use, bar_columns)[0], colour),
         percent(use),
         hours(number(run, "efficiency", "wasted_gpu_hours")),
     ]

@@ -10,6 +10,7 @@ Your biggest savings with the lines to change, what repeats in your jobs, and wh
 from __future__ import annotations
 
 from collector.cli.answers import age_line, document, objects, print_raw, text, texts, value, whole
+from collector.cli.job_names import check_work
 from collector.cli.layout import change, wrapped
 from collector.cli.options import FLAG, TEXT, one_of
 
@@ -34,6 +35,8 @@ def run(session: Session) -> int:
     options = session.options
     query = {"days": options.text("days", "90"), "work": options.text("work") or None}
     answer, age_s = session.get("/api/v1/insights/", query)
+    if age_s is None and options.text("work") and not objects(document(answer), "repeats"):
+        check_work(session, options.text("work"))
     if options.flag("json"):
         print_raw(session, answer.content, age_s)
         return 0

@@ -10,6 +10,8 @@ next time and what that saves, and the address of the full report. The same as a
 from __future__ import annotations
 
 from collector.cli.answers import age_line, document, number, objects, print_raw, text, value
+from collector.cli.errors import NotFound
+from collector.cli.job_names import unknown_work
 from collector.cli.layout import fitting, percent, wrapped
 from collector.cli.options import FLAG, TEXT
 from collector.cli.report import (
@@ -22,6 +24,7 @@ from collector.cli.report import (
     unused_line,
     why_no_report,
 )
+from collector.cli.shapes import job_report
 from collector.cli.terminal import bar, cut, width
 
 TYPE_CHECKING = False
@@ -40,7 +43,10 @@ LINES_MAX, FINDING_LINES_MAX, WORK_LINES_MAX, BAR_COLUMNS = 12, 3, 2, 10
 def run(session: Session) -> int:
     """One call, or the stored answer with its age."""
     work = session.options.text("work") or None
-    answer, age_s = session.get("/api/v1/jobs/latest/", {"work": work} if work else None)
+    try:
+        answer, age_s = session.get("/api/v1/jobs/latest/", {"work": work} if work else None, check=job_report)
+    except NotFound as error:
+        raise (unknown_work(work) if work else NotFound("no job of yours has ended yet")) from error
     if session.options.flag("json"):
         print_raw(session, answer.content, age_s)
         return 0

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import time
 
+from collector.cli.answers import document, text
 from collector.cli.cache import Cache
-from collector.cli.errors import CliError, NoAnswer, NoSignIn
+from collector.cli.credentials import one_token
+from collector.cli.errors import CliError, NoAnswer, NoSignIn, SignInNeeded
 from collector.cli.options import TEXT
 from collector.cli.session import host_name
 from collector.cli.terminal import harmless
@@ -36,6 +38,7 @@ WAIT_S_MAX = 3600.0
 def run(session: Session) -> int:
     """Get a token and store it in place of an earlier one for the same portal."""
     terminal, portal = session.terminal, session.portal_with("")
+    session.credentials.check_storing()
     name = session.options.text("name") or f"kaiku on {host_name()}"
     asked = _asked(portal, name, session.timeout_s)
     terminal.line("Open this address in a browser where you are signed in to the portal, and approve the code:")
@@ -49,38 +52,48 @@ def run(session: Session) -> int:
     terminal.line("Waiting for the approval. Ctrl-C ends this.")
     terminal.flush()
     token = _waited(portal, asked, session.timeout_s)
-    who = session.portal_with(token).call("GET", "/api/v1/whoami/", timeout_s=session.timeout_s).checked().json()
-    said = who if isinstance(who, dict) else {}
-    about = said.get("token")
-    about = about if isinstance(about, dict) else {}
-    user, until = str(said.get("user", "")), str(about.get("expires_at") or "")
-    earlier = _stored_token(session)
-    path = session.credentials.store(
-        session.address, token=token, user=user, name=str(about.get("name") or name), expires_at=until
-    )
-    terminal.line(
-        f"Signed in as {harmless(user)}, read-only, until {harmless(until[:10])}. The token is in {harmless(path)}"
-    )
-    if earlier:
-        _revoke(session, earlier)
+    try:
+        shown, replaced = _stored(session, token, name)
+    except BaseException as error:
+        # What no file holds must not stay valid: nobody could sign it out.
+        failed = _revoked(session, token)
+        if isinstance(error, CliError):
+            then = f"the new token stays valid, revoke it under Settings, API tokens ({failed})" if failed else ""
+            raise type(error)(f"{error}; {then or 'the new token is revoked again'}") from error
+        raise
+    terminal.line(shown)
+    if session.environ.get("KAIKU_TOKEN"):
+        terminal.line("KAIKU_TOKEN is set and is used instead: unset it.")
+    for earlier in replaced:
+        if failed := _revoked(session, earlier):
+            terminal.error(f"kaiku: the earlier token of this machine stays valid: {harmless(failed)}")
     return 0
 
 
-def _stored_token(session: Session) -> str:
-    """The token that the new one replaces; empty if there is none that can be used."""
-    try:
-        return session.credentials.stored(session.address).get("token", "")
-    except NoSignIn:
-        return ""
+def _stored(session: Session, token: str, name: str) -> tuple[str, list[str]]:
+    """Store the token; what to show, and the tokens that it replaced."""
+    answer = session.portal_with(token).call("GET", "/api/v1/whoami/", timeout_s=session.timeout_s).checked()
+    user, until = text(document(answer), "user"), text(document(answer), "token", "expires_at")
+    path, replaced = session.credentials.store(
+        session.address,
+        **{"token": token, "user": user, "expires_at": until},
+        name=text(document(answer), "token", "name") or name,
+    )
+    return f"Signed in as {user}, read-only, until {until[:10]}. The token is in {harmless(path)}", replaced
 
 
-def _revoke(session: Session, token: str) -> None:
-    """End the earlier token of this machine; if that fails it is listed on the portal until it expires."""
+def _revoked(session: Session, token: str) -> str:
+    """End a token of this machine and its stored answers; why not, or empty. It then stays listed until it expires."""
     Cache(session.environ, str(session.address), token).clear()
     try:
-        session.portal_with(token).call("POST", "/api/v1/device/revoke", timeout_s=session.timeout_s)
-    except NoAnswer as error:
-        session.terminal.error(f"kaiku: the earlier token of this machine stays valid: {harmless(error)}")
+        portal = session.portal_with(token)
+        portal.call("POST", "/api/v1/device/revoke", timeout_s=session.timeout_s).checked()
+    except NoSignIn:
+        # It has ended already.
+        return ""
+    except CliError as error:
+        return str(error)
+    return ""
 
 
 def _asked(portal: Portal, name: str, timeout_s: float) -> dict[str, Any]:
@@ -99,6 +112,7 @@ def _waited(portal: Portal, asked: dict[str, Any], timeout_s: float) -> str:
     interval_s = _seconds(asked.get("interval"), INTERVAL_S_DEFAULT)
     until = time.monotonic() + min(_seconds(asked.get("expires_in"), WAIT_S_MAX), WAIT_S_MAX)
     form = {"grant_type": GRANT, "device_code": asked["device_code"], "client_id": CLIENT_ID}
+    is_unheard = False
     while time.monotonic() + interval_s < until:
         time.sleep(interval_s)
         try:
@@ -106,11 +120,12 @@ def _waited(portal: Portal, asked: dict[str, Any], timeout_s: float) -> str:
             said = answer.json()
         except NoAnswer:
             # RFC 8628, section 3.5: after a time-out wait twice as long.
+            is_unheard = True
             interval_s = min(2 * interval_s, INTERVAL_S_MAX)
             continue
         said = said if isinstance(said, dict) else {}
         if answer.status == 200 and isinstance(said.get("access_token"), str):
-            return str(said["access_token"])
+            return one_token(said["access_token"], "the portal's answer")
         error = said.get("error")
         if error == "slow_down" or answer.status == 429:
             interval_s = min(interval_s + SLOWER_S, INTERVAL_S_MAX)
@@ -118,9 +133,11 @@ def _waited(portal: Portal, asked: dict[str, Any], timeout_s: float) -> str:
             raise NoSignIn("refused on the portal")
         elif error == "expired_token":
             break
+        elif error == "invalid_grant" and is_unheard:
+            raise SignInNeeded("the answer with the token was lost: revoke it on the portal under Settings, API tokens")
         elif error != "authorization_pending" and answer.status < 500:
             raise CliError(f"the portal answered {answer.status}: {error}")
-    raise NoSignIn("nobody approved the code in time: run `kaiku login` again")
+    raise SignInNeeded("nobody approved the code in time")
 
 
 def _seconds(value: object, default: float) -> float:

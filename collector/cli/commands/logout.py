@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collector.cli.errors import NoAnswer, NoSignIn
 from collector.cli.hints import forget as forget_hints
+from collector.cli.terminal import harmless
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,13 +32,14 @@ def run(session: Session) -> int:
         done = "Signed out: the token was not valid any more."
     except NoAnswer as error:
         if not is_given:
-            session.credentials.forget(session.address)
+            session.credentials.forget(session.address, portal.token)
         raise NoAnswer(
             f"signed out here only, the token is still valid: revoke it under Settings, API tokens ({error})"
         ) from error
     if not is_given:
-        session.credentials.forget(session.address)
+        session.credentials.forget(session.address, portal.token)
     terminal.line(done)
     if is_given:
-        terminal.line("It was not the stored one: unset KAIKU_TOKEN, or delete the file.")
+        file = session.options.text("token-file")
+        terminal.line(f"It was the one in {harmless(file)}: delete it." if file else "It was KAIKU_TOKEN: unset it.")
     return 0

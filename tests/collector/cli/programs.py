@@ -32,9 +32,12 @@ def ran(kaiku: str, environ: dict[str, str], *words: str) -> tuple[int, str, str
     return done.returncode, done.stdout, done.stderr
 
 
-def signing_in(kaiku: str, environ: dict[str, str], *words: str) -> tuple[subprocess.Popen[str], str]:
-    """A `kaiku login` that waits, and its code."""
-    process = subprocess.Popen([kaiku, "login", *words], env=environ, stdout=subprocess.PIPE, text=True)
+def signing_in(
+    kaiku: str, environ: dict[str, str], *words: str, is_erring: bool = False
+) -> tuple[subprocess.Popen[str], str]:
+    """A `kaiku login` that waits, and its code; its errors are part of the output where it is to fail."""
+    errors = subprocess.STDOUT if is_erring else None
+    process = subprocess.Popen([kaiku, "login", *words], env=environ, stdout=subprocess.PIPE, stderr=errors, text=True)
     for line in process.stdout:
         if found := CODE.search(line):
             return process, found[1]

@@ -44,10 +44,10 @@ def answered(kaiku: str, environ: dict[str, str]) -> tuple[str, dict[str, str]]:
 
 def test_without_the_portal_there_is_what_was_read_before(answered: tuple[str, dict[str, str]]) -> None:
     kaiku, environ = answered
-    for words in (("whoami",), ("--offline", "whoami")):
+    for words, why in ((("whoami",), ": the portal did not answer"), (("--offline", "whoami"), "")):
         status, said, _ = ran(kaiku, environ, *words)
         assert status == 0
-        assert said.splitlines()[2] == "as it was less than a minute ago: the portal did not answer"
+        assert said.splitlines()[2] == f"as it was less than a minute ago{why}"
     assert "\x1b" not in said
     assert "\u202e" not in said
     status, _, why = ran(kaiku, environ | {"KAIKU_TOKEN": "kaiku_pat_y"}, "whoami")
@@ -77,8 +77,10 @@ def test_a_token_that_was_given_is_revoked_and_the_stored_one_stays(kaiku: str, 
 )
 def test_an_answer_of_another_shape_is_no_traceback(kaiku: str, environ: dict[str, str], said: bytes) -> None:
     with answering([plain(said)]) as (port, _):
-        status, _, _ = ran(kaiku, environ | {"KAIKU_URL": f"http://127.0.0.1:{port}", "KAIKU_TOKEN": "x"}, "whoami")
-    assert status in (0, 4)
+        status, _, why = ran(kaiku, environ | {"KAIKU_URL": f"http://127.0.0.1:{port}", "KAIKU_TOKEN": "x"}, "whoami")
+    assert status == 4
+    assert why.startswith("kaiku: the portal's answer is not the owner of a token (")
+    assert why.count("\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -107,6 +109,12 @@ def test_help_is_there_for_everything(kaiku: str, environ: dict[str, str]) -> No
     for name in re.findall(r"^  (\w+) ", said.partition("for every command")[0], re.MULTILINE):
         status, said, _ = ran(kaiku, environ, name, "-h")
         assert (status, said.startswith(f"kaiku {name}")) == (0, True)
+        assert ran(kaiku, environ, "help", name)[1] == said
+        for columns in ("40", "60", "80"):
+            lines = ran(kaiku, environ | {"COLUMNS": columns}, name, "--help")[1].splitlines()
+            assert max(map(len, lines)) <= int(columns)
+    assert ran(kaiku, environ, "help")[1] == ran(kaiku, environ, "--help")[1]
+    assert ran(kaiku, environ, "help", "nonsense")[0] == 2
     assert ran(kaiku, environ, "--version")[1].startswith("kaiku ")
 
 
@@ -115,7 +123,7 @@ def test_a_closed_pipe_and_control_c_are_quiet(kaiku: str, environ: dict[str, st
     done = subprocess.run(["bash", "-c", command], env=environ, capture_output=True, text=True, check=False)
     assert (done.returncode in (0, 141), done.stderr) == (True, "")
     done = subprocess.run(["bash", "-c", f"{kaiku} --help >/dev/full"], env=environ, capture_output=True, check=False)
-    assert (done.returncode, done.stderr.count(b"\n")) == (4, 1)
+    assert (done.returncode, done.stderr) == (4, b"kaiku: No space left on device\n")
     with answering([20.0]) as (port, _):
         asking = environ | {"KAIKU_URL": f"http://127.0.0.1:{port}", "KAIKU_TOKEN": "x", "KAIKU_TIMEOUT": "20"}
         # Whoever runs the tests in the background has them ignore Ctrl-C.
@@ -155,3 +163,86 @@ def test_a_command_loads_no_other_and_nothing_large(kaiku: str) -> None:
     large = {"http.client", "urllib.parse", "argparse", "dataclasses", "typing", "inspect", "subprocess", "threading"}
     assert not large & set(loaded.split())
     assert "collector.cli.commands.login" not in loaded.split()
+
+
+@pytest.mark.parametrize(
+    ("words", "more", "how"),
+    [
+        ((), {}, "run `kaiku login`"),
+        (("--url", "URL"), {}, "run `kaiku login --url URL`"),
+        (("--url", "URL"), {"KAIKU_TOKEN": "x"}, "unset KAIKU_TOKEN and run `kaiku login --url URL`"),
+        (("--token-file", "FILE"), {}, "run `kaiku login`, and leave out --token-file"),
+    ],
+)
+def test_how_to_sign_in_is_said_as_this_command_line_needs_it(
+    kaiku: str, environ: dict[str, str], tmp_path: Path, words: tuple[str, ...], more: dict[str, str], how: str
+) -> None:
+    named = tmp_path / "token"
+    named.touch(0o600)
+    named.write_text("kaiku_pat_revoked")
+    with answering([plain(b'{"detail": "Invalid token."}', "401 Unauthorized")]) as (port, _):
+        url = f"http://127.0.0.1:{port}"
+        given = [word.replace("URL", url).replace("FILE", str(named)) for word in words]
+        status, _, why = ran(kaiku, environ | more | {"KAIKU_URL": url}, "last", *given)
+    assert (status, why.endswith(f": {how.replace('URL', url)}\n"), why.count("\n")) == (3, True, 1)
+
+
+@pytest.mark.parametrize(
+    ("words", "closed", "status", "why"),
+    [
+        ("nonsense", "2>&-", 2, ""),
+        ("--help", "2>&-", 0, ""),
+        ("--help", "<&- 2>&-", 0, ""),
+        ("--help", ">&-", 4, "kaiku: standard output is closed\n"),
+        ("--help", ">&- 2>&-", 4, ""),
+        ("whoami", "<&- 2>&-", 4, ""),
+    ],
+)
+def test_closed_standard_files_change_no_status(
+    kaiku: str, environ: dict[str, str], words: str, closed: str, status: int, why: str
+) -> None:
+    at_portal = environ | {"KAIKU_URL": "http://127.0.0.1:9", "KAIKU_TOKEN": "x"}
+    done = subprocess.run(
+        ["bash", "-c", f"{kaiku} {words} {closed}"], env=at_portal, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (status, why)
+
+
+def test_what_a_closed_number_would_get_is_not_the_connection(kaiku: str, environ: dict[str, str]) -> None:
+    with answering([plain(b"nonsense")]) as (port, requests):
+        at_portal = environ | {"KAIKU_URL": f"http://127.0.0.1:{port}", "KAIKU_TOKEN": "x"}
+        subprocess.run(["bash", "-c", f"{kaiku} whoami 2>&-"], env=at_portal, check=False)
+    assert requests[0].endswith(b"\r\n\r\n")
+
+
+OLD_PYTHONS = [path for version in ("2.7", "3.6", "3.7", "3.8") for path in Path.home().glob(
+    f".pyenv/versions/{version}.*/bin/python{version}")]  # fmt: skip
+
+
+@pytest.mark.skipif(not OLD_PYTHONS, reason="no Python before 3.9 here")
+def test_an_older_python_says_so(kaiku: str) -> None:
+    for python in OLD_PYTHONS:
+        version = python.name[len("python") :]
+        done = subprocess.run([python, kaiku, "last"], capture_output=True, text=True, check=False)
+        needs = f"kaiku: needs Python 3.9 or later, this is {version}: put a newer python3 first on the PATH\n"
+        assert (done.returncode, done.stdout, done.stderr) == (4, "", needs)
+
+
+@pytest.mark.parametrize(
+    ("locale", "is_utf8"),
+    [
+        ({"LANG": "C"}, False),
+        ({"LANG": "POSIX"}, False),
+        ({}, False),
+        ({"LC_ALL": "C", "LANG": "C.UTF-8"}, False),
+        ({"LANG": "C.UTF-8"}, True),
+        ({"LANG": "C", "LC_CTYPE": "C.UTF-8"}, True),
+    ],
+)
+def test_the_persons_own_locale_decides_not_pythons(
+    answered: tuple[str, dict[str, str]], locale: dict[str, str], is_utf8: bool
+) -> None:
+    kaiku, environ = answered
+    plain = {name: value for name, value in environ.items() if name != "LANG"}
+    done = subprocess.run([kaiku, "whoami", "--offline"], env=plain | locale, capture_output=True, check=True)
+    assert done.stdout.isascii() != is_utf8

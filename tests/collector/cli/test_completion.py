@@ -36,6 +36,13 @@ def made(tmp_path: Path) -> dict[str, str]:
         (("history", "--class", "in"), "inefficient"),
         (("insights", "--days", ""), "7 30 90 365"),
         (("history", "--work", ""), ""),
+        # bash divides words at these characters.
+        (("history", "--class", "=", "wa"), "wasted"),
+        (("history", "--class", "="), "efficient acceptable inefficient wasted unknown"),
+        (("--url", "https", ":", "//kaiku.example", "his"), "history"),
+        (("--url", "https", ":", "//kaiku.example", "history", "--cs"), "--csv"),
+        (("--url", ""), ""),
+        (("--token-file", "x", "who"), "whoami"),
         (("completion", "z"), "zsh"),
         # Nothing of ours: the shell offers its files.
         (("job", "--pdf", "re"), ""),

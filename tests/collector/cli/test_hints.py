@@ -75,7 +75,7 @@ def test_what_the_portal_answers_is_stored_for_its_person_alone(
     kaiku: str, environ: dict[str, str], tmp_path: Path
 ) -> None:
     status, said, _ = refreshed(kaiku, environ, ANSWER)
-    assert (status, said.splitlines()[0]) == (0, "train-llama")
+    assert (status, said.splitlines()[0]) == (0, "train_llama_v2")
     file = place(tmp_path)
     head, _, rest = file.read_text().partition("\n")
     mark, made, due, is_on = head.split(" ")

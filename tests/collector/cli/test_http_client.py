@@ -162,6 +162,11 @@ def test_each_status_has_its_kind_of_error(status: str, kind: type, exit_status:
     assert raised.value.status == exit_status
 
 
+def test_a_page_that_is_not_there_is_no_job_that_is_not_there() -> None:
+    with answering([plain(b"<!DOCTYPE html>", "404 Not Found")]) as (port, _), pytest.raises(NoAnswer, match="address"):
+        get(port)
+
+
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     folder = tmp_path_factory.mktemp("tls")

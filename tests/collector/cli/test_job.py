@@ -19,6 +19,8 @@ PLATFORMS = {
     "platforms": [{"name": "gpu", "cluster": "other"}, {"name": "small-g", "cluster": "lumi"}, {"cluster": None}]
 }
 REPORT = (SAMPLES / "job_inefficient.txt").read_bytes()
+REQUEUED = sample("job_inefficient.json")
+REQUEUED["job"]["attempt"] = 2
 PDF = b"%PDF-1.7\n\x00\xff made up\n%%EOF\n"
 ANSWERS = {
     JOB: sample("job_inefficient.json"),
@@ -92,7 +94,7 @@ def test_a_job_without_its_cluster_is_looked_up(tmp_path: Path) -> None:
 
 
 def test_a_task_of_an_array_is_found_by_its_number(tmp_path: Path) -> None:
-    run = {"cluster": "lumi", "job_id": 17300020, "array_job_id": 17300016, "array_task_id": 4}
+    run = sample("jobs.json")["results"][0] | {"job_id": 17300020, "array_job_id": 17300016, "array_task_id": 4}
     listed = {"count": 1, "results": [run | {"array_task_id": 3, "job_id": 1}, run]}
     with serving(ANSWERS | {"/api/v1/jobs/": listed}) as portal:
         alice = Person(tmp_path, portal.url)
@@ -175,7 +177,7 @@ def test_a_pdf_is_written_whole_and_never_over_something_else(
 def test_without_a_display_the_address_is_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
     monkeypatch.setattr("webbrowser.open", opened.append)
-    with serving(ANSWERS | {JOB: {"job": {"cluster": "lumi", "job_id": 17300020, "attempt": 2}}}) as portal:
+    with serving(ANSWERS | {JOB: REQUEUED}) as portal:
         alice = Person(tmp_path, portal.url)
         address = "PORTAL/jobs/lumi/17300020/?attempt=2\n"
         assert (alice.shown("job", "lumi/17300020", "--open"), opened) == (address, [])

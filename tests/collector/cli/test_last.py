@@ -174,3 +174,50 @@ def test_no_job_and_no_answer(tmp_path: Path, capfd: pytest.CaptureFixture[str])
     assert alice.bytes_of("last", "more")[0] == 2
     assert alice.bytes_of("last", KAIKU_TOKEN="")[0] == 3
     assert len(capfd.readouterr().err.splitlines()) == 5
+
+
+def without(said: dict, name: str) -> dict:
+    return {key: value for key, value in said.items() if key != name}
+
+
+REPORT = sample("job_inefficient.json")
+RECORD = sample("job_never_started.json")
+WRONG_REPORTS = (
+    ([], "is not an object"),
+    ({}, "job is missing"),
+    ({"job": {}, "efficiency": None}, "job cluster is missing"),
+    (without(REPORT, "findings"), "findings is missing"),
+    (REPORT | {"findings": [{"title": "x"}]}, "findings 1 text is missing"),
+    (REPORT | {"recommendations": [{"diff": [5], "request": []}]}, "recommendations 1 diff 1 is not text"),
+    (
+        REPORT | {"efficiency": REPORT["efficiency"] | {"avg_gpu_util": True}},
+        "efficiency avg_gpu_util is not a percentage",
+    ),
+    (REPORT | {"job": REPORT["job"] | {"job_id": 1.5}}, "job job_id is not a whole number from 0"),
+    (RECORD | {"efficiency": "none"}, "efficiency is not an object"),
+    (without(RECORD, "efficiency"), "efficiency is missing"),
+)
+
+
+@pytest.mark.parametrize(("said", "why"), WRONG_REPORTS)
+def test_what_is_no_report_is_no_answer(
+    tmp_path: Path, said: object, why: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with serving({LATEST: said}) as portal:
+        alice = Person(tmp_path, portal.url)
+        for more in ((), ("--json",)):
+            assert alice.bytes_of("last", *more) == (4, b"")
+            assert capfd.readouterr().err == (
+                f"kaiku: the portal's answer is not the report of a job ({why}): check KAIKU_URL\n"
+            )
+
+
+def test_a_work_that_nobody_knows_and_a_person_without_jobs(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with serving({}) as portal:
+        alice = Person(tmp_path, portal.url)
+        for words, why in (
+            (("--work", "no such"), "no work of yours is called 'no such': `kaiku insights` names yours"),
+            ((), "no job of yours has ended yet"),
+        ):
+            assert alice.bytes_of("last", *words)[0] == 1
+            assert capfd.readouterr().err == f"kaiku: {why}\n"

@@ -32,7 +32,7 @@ def environ(tmp_path: Path) -> dict[str, str]:
 def stored(environ: dict[str, str]) -> Path:
     """A token of alice's, stored."""
     said = {"token": "kaiku_pat_x", "user": "alice", "name": "kaiku on uan01", "expires_at": "2027-01-01T00:00:00Z"}
-    return Path(Credentials(environ).store(PORTAL, **said))
+    return Path(Credentials(environ).store(PORTAL, **said)[0])
 
 
 def mode(path: Path) -> int:
@@ -47,7 +47,7 @@ def test_a_token_is_readable_by_its_owner_alone_whatever_the_umask(environ: dict
     before = os.umask(0)
     try:
         said = {"user": "alice", "name": "x", "expires_at": ""}
-        path = Path(Credentials(environ).store(PORTAL, token="kaiku_pat_x", **said))
+        path = Path(Credentials(environ).store(PORTAL, token="kaiku_pat_x", **said)[0])
     finally:
         os.umask(before)
     assert (mode(path), mode(path.parent)) == (0o600, 0o700)
@@ -95,8 +95,48 @@ def test_a_link_is_never_followed(environ: dict[str, str], stored: Path, tmp_pat
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff", b"[" * 10_000, b'{"portal": "https://evil.example"}'])
 def test_a_damaged_file_is_no_sign_in(environ: dict[str, str], stored: Path, content: bytes) -> None:
     stored.write_bytes(content)
-    with pytest.raises(NoSignIn, match="kaiku login"):
+    with pytest.raises(NoSignIn, match="is damaged"):
         token(environ)
+
+
+STORING = """\
+import sys
+from collector.cli.address import Address
+from collector.cli.credentials import Credentials
+credentials = Credentials({"XDG_CONFIG_HOME": sys.argv[1]})
+for number in range(40):
+    said = {"token": f"kaiku_pat_{sys.argv[2]}_{number}", "user": "", "name": "", "expires_at": ""}
+    print(*credentials.store(Address("https://kaiku.example"), **said)[1], sep="\\n")
+"""
+
+
+def test_of_several_that_store_at_once_every_token_is_in_the_file_or_handed_to_one(environ: dict[str, str]) -> None:
+    command = [sys.executable, "-c", STORING, environ["XDG_CONFIG_HOME"]]
+    storing = [subprocess.Popen([*command, str(number)], stdout=subprocess.PIPE, text=True) for number in range(4)]
+    replaced = " ".join(process.communicate(timeout=60)[0] for process in storing).split()
+    every = {f"kaiku_pat_{process}_{number}" for process in range(4) for number in range(40)}
+    assert sorted([*replaced, token(environ)]) == sorted(every)
+    assert len(list(Path(environ["XDG_CONFIG_HOME"], "kaiku/cli").iterdir())) == 1
+
+
+def test_a_file_system_without_hard_links_is_no_obstacle(environ: dict[str, str], stored: Path, monkeypatch) -> None:
+    def refused(*names: object, **folders: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refused)
+    said = {"token": "kaiku_pat_y", "user": "", "name": "", "expires_at": ""}
+    assert Credentials(environ).store(PORTAL, **said) == (str(stored), ["kaiku_pat_x"])
+    stored.unlink()
+    assert Credentials(environ).store(PORTAL, **said) == (str(stored), [])
+    assert [path.name for path in stored.parent.iterdir()] == [stored.name]
+
+
+def test_signing_out_leaves_a_newer_token(environ: dict[str, str], stored: Path) -> None:
+    credentials = Credentials(environ)
+    credentials.forget(PORTAL, "kaiku_pat_earlier")
+    assert token(environ) == "kaiku_pat_x"
+    credentials.forget(PORTAL, "kaiku_pat_x")
+    assert not stored.exists()
 
 
 def test_neither_a_pipe_nor_a_huge_file_holds_it_up(environ: dict[str, str], stored: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ JOBS = {
 WORK = {WORKS: sample("works.json"), f"{WORKS}{KEY}/": sample("work_scaling.json")}
 
 INSIGHTS_OF_80 = """\
-29 counted runs in the last 90 days.
+29 runs in the last 90 days, without short runs and those that the system ended.
 Other requests would have used 85.7 GPU-hours less.
 Later runs have already changed another 208.9 GPU-hours.
 
@@ -32,11 +33,11 @@ Biggest savings, last 90 days
    PORTAL/work/b57aeda16940f524693ef028281e5aef/
 
 What repeats, last 90 days
-- 4 of 29 counted runs: Whole node billed, few GPUs used.
-- 8 of 29 counted runs: Some GPUs stayed idle.
-- 2 of 29 counted runs: More GPUs than needed.
-- 2 of 29 counted runs: The GPUs waited for the CPU.
-- 8 of 29 counted runs: Only some of the GPUs were used.
+- 4 of 29 runs: Whole node billed, few GPUs used.
+- 8 of 29 runs: Some GPUs stayed idle.
+- 2 of 29 runs: More GPUs than needed.
+- 2 of 29 runs: The GPUs waited for the CPU.
+- 8 of 29 runs: Only some of the GPUs were used.
 
 Saved by advice
 3 of 11 suggestions followed; what that saved is not known.
@@ -62,7 +63,7 @@ Job 17400015: 4.18 GPU-hours per run (median of 5 completed runs), the fewest of
 PORTAL/work/bbc002c3604002d0211a5d73582c69d9/
 """
 COMPARED = """\
-                  lumi/17300020           lumi/17500053
+                  17300020                17500053
 Name              gromacs_md              diffusion_sweep
 State             completed               completed
 Ended             09-01 01:47             11-23 00:06
@@ -208,7 +209,31 @@ def test_jobs_side_by_side(tmp_path: Path) -> None:
         assert ("\x1b" in same, "\x1b" in other) == (False, True)
 
 
-@pytest.mark.parametrize("words", [(), ("lumi/1",), ("lumi/1", "lumi/1"), ("1", "2", "3", "4", "5"), ("lumi/1", "x")])
+@pytest.mark.parametrize("columns", [40, 60, 80])
+@pytest.mark.parametrize("is_of_two_clusters", [False, True])
+def test_jobs_side_by_side_keep_their_names_and_classes(tmp_path: Path, columns: int, is_of_two_clusters: bool) -> None:
+    answers: dict[str, object] = {}
+    for number in range(17300021, 17300025):
+        answers[f"/api/v1/jobs/lumi/{number}/"] = said = sample("job_inefficient.json")
+        said["job"] |= {"job_id": number, "job_name": "n" * 1_000_000}
+        said["job"]["request"] |= {"--ntasks-per-node": "8", "--ntasks-per-gpu": "1"}
+    said["job"]["cluster"] = "puhti" if is_of_two_clusters else "lumi"
+    with serving(answers) as portal:
+        words = [f"lumi/{number}" for number in range(17300021, 17300025)]
+        lines = Person(tmp_path, portal.url).shown("compare", *words, columns=columns).splitlines()
+    cluster, other = ("lumi/", "puhti/") if is_of_two_clusters else ("", "")
+    heads = [head for line in lines if line.startswith("  ") for head in line.split()]
+    assert heads == [f"{cluster}{number}" for number in range(17300021, 17300024)] + [f"{other}17300024"]
+    assert sum(line.split().count("Inefficient") for line in lines if line.startswith("Class")) == 4
+    assert all(width(line) <= columns for line in lines)
+    # No two options look the same, however short: each is there once in each group of jobs.
+    groups = sum(line.startswith("Class") for line in lines)
+    assert set(Counter(line.split()[0] for line in lines if line.startswith("--")).values()) == {groups}
+
+
+@pytest.mark.parametrize(
+    "words", [(), ("lumi/1",), ("lumi/1", "lumi/1"), ("lumi/1", "lumi/01"), ("1", "2", "3", "4", "5"), ("lumi/1", "x")]
+)
 def test_fewer_than_two_jobs_or_more_than_four_are_wrong_usage(tmp_path: Path, words: tuple[str, ...]) -> None:
     with serving({"/api/v1/jobs/lumi/1/": sample("job_short.json")}) as portal:
         assert Person(tmp_path, portal.url).bytes_of("compare", *words)[0] == 2
@@ -217,7 +242,8 @@ def test_fewer_than_two_jobs_or_more_than_four_are_wrong_usage(tmp_path: Path, w
 def evil(said: object) -> object:
     """The same answer with every text as bad as it can be, apart from addresses and keys."""
     if isinstance(said, dict):
-        return {name: value if name in ("url", "key", "run_url") else evil(value) for name, value in said.items()}
+        kept = ("url", "key", "run_url", "started_at", "ended_at")
+        return {name: value if name in kept else evil(value) for name, value in said.items()}
     if isinstance(said, list):
         return [evil(each) for each in said] * 3
     return "\x1b]0;owned\x07\u202e\n" + "漢字 " * 40 if isinstance(said, str) else said
@@ -230,14 +256,27 @@ def evil(said: object) -> object:
         (("insights",), INSIGHTS, "insights.json"),
         (("scale", KEY), f"{WORKS}{KEY}/", "work_scaling.json"),
         (("compare", "lumi/1", "lumi/2"), "/api/v1/jobs/lumi/1/", "job_wasted.json"),
-        (("compare", "lumi/1", "lumi/2", "lumi/01", "lumi/02"), "/api/v1/jobs/lumi/1/", "job_wasted.json"),
+        (("compare", "lumi/1", "lumi/2", "lumi/3", "lumi/4"), "/api/v1/jobs/lumi/1/", "job_wasted.json"),
     ],
 )
 def test_hostile_answers_stay_within_the_terminal(
     tmp_path: Path, columns: int, words: tuple[str, ...], path: str, name: str
 ) -> None:
     bad = evil(sample(name))
-    with serving({path: bad, "/api/v1/jobs/lumi/2/": bad}) as portal:
+    others = {f"/api/v1/jobs/lumi/{number}/": bad for number in (2, 3, 4)}
+    with serving({path: bad, **others}) as portal:
         shown = Person(tmp_path, portal.url).shown(*words, columns=columns)
         assert not {"\x1b", "\x07", "\u202e", "\r"} & set(shown)
         assert all(width(line) <= columns for line in shown.splitlines() if "PORTAL" not in line)
+
+
+def test_a_work_that_is_mistyped_is_not_found(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    empty = {"period": {"days": 90}, "would_save": [], "repeats": [], "brought": None, "sentences": ["No runs."]}
+    known = {"/api/v1/jobs/?own=1&days=366&limit=1&work=old": sample("jobs.json")}
+    with serving({INSIGHTS: empty, "/api/v1/jobs/": {"count": 0, "results": []}, **known}) as portal:
+        alice = Person(tmp_path, portal.url)
+        # Runs of the last year, but none in these 90 days.
+        assert alice.shown("insights", "--work", "old") == "No runs.\n"
+        for more in ((), ("--json",)):
+            assert alice.bytes_of("insights", "--work", "x", *more) == (1, b"")
+            assert capfd.readouterr().err == "kaiku: no work of yours is called 'x': `kaiku insights` names yours\n"

@@ -51,7 +51,10 @@ def test_what_would_save_and_what_repeats(alice, cast) -> None:
     repeated = {row["code"]: (row["runs"], row["of"]) for row in found["repeats"]}
     assert repeated["idle_gpus"] == (3, 3)
     assert all(row["lesson_url"] == f"/learn/{row['code']}/" for row in found["repeats"])
-    assert found["sentences"][0].replace("\u00a0", " ") == "3 counted runs in the last 30 days."
+    assert (
+        found["sentences"][0].replace("\u00a0", " ")
+        == "3 runs in the last 30 days, without short runs and those that the system ended."
+    )
     carol = cast("carol").get("/api/v1/insights/").json()
     assert (carol["would_save"], carol["repeats"], carol["brought"]) == ([], [], None)
 

@@ -83,9 +83,12 @@ def test_every_command_with_real_jobs(live_server, environ, kaiku, tmp_path: Pat
     assert "  --gpus-per-node=8 → --gpus-per-node=2" in said
 
     status, said, _ = ran(kaiku, environ, "insights")
-    assert (status, said.splitlines()[0]) == (0, "2 counted runs in the last 90 days.")
+    assert (status, said.splitlines()[0]) == (
+        0,
+        "2 runs in the last 90 days, without short runs and those that the system ended.",
+    )
     assert "     --gpus-per-node=8 → --gpus-per-node=2" in said.splitlines()
-    assert "- 2 of 2 counted runs: Some GPUs stayed idle." in said.splitlines()
+    assert "- 2 of 2 runs: Some GPUs stayed idle." in said.splitlines()
 
     named = tmp_path / "report.pdf"
     assert ran(kaiku, environ, "job", "lumi/2", "--pdf", str(named))[0] == 0
@@ -107,5 +110,5 @@ def test_a_person_without_jobs(live_server, cast, kaiku, tmp_path: Path) -> None
     environ = person_of(tmp_path) | {"KAIKU_URL": live_server.url, "KAIKU_TOKEN": secret}
     status, _, why = ran(kaiku, environ)
     assert (status, len(why.splitlines())) == (1, 1)
-    assert ran(kaiku, environ, "history")[:2] == (0, "No jobs match these filters\n")
+    assert ran(kaiku, environ, "history")[:2] == (0, "No jobs in the last 90 days\n")
     assert ran(kaiku, environ, "scale", "train")[0] == 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -71,3 +73,47 @@ def test_a_refusal_and_a_revoked_token_are_no_sign_in(live_server, cast, kaiku, 
     assert end(process)[0] == 3
     status, _, why = ran(kaiku, environ | {"KAIKU_TOKEN": "kaiku_pat_unknown"}, "whoami")
     assert (status, "run `kaiku login`" in why) == (3, True)
+
+
+def approved(alice, code: str) -> None:
+    alice.post("/device/", {"user_code": code, "answer": "approve"})
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.xdist_group("serving")
+def test_of_two_sign_ins_at_once_the_only_token_that_stays_is_in_the_file(live_server, cast, kaiku, environ) -> None:
+    alice, at_portal = cast("alice"), environ | {"KAIKU_URL": live_server.url}
+    begun = [signing_in(kaiku, at_portal, "--name", name) for name in ("one", "two")]
+    for _, code in begun:
+        approved(alice, code)
+    assert [end(process)[0] for process, _ in begun] == [0, 0]
+    [valid] = ApiToken.objects.filter(revoked_at=None)
+    assert f"token “{valid.name}”" in ran(kaiku, at_portal, "whoami")[1]
+    assert ApiToken.objects.count() == 2
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.xdist_group("serving")
+def test_a_token_that_cannot_be_stored_is_revoked(live_server, cast, kaiku, environ) -> None:
+    alice, config = cast("alice"), Path(environ["XDG_CONFIG_HOME"])
+    process, code = signing_in(kaiku, environ, "--url", live_server.url, is_erring=True)
+    shutil.rmtree(config)
+    config.write_text("the folder is gone")
+    approved(alice, code)
+    status, rest = end(process)
+    assert status == 3
+    assert rest.splitlines()[-1] == (
+        f"kaiku: the token cannot be stored in {config}/kaiku/cli: Not a directory; the new token is revoked again"
+    )
+    assert [token.revoked_at is None for token in ApiToken.objects.all()] == [False]
+
+
+def test_where_nothing_can_be_stored_no_code_is_shown(kaiku, environ) -> None:
+    at_portal = environ | {"KAIKU_URL": "http://127.0.0.1:9"}
+    # As on a full disk: no file may have even one byte.
+    limited = ["bash", "-c", 'ulimit -f 0; exec "$0" login', kaiku]
+    done = subprocess.run(limited, env=at_portal, capture_output=True, text=True, check=False)
+    folder = f"{environ['XDG_CONFIG_HOME']}/kaiku/cli"
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr == f"kaiku: no token can be stored in {folder}: File too large\n"
+    assert not list(Path(folder).iterdir())
