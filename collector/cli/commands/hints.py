@@ -38,7 +38,7 @@ def run(session: Session) -> int:
     if found is None:
         raise NotFound("no hints are stored: run `kaiku hints --refresh`")
     if not found.is_on:
-        terminal.line("Hints are off: your settings on the portal disable them (Settings, Appearance).")
+        terminal.line("Hints are off. " + (harmless(found.off_reason()) or "This portal gives none."))
         return 0
     works = found.works()
     for name, lines in works:
