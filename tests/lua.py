@@ -7,7 +7,7 @@ import importlib.machinery
 import importlib.util
 from functools import cache
 from pathlib import Path
-from types import ModuleType
+from typing import Any
 
 from tests.parts import missing
 
@@ -22,7 +22,7 @@ local kaiku = (function() {source} end)()
 """
 
 
-def installer() -> ModuleType:
+def installer() -> Any:
     """The program that installs the filter, as a module."""
     loader = importlib.machinery.SourceFileLoader("install_cli_filter", str(INSTALLER))
     spec = importlib.util.spec_from_loader(loader.name, loader)
@@ -35,7 +35,7 @@ def installer() -> ModuleType:
 @cache
 def versions() -> dict[str, str]:
     """The versions of Lua on this machine, each with the name of its library; Slurm is built for one of them."""
-    program, found = installer(), {}
+    program, found = installer(), dict[str, str]()
     for name in program.LIBRARIES:
         try:
             ctypes.CDLL(name)
