@@ -52,8 +52,13 @@ class Person:
             [*words],
             env=self.environ,
             cwd=self.slurm.work,
-            **{"user": USER, "group": USER, "extra_groups": []},
-            **{"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True},
+            user=USER,
+            group=USER,
+            extra_groups=[],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
         )
 
     def does(self, *words: str) -> tuple[str, str]:
