@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import pwd
+import re
 import subprocess
 import sys
 import time
@@ -21,12 +23,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from tests.collector.cli.programs import CODE, built
 from tests.lua import INSTALLER
 from tests.payloads import gpu, record, summary
 from tests.processes import wait_until
 from tests.reports.builders import TWO_RANKS, WHOLE_REQUEST
 from tests.slurm.cluster import ACCOUNT, CLUSTER
+from tests.slurm.hooks import CHECKOUT
 from tests.slurm.site import Site
 
 LEO = "leo"
@@ -35,6 +37,7 @@ NAME = "train_resnet"
 OPTIONS = {"--job-name": NAME, "--account": ACCOUNT, "--partition": "small-g", "--nodes": "1"} | WHOLE_REQUEST
 SCRIPT = "#!/bin/bash\n" + "".join(f"#SBATCH {name}={value}\n" for name, value in OPTIONS.items()) + "./train\n"
 TRAIN = "#!/bin/bash\nexec {work} 88,88,0,0,0,0,0,0 {seconds}\n"
+CODE = re.compile(r"code ([A-Z]{4}-[A-Z]{4})")
 SHOWN_URL, SHOWN_HOME = "https://kaiku.example", "/users/leo"
 APPROVE = (
     "from django.test import Client; from jobs.models import User; browser = Client(SERVER_NAME='127.0.0.1');"
@@ -49,7 +52,9 @@ class Session(Site):
     def install_collector(self, port: int) -> None:
         super().install_collector(port)
         self.url = f"http://127.0.0.1:{port}"
-        self.kaiku = built(self.top, self.url)
+        self.kaiku = str(self.top / "kaiku.pyz")
+        build = [str(CHECKOUT / "deploy/cli-zip"), self.kaiku]
+        subprocess.run(build, check=True, env=os.environ | {"KAIKU_URL": self.url})
         install = [sys.executable, str(INSTALLER), "--to", str(self.top), "--cluster", CLUSTER, "--kaiku", self.kaiku]
         subprocess.run(install, check=True, stdout=subprocess.DEVNULL)
         with (self.top / "slurm.conf").open("a") as file:

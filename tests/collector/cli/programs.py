@@ -35,7 +35,6 @@ def ran(kaiku: str, environ: dict[str, str], *words: str) -> tuple[int, str, str
 def signing_in(kaiku: str, environ: dict[str, str], *words: str) -> tuple[subprocess.Popen[str], str]:
     """A `kaiku login` that waits, and its code."""
     process = subprocess.Popen([kaiku, "login", *words], env=environ, stdout=subprocess.PIPE, text=True)
-    assert process.stdout
     for line in process.stdout:
         if found := CODE.search(line):
             return process, found[1]
