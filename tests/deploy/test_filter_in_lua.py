@@ -78,6 +78,36 @@ def test_a_hint_is_shown_once_for_its_work_and_otherwise_nothing(library: str, f
     assert submitted(library, NAMED.replace("account = 'Project_1', ", "")) == SHOWN
 
 
+SAVING = (
+    "3 runs of this work would have used 18.0 GPU-hours less with:",
+    "--gpus-per-node=8 -> --gpus-per-node=2, --mem=480G -> --mem=120G",
+)
+FAILING = "3 of the last 4 runs of this work were ended by their time limit."
+
+
+@pytest.mark.parametrize(
+    ("request_has", "is_shown"),
+    [
+        ("", True),
+        ("['gpus-per-node'] = '8'", True),
+        ("['gpus-per-node'] = 'gpu:mi250:8'", True),
+        ("['gpus-per-node'] = '22'", True),
+        ("['gpus-per-node'] = '12'", True),
+        ("['gpus'] = '2'", True),
+        ("['gpus-per-node'] = {}", True),
+        ("['gpus-per-node'] = '2'", False),
+        ("['gpus-per-node'] = 'gpu:mi250:2'", False),
+    ],
+)
+def test_a_suggestion_that_the_submission_follows_is_not_shown(
+    library: str, file: Path, request_has: str, is_shown: bool
+) -> None:
+    for before in ((), (FAILING,)):
+        lines = (*before, *SAVING)
+        put(file, "work\tlumi\tproject_1\nname\ttrain-llama\n" + "".join(f"line\t{line}\n" for line in lines))
+        assert submitted(library, f"{NAMED}, {request_has}") == "|".join(lines if is_shown else before)
+
+
 def test_what_is_no_file_of_hints_shows_nothing(library: str, file: Path) -> None:
     whole = BODY.encode()
     for content in (b"", bytes(range(256)) * 200, whole, b"kaiku-hints/1 1 1 1\n" + whole, b"x" * 70_000):

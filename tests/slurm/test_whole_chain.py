@@ -136,7 +136,8 @@ def test_judged_runs_become_a_hint_at_sbatch_and_the_same_request_in_check(
     said, _ = person.does(person.kaiku, "check", str(script), "--diff", "--write", str(fixed))
     assert "\n-#SBATCH --gpus-per-node=8\n" in said
     assert "\n+#SBATCH --gpus-per-node=2\n" in said
-    assert person.does("sbatch", f"--job-name={NAME}", str(fixed))[0] == "Submitted batch job 3\n"
+    # What was followed is not shown again.
+    assert person.does("sbatch", f"--job-name={NAME}", str(fixed)) == ("Submitted batch job 3\n", "")
     requested = [person.does("scontrol", "show", "job", str(number))[0] for number in (2, 3)]
     assert ["TresPerNode=gres:gpu:8" in requested[0], "TresPerNode=gres:gpu:2" in requested[1]] == [True, True]
 
