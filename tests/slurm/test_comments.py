@@ -26,7 +26,7 @@ from tests.slurm.cluster import ACCOUNT, CLUSTER, USER, Cluster, is_possible
 
 pytestmark = pytest.mark.slurm
 
-TASKS = {USER: 260, "news": 260, "mail": 10}
+TASKS = {USER: 252, "news": 252, "mail": 4}
 PEOPLE = tuple(TASKS)
 """Two who opted in, and one who did not."""
 SECONDS_MAX = 20
