@@ -16,7 +16,7 @@ from analysis.queue_waits import services
 from portal.management.commands import worker
 from tests.analysis.queue_waits.test_stored import store_runs
 
-pytestmark = pytest.mark.django_db
+pytestmark = pytest.mark.django_db(transaction=True)
 
 HOUR_S = 3600.0
 UNTIL_S = 50 * HOUR_S
