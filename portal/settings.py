@@ -220,6 +220,8 @@ MAIL_REPLY_TO = mail_address("MAIL_REPLY_TO", "")
 OWN_RUNS = flag("OWN_RUNS")
 # Whether people may have comments about their jobs written into Slurm; see docs/slurm-comments.md.
 SLURM_COMMENTS = flag("SLURM_COMMENTS")
+# Whether the portal gives hints to show at `sbatch`; see docs/hints.md.
+SBATCH_HINTS = flag("SBATCH_HINTS", True)
 # Threads of one server process that render pages.
 PAGE_THREADS = number("PAGE_THREADS", 8)
 # How long a statement of the ingest may take before its senders are asked to retry.

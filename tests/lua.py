@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib.machinery
 import importlib.util
+from functools import cache
 from pathlib import Path
-from types import ModuleType
+from typing import Any
 
 from tests.parts import missing
 
@@ -20,7 +22,7 @@ local kaiku = (function() {source} end)()
 """
 
 
-def installer() -> ModuleType:
+def installer() -> Any:
     """The program that installs the filter, as a module."""
     loader = importlib.machinery.SourceFileLoader("install_cli_filter", str(INSTALLER))
     spec = importlib.util.spec_from_loader(loader.name, loader)
@@ -30,15 +32,31 @@ def installer() -> ModuleType:
     return module
 
 
-def ran(code: str, *locals_wanted: str) -> str:
+@cache
+def versions() -> dict[str, str]:
+    """The versions of Lua on this machine, each with the name of its library; Slurm is built for one of them."""
+    program, found = installer(), dict[str, str]()
+    for name in program.LIBRARIES:
+        try:
+            ctypes.CDLL(name)
+        except OSError:
+            continue
+        program.LIBRARIES = [name]
+        found.setdefault(program.Lua().run("return _VERSION"), name)
+    return found
+
+
+def ran(code: str, *locals_wanted: str, library: str = "", kaiku: str = "") -> str:
     """What the code returns; `kaiku` is the filter as a module, with these of its local functions too."""
     program = installer()
+    program.LIBRARIES = [library] if library else program.LIBRARIES
     try:
         lua = program.Lua()
     except program.Refused:
         missing("Lua (the library)")
     wanted = "".join(f"hints.{name} = {name}; " for name in locals_wanted)
     source = FILTER.read_text().replace("\nreturn hints\n", f"\n{wanted} return hints\n")
+    source = source.replace('\nlocal KAIKU = ""\n', f'\nlocal KAIKU = "{kaiku}"\n')
     said: str = lua.run(OPENED.format(source=source, code=code)) or ""
     return said
 

@@ -41,6 +41,7 @@ def may_be_written(job: Job) -> bool:
         since is not None
         and job.ended_at is not None
         and job.ended_at >= since
+        and job.started_at is not None
         and not job.is_told_by_owner
         and job.state != REQUEUED
         and job.job_id != job.array_job_id

@@ -1,6 +1,7 @@
 """The hints for `sbatch`, as `deploy/slurm/cli_filter.lua` reads them: one small text file of this person alone.
 
     kaiku-hints/1 MADE DUE IS_ON        seconds since 1970; from DUE on it may be refreshed; 1, or 0 for "show nothing"
+    off<tab>TEXT                        why nothing is shown
     account<tab>CLUSTER<tab>PROJECT     the account that Slurm takes where none is given
     work<tab>CLUSTER<tab>PROJECT        the next lines belong to this work of the person
     name<tab>NAME                       its normalised name, then job names as they were written
@@ -46,6 +47,11 @@ class Stored:
 
     def written(self) -> bytes:
         return f"{MARK} {self.made_s} {self.due_s} {int(self.is_on)}\n{self.body}{END}".encode("utf-8", "replace")
+
+    def off_reason(self) -> str:
+        """Why nothing is shown, as the portal states it; empty if it does not."""
+        kind, _, rest = self.body.partition("\n")[0].partition("\t")
+        return rest if kind == "off" else ""
 
     def works(self) -> list[tuple[str, list[str]]]:
         """Each work's name, as a job of it was called and commands take it, and its lines."""
@@ -111,8 +117,10 @@ def refresh(session: Session) -> Stored:
     if not isinstance(answer, dict):
         raise NoAnswer("the portal's answer is not one to this: check KAIKU_URL")
     is_on = answer.get("is_on") is True
+    reason = "" if is_on else "".join(map(_ascii, _texts([answer.get("off_reason")])))
     accounts = __import__("collector.cli.default_accounts", fromlist=["default_accounts"]).default_accounts()
-    body = "".join(f"account\t{_field(cluster)}\t{_field(name).lower()}\n" for cluster, name in accounts.items())
+    body = f"off\t{reason}\n" if reason else ""
+    body += "".join(f"account\t{_field(cluster)}\t{_field(name).lower()}\n" for cluster, name in accounts.items())
     hints = answer.get("hints")
     for part in _works(hints if isinstance(hints, list) and is_on else []):
         if len((body + part).encode("utf-8", "replace")) > BYTES_MAX - 100:

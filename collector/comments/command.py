@@ -17,7 +17,7 @@ import time
 from collector import statefile
 from collector.comments import slurm, state
 from collector.comments.portal import Comments, Unreachable
-from collector.comments.texts import grouped, modification, parted
+from collector.comments.texts import Wanted, grouped, modification, parted
 from collector.shipper import ShipError
 
 TYPE_CHECKING = False
@@ -40,35 +40,36 @@ class Run:
         self.counts: collections.Counter[str] = collections.Counter()
         self.failures, self.error = 0, ""
 
-    def comment(self, texts: Mapping[int, str]) -> dict[int, str]:
+    def comment(self, wanted: Mapping[int, Wanted]) -> dict[int, Wanted]:
         """Write these; returns those that wait: Slurm does not have the end of their job yet, or did not take them.
 
         Raises SlurmError.
         """
-        waiting: dict[int, str] = {}
-        for ids in parted(sorted(texts)):
-            some = {job_id: texts[job_id] for job_id in ids}
+        waiting: dict[int, Wanted] = {}
+        for ids in parted(sorted(wanted)):
+            some = {job_id: wanted[job_id] for job_id in ids}
             todo = slurm.decide(some, slurm.rows_of(self.settings, ids))
             self.counts.update(why for why in todo.values() if why != slurm.WRITE)
             waiting.update((job_id, some[job_id]) for job_id, why in todo.items() if why == slurm.LATER)
             waiting.update(self._write({job_id: some[job_id] for job_id, why in todo.items() if why == slurm.WRITE}))
         return waiting
 
-    def _write(self, texts: dict[int, str]) -> dict[int, str]:
+    def _write(self, wanted: dict[int, Wanted]) -> dict[int, Wanted]:
         """Write what may be written; returns those of which Slurm does not have the text afterwards."""
-        if not texts:
+        groups = grouped({job_id: each.text for job_id, each in wanted.items()})
+        if not groups:
             return {}
         if self.is_dry:
-            for text, ids in grouped(texts):
+            for text, ids in groups:
                 print(shlex.join(modification(self.settings.sacctmgr, self.settings.cluster, text, ids)))
-            self.counts["would"] += len(texts)
+            self.counts["would"] += len(wanted)
             return {}
-        if not sum(self._command(text, ids) for text, ids in grouped(texts)):
-            missed = texts
+        if not sum(self._command(text, ids) for text, ids in groups):
+            missed = wanted
         else:
-            after = slurm.decide(texts, slurm.rows_of(self.settings, sorted(texts)))
-            missed = {job_id: texts[job_id] for job_id, why in after.items() if why != slurm.THERE}
-        self.counts["written"] += len(texts) - len(missed)
+            after = slurm.decide(wanted, slurm.rows_of(self.settings, sorted(wanted)))
+            missed = {job_id: wanted[job_id] for job_id, why in after.items() if why != slurm.THERE}
+        self.counts["written"] += len(wanted) - len(missed)
         self.counts["missed"] += len(missed)
         return missed
 
@@ -94,6 +95,7 @@ class Run:
             slurm.THERE: "were there",
             slurm.FOREIGN: "left alone: the comment is not ours",
             slurm.SHARED: "left alone: the number stands for a whole array or heterogeneous job",
+            slurm.OTHER: "left alone: Slurm has another attempt of the job by now",
             slurm.LATER: "wait for Slurm's record",
             "missed": "not taken by Slurm, tried again",
             "given up": "given up",
@@ -132,22 +134,22 @@ def _follow(run: Run, known: State) -> int:
     """Page after page. What was done is stored after each, so that a repetition begins at most one page earlier."""
     settings, until = run.settings, time.monotonic() + run.settings.run_max_s
     portal = Comments(settings)
-    waited = {job_id: text for job_id, (text, _) in known.waiting.items()}
+    waited = {job_id: Wanted(text, started_s) for job_id, (text, started_s, _) in known.waiting.items()}
     _store(run, known, waited, run.comment(waited))
     while time.monotonic() < until:
         page = portal.page(known.since)
-        if not page.texts and page.next_since == known.since:
+        if not page.wanted and page.next_since == known.since:
             if run.error:
                 print(run.error, file=sys.stderr)
             return LEFT if run.error else DONE
-        left = run.comment(page.texts)
+        left = run.comment(page.wanted)
         known.since = page.next_since
-        _store(run, known, page.texts, left)
+        _store(run, known, page.wanted, left)
     print("the time limit was reached", file=sys.stderr)
     return LEFT
 
 
-def _store(run: Run, known: State, done: Mapping[int, str], left: dict[int, str]) -> None:
+def _store(run: Run, known: State, done: Mapping[int, Wanted], left: dict[int, Wanted]) -> None:
     for job_id in done:
         if job_id not in left:
             known.waiting.pop(job_id, None)

@@ -6,20 +6,23 @@ import os
 import re
 
 from collector.commands import OUTPUT_BYTES_MAX, output
-from collector.comments.texts import OURS, id_list, modification
+from collector.comments.texts import OURS, id_list, modification, seconds_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from collector.comments.settings import Settings
+    from collector.comments.texts import Wanted
 
 FINISHED = frozenset(
     "BOOT_FAIL CANCELLED COMPLETED DEADLINE FAILED NODE_FAIL OUT_OF_MEMORY PREEMPTED REVOKED TIMEOUT".split()
 )
 """States that do not change any more (sacct(1), JOB STATE CODES). Any other: its record is still to come."""
 
-WRITE, THERE, FOREIGN, SHARED, LATER = "write", "there", "foreign", "shared", "later"
+WRITE, THERE, FOREIGN, SHARED, OTHER, LATER = "write", "there", "foreign", "shared", "other", "later"
+STARTS_APART_S = 1
+"""Portal and accounting have the start from Slurm, in whole seconds; another attempt has another one."""
 
 
 class SlurmError(Exception):
@@ -27,10 +30,19 @@ class SlurmError(Exception):
 
 
 class Row:
-    """An allocation as accounting has it: its own number, its shown one (`12`, `12_3`, `12+1`), state and comment."""
+    """An allocation as accounting has it: its own number, its shown one (`12`, `12_3`, `12+1`), state, start, comment.
 
-    def __init__(self, raw_id: int, shown_id: str, state: str, comment: str) -> None:
-        self.raw_id, self.shown_id, self.state, self.comment = raw_id, shown_id, state, comment
+    Of a requeued job it is the latest attempt, which is also the only one that sacctmgr changes.
+    """
+
+    def __init__(self, raw_id: int, shown_id: str, state: str, started_s: int | None, comment: str) -> None:
+        self.raw_id, self.shown_id, self.state, self.started_s, self.comment = (
+            raw_id,
+            shown_id,
+            state,
+            started_s,
+            comment,
+        )
 
 
 def rows_of(settings: Settings, ids: Sequence[int]) -> list[Row]:
@@ -41,7 +53,7 @@ def rows_of(settings: Settings, ids: Sequence[int]) -> list[Row]:
     mark = f"<{os.urandom(12).hex()}>"
     asked = [f"--clusters={settings.cluster}", f"--jobs={id_list(ids)}", f"--delimiter={mark}"]
     command = [settings.sacct, "--allocations", "--noheader", "--parsable2", *asked]
-    printed = _run([*command, "--format=JobIDRaw,JobID,State,AdminComment"], settings.command_max_s)
+    printed = _run([*command, "--format=JobIDRaw,JobID,State,Start,AdminComment"], settings.command_max_s)
     if len(printed.encode("utf-8", "replace")) < OUTPUT_BYTES_MAX:
         return parse(printed, mark)
     half = len(ids) // 2
@@ -52,31 +64,41 @@ def rows_of(settings: Settings, ids: Sequence[int]) -> list[Row]:
 def parse(printed: str, mark: str) -> list[Row]:
     """The rows in an answer. The mark cannot be foreseen, so no comment can contain what looks like a row.
 
-    >>> [(row.raw_id, row.shown_id, row.state, row.comment) for row in parse("7#5_2#CANCELLED by 0#a\\n8##\\n", "#")]
-    [(7, '5_2', 'CANCELLED', 'a\\n8##')]
+    >>> rows = parse("7#5_2#CANCELLED by 0#2026-11-20T10:00:00#a\\n8##\\n", "#")
+    >>> [(row.raw_id, row.shown_id, row.state, row.started_s, row.comment) for row in rows]
+    [(7, '5_2', 'CANCELLED', 1795168800, 'a\\n8##')]
     """
     ended = re.escape(mark)
-    found = list(re.finditer(rf"^([0-9]+){ended}([0-9][^\n<>]*?){ended}([A-Z_]+)[^\n]*?{ended}", printed, re.MULTILINE))
+    line = rf"^([0-9]+){ended}([0-9][^\n<>]*?){ended}([A-Z_]+)[^\n]*?{ended}([\w:-]+){ended}"
+    found = list(re.finditer(line, printed, re.MULTILINE))
     ends = [next_one.start() for next_one in found[1:]] + [len(printed)]
-    return [Row(int(row[1]), row[2], row[3], printed[row.end() : end].rstrip("\n")) for row, end in zip(found, ends)]
+    return [
+        Row(int(row[1]), row[2], row[3], seconds_of(row[4]), printed[row.end() : end].rstrip("\n"))
+        for row, end in zip(found, ends)
+    ]
 
 
-def decide(texts: Mapping[int, str], rows: Sequence[Row]) -> dict[int, str]:
+def decide(wanted: Mapping[int, Wanted], rows: Sequence[Row]) -> dict[int, str]:
     """What to do about each job: `WRITE`, or why not.
 
     A number that arrays or heterogeneous jobs show before `_` or `+` stands for all of their members.
     """
     shared = {int(base) for base in (re.split(r"[_+]", row.shown_id)[0] for row in rows if not row.shown_id.isdigit())}
     by_id = {row.raw_id: row for row in rows}
-    return {job_id: _one(text, by_id.get(job_id), is_shared=job_id in shared) for job_id, text in texts.items()}
+    return {job_id: _one(each, by_id.get(job_id), is_shared=job_id in shared) for job_id, each in wanted.items()}
 
 
-def _one(text: str, row: Row | None, *, is_shared: bool) -> str:
+def _one(wanted: Wanted, row: Row | None, *, is_shared: bool) -> str:
     if is_shared:
         return SHARED
-    if row is None or row.state not in FINISHED:
+    if row is None or (row.started_s is None and row.state not in FINISHED):
         return LATER
-    if row.comment == text:
+    # One that ended without a start was requeued and cancelled: the attempt that is meant has started.
+    if row.started_s is None or abs(row.started_s - wanted.started_s) > STARTS_APART_S:
+        return OTHER
+    if row.state not in FINISHED:
+        return LATER
+    if row.comment == wanted.text:
         return THERE
     return FOREIGN if row.comment and not OURS.fullmatch(row.comment) else WRITE
 
@@ -88,7 +110,7 @@ def write(settings: Settings, text: str, ids: Sequence[int]) -> None:
 
 def _run(command: Sequence[str], seconds: float) -> str:
     try:
-        status, printed = output(command, seconds, with_errors=True, TZ="UTC")
+        status, printed = output(command, seconds, with_errors=True, TZ="UTC", SLURM_TIME_FORMAT="standard")
     except OSError as error:
         raise SlurmError(f"{command[0]}: {error.strerror or error}") from error
     if status != 0:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from collector.comments.settings import Settings
+    from collector.comments.texts import Wanted
 
 WAIT_S_MAX = 7 * 86400.0
 """slurmctld keeps records for a slurmdbd that is down; after a week the job is not expected any more."""
@@ -20,17 +21,17 @@ WAITING_MAX = 20_000
 
 
 class State:
-    """`since`, and `waiting`: job id -> its text and since when (s since 1970) it waits."""
+    """`since`, and `waiting`: job id -> its text, when its attempt started, and since when it waits (s since 1970)."""
 
-    def __init__(self, since: int, waiting: dict[int, tuple[str, float]]) -> None:
+    def __init__(self, since: int, waiting: dict[int, tuple[str, int, float]]) -> None:
         self.since, self.waiting = since, waiting
 
-    def keep_waiting(self, texts: dict[int, str], now_s: float) -> int:
+    def keep_waiting(self, wanted: dict[int, Wanted], now_s: float) -> int:
         """Note that these wait; returns how many are given up, the oldest first."""
-        for job_id, text in texts.items():
-            self.waiting[job_id] = (text, self.waiting.get(job_id, ("", now_s))[1])
-        by_age = sorted(self.waiting, key=lambda job_id: self.waiting[job_id][1], reverse=True)
-        kept = [job_id for job_id in by_age[:WAITING_MAX] if self.waiting[job_id][1] > now_s - WAIT_S_MAX]
+        for job_id, each in wanted.items():
+            self.waiting[job_id] = (each.text, each.started_s, self.waiting.get(job_id, ("", 0, now_s))[2])
+        by_age = sorted(self.waiting, key=lambda job_id: self.waiting[job_id][2], reverse=True)
+        kept = [job_id for job_id in by_age[:WAITING_MAX] if self.waiting[job_id][2] > now_s - WAIT_S_MAX]
         given_up = len(self.waiting) - len(kept)
         self.waiting = {job_id: self.waiting[job_id] for job_id in kept}
         return given_up
@@ -75,6 +76,6 @@ def _of(settings: Settings) -> str:
 
 
 def _is_sound(job_id: Any, told: Any) -> bool:
-    if type(job_id) is not int or not 1 <= job_id <= ID_MAX or not isinstance(told, (list, tuple)) or len(told) != 2:
+    if type(job_id) is not int or not 1 <= job_id <= ID_MAX or not isinstance(told, (list, tuple)) or len(told) != 3:
         return False
-    return isinstance(told[0], str) and bool(TEXT.fullmatch(told[0])) and type(told[1]) is float
+    return isinstance(told[0], str) and bool(TEXT.fullmatch(told[0])) and [*map(type, told[1:])] == [int, float]

@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import calendar
 import json
 import re
+import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ TEXT = re.compile(
 """A comment that may be written: no text of a person, no quote, comma, pipe, blank or newline."""
 OURS = re.compile(r"kaiku:class=[a-z]{1,16}(?:;util=[0-9]{1,3}(?:\.[0-9]{1,2})?)?;v=[1-9][0-9]{0,2}")
 """A comment that Kaiku wrote, now or in another version; all others belong to somebody else."""
+INSTANT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}")
 CLUSTER = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}")
 
 
@@ -33,11 +36,32 @@ class Refused(Exception):
     """Something that must not reach sacctmgr, or an answer that is not as agreed."""
 
 
-class Page:
-    """One answer of the portal: the text for each job, and where to go on."""
+class Wanted:
+    """The comment of one attempt of a job: of the one that started then (s since 1970)."""
 
-    def __init__(self, texts: Mapping[int, str], next_since: int) -> None:
-        self.texts, self.next_since = texts, next_since
+    def __init__(self, text: str, started_s: int) -> None:
+        self.text, self.started_s = text, started_s
+
+
+class Page:
+    """One answer of the portal: the comment for each job, and where to go on."""
+
+    def __init__(self, wanted: Mapping[int, Wanted], next_since: int) -> None:
+        self.wanted, self.next_since = wanted, next_since
+
+
+def seconds_of(written: str) -> int | None:
+    """A time of Slurm or of the portal, in UTC, as seconds since 1970; None for anything else.
+
+    >>> seconds_of("2026-11-20T10:00:00"), seconds_of("Unknown")
+    (1795168800, None)
+    """
+    if not INSTANT.fullmatch(written):
+        return None
+    try:
+        return calendar.timegm(time.strptime(written, "%Y-%m-%dT%H:%M:%S"))
+    except ValueError:
+        return None
 
 
 def read_page(content: bytes, cluster: str) -> Page:
@@ -49,7 +73,7 @@ def read_page(content: bytes, cluster: str) -> Page:
     comments = said.get("comments") if isinstance(said, dict) else None
     if not isinstance(comments, list) or len(comments) > PAGE_MAX:
         raise Refused("the portal's answer has no list of comments, or too many")
-    texts = {}
+    wanted = {}
     for comment in comments:
         if not isinstance(comment, dict) or comment.get("cluster") != cluster:
             raise Refused("the portal's answer has a comment of another cluster")
@@ -57,10 +81,14 @@ def read_page(content: bytes, cluster: str) -> Page:
             raise Refused("the portal's answer has a job id that is not a number of a job")
         if not isinstance(comment.get("text"), str) or not TEXT.fullmatch(comment["text"]):
             raise Refused("the portal's answer has a text that may not be written")
-        texts[comment["job_id"]] = comment["text"]
+        started = comment.get("started_at")
+        started_s = seconds_of(started[:-1]) if isinstance(started, str) and started.endswith("Z") else None
+        if started_s is None:
+            raise Refused("the portal's answer does not say which attempt of a job is meant")
+        wanted[comment["job_id"]] = Wanted(comment["text"], started_s)
     if not _is_whole(said.get("next_since"), 0, SINCE_MAX):
         raise Refused("the portal's answer does not say where to go on")
-    return Page(texts, said["next_since"])
+    return Page(wanted, said["next_since"])
 
 
 def _is_whole(value: Any, least: int, most: int) -> bool:

@@ -129,6 +129,22 @@ local function lines_for(text, cluster, project, name)
   return finish() and found or nil
 end
 
+-- The lines without a suggestion that this submission has already: its first change is of GPUs, and they are requested
+-- as it would have them. With it go the sentence before it and what else it changes.
+local function still_open(lines, options)
+  for index, line in ipairs(lines) do
+    local option, wanted = line:match("%-%-gpus[%w-]*=%S* %-> %-%-(gpus[%w-]*)=[%w:]-(%d+)%f[%W]")
+    if option then
+      local asked = options[option]
+      if type(asked) ~= "string" or asked:match("(%d+)$") ~= wanted then return lines end
+      local kept = {}
+      for before = 1, index - 2 do kept[before] = lines[before] end
+      return kept
+    end
+  end
+  return lines
+end
+
 -- The name that Slurm gives the job: the option, or the file of the script.
 local function job_name(options)
   local name = options["job-name"]
@@ -170,7 +186,8 @@ local function look_up(options, offset)
     project = text:match("\naccount\t" .. cluster:gsub("%W", "%%%0") .. "\t([^\t\n]+)\n")
     if not project then return end
   end
-  shown = lines_for(text, cluster, project:lower(), name)
+  local lines = lines_for(text, cluster, project:lower(), name)
+  shown = lines and still_open(lines, options)
 end
 
 local function show(offset)

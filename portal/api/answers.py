@@ -153,10 +153,11 @@ class WhoAmIAnswer(msgspec.Struct, frozen=True):
 
 
 class SlurmCommentAnswer(msgspec.Struct, frozen=True):
-    """What Slurm's AdminComment of one job should be."""
+    """What Slurm's AdminComment of one job should be: of the attempt that started then, and of no other."""
 
     cluster: str
     job_id: int
+    started_at: datetime
     text: str
 
 

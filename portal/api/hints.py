@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 import msgspec
+from django.conf import settings
 from django.db.models import Q
 from django.utils import timezone
 from rest_framework.request import Request
@@ -33,6 +34,9 @@ RUNS_MAX = 2000
 
 GPU_HOURS_MIN = 1.0
 """Less in all these days is not worth a line (as on the dashboard)."""
+
+OFF_AT_THE_SITE = "This site shows no hints at sbatch."
+OFF_BY_CHOICE = "Your settings on the portal switch them off (Settings, Appearance)."
 
 DECIDED = ("COMPLETED", "FAILED", "TIMEOUT", "OUT_OF_MEMORY")
 
@@ -61,8 +65,16 @@ class Hints(APIView):
     def get(self, request: Request) -> Response:
         user = person(request)
         days = int(asked_choice(request, "days", [str(days) for days in DAYS_OFFERED], str(DAYS)))
-        answer = HintList(user.shows_hints, timezone.now(), days, hints_of(user, days) if user.shows_hints else [])
+        off = off_reason(user)
+        answer = HintList(not off, timezone.now(), days, [] if off else hints_of(user, days), off)
         return Response(msgspec.to_builtins(answer))
+
+
+def off_reason(user: User) -> str:
+    """Why this person gets no hints at all, in one sentence; empty where they do."""
+    if not settings.SBATCH_HINTS:
+        return OFF_AT_THE_SITE
+    return "" if user.shows_hints else OFF_BY_CHOICE
 
 
 def hints_of(user: User, days: int) -> list[HintAnswer]:

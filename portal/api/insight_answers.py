@@ -104,9 +104,10 @@ class HintAnswer(msgspec.Struct, frozen=True):
 
 
 class HintList(msgspec.Struct, frozen=True):
-    """The hints of one's own works, the most worth first; none are shown where `is_on` is false."""
+    """The hints of one's own works, the most worth first; none where `is_on` is false, for `off_reason`."""
 
     is_on: bool
     made_at: datetime
     days: int
     hints: list[HintAnswer]
+    off_reason: str

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import ClassVar, cast
 
+import msgspec
 from django.conf import settings
 from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication, get_authorization_header
@@ -18,6 +19,7 @@ from rest_framework.views import APIView
 from analysis.comments.selectors import comment_page
 from analysis.comments.services import number_comments
 from jobs.models import CommentToken
+from portal.api.answers import SlurmCommentAnswer, SlurmCommentsAnswer
 from portal.api.operations import COMMENTS_DEFAULT, COMMENTS_MAX, SINCE_MAX
 from portal.ingest.senders import ENDED, bearer
 from portal.sign_in.comment_tokens import COMMENT_PREFIX, valid_comment_token
@@ -71,8 +73,12 @@ class SlurmComments(APIView):
         last = number_comments(cluster)
         # A place that was never given is of a database before its restoration: the reader begins anew.
         page = comment_page(cluster, since if since <= last else 0, limit)
-        comments = [{"cluster": cluster, "job_id": row.job.job_id, "text": row.text} for row in page.rows]
-        return Response({"comments": comments, "next_since": page.next_since})
+        found = [
+            SlurmCommentAnswer(cluster, row.job.job_id, row.job.started_at.replace(microsecond=0), row.text)
+            for row in page.rows
+            if row.job.started_at
+        ]
+        return Response(msgspec.to_builtins(SlurmCommentsAnswer(found, page.next_since)))
 
 
 def _whole(request: Request, name: str, default: int, least: int, most: int) -> int:

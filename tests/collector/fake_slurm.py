@@ -7,6 +7,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+STARTED = "2026-11-20T10:00:00"
+"""When every job started, in UTC, unless it was started again."""
+
 PROGRAM = """#!{python} -IS
 import json, os, sys, time
 folder = {folder!r}
@@ -19,9 +22,9 @@ if os.path.basename(sys.argv[0]) == "sacct":
     if fault:
         sys.exit(fault)
     mark, asked = option("--delimiter"), option("--jobs").split(",")
-    for raw, (shown, state, comment) in jobs.items():
+    for raw, (shown, state, comment, started) in jobs.items():
         if raw in asked or shown.replace("+", "_").split("_")[0] in asked:
-            print(mark.join((raw, shown, state, comment)))
+            print(mark.join((raw, shown, state, started, comment)))
     sys.exit(0)
 with open(folder + "/calls", "a") as calls:
     calls.write(json.dumps(sys.argv[1:]) + "\\n")
@@ -48,7 +51,7 @@ class FakeSlurm:
     def __init__(self, folder: Path, jobs: dict[int, tuple[str, str, str]]) -> None:
         self.folder = folder
         folder.mkdir()
-        (folder / "jobs").write_text(json.dumps({str(raw): row for raw, row in jobs.items()}))
+        (folder / "jobs").write_text(json.dumps({str(raw): [*row, STARTED] for raw, row in jobs.items()}))
         self.fail()
         for name in ("sacct", "sacctmgr"):
             program = folder / name
@@ -60,11 +63,19 @@ class FakeSlurm:
 
     def comments(self) -> dict[int, str]:
         stored = json.loads((self.folder / "jobs").read_text())
-        return {int(raw): comment for raw, (_, _, comment) in stored.items() if comment}
+        return {int(raw): comment for raw, (_, _, comment, _) in stored.items() if comment}
 
-    def end(self, raw: int) -> None:
+    def end(self, raw: int, started: str = STARTED) -> None:
+        """The job, which started then, ends."""
+        self._change(raw, "COMPLETED", started)
+
+    def restart(self, raw: int) -> None:
+        """The job waits for its next attempt."""
+        self._change(raw, "PENDING", "Unknown")
+
+    def _change(self, raw: int, state: str, started: str) -> None:
         stored = json.loads((self.folder / "jobs").read_text())
-        stored[str(raw)][1] = "COMPLETED"
+        stored[str(raw)][1::2] = state, started
         (self.folder / "jobs").write_text(json.dumps(stored))
 
     def calls(self) -> list[list[str]]:

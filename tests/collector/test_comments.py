@@ -21,19 +21,20 @@ from collector.__main__ import main
 from collector.comments import slurm, state
 from collector.comments.command import comments
 from collector.comments.settings import Settings
-from collector.comments.texts import Refused, grouped, id_list, modification, read_page
-from tests.collector.fake_slurm import FakeSlurm
+from collector.comments.texts import Refused, Wanted, grouped, id_list, modification, read_page
+from tests.collector.fake_slurm import STARTED, FakeSlurm
 from tests.processes import wait_until
 
 A, B, UNKNOWN = "kaiku:class=inefficient;util=24;v=1", "kaiku:class=efficient;util=100;v=1", "kaiku:class=unknown;v=1"
+STARTED_S = 1_795_168_800
 
 
 def page(*comments: Any, next_since: Any = 1) -> bytes:
     return json.dumps({"comments": list(comments), "next_since": next_since}).encode()
 
 
-def comment(job_id: Any, text: Any = A, cluster: Any = "lumi") -> dict[str, Any]:
-    return {"cluster": cluster, "job_id": job_id, "text": text}
+def comment(job_id: Any, text: Any = A, cluster: Any = "lumi", started_at: Any = f"{STARTED}Z") -> dict[str, Any]:
+    return {"cluster": cluster, "job_id": job_id, "started_at": started_at, "text": text}
 
 
 class Portal:
@@ -142,7 +143,14 @@ def test_equal_texts_share_a_command_of_five_hundred_at_most() -> None:
             page(next_since=True),
         ),
         *(page(1), page(comment("1; rm -rf /")), page(comment(True)), page(comment(0)), page(comment(2**32))),
-        *(page(comment(1, cluster="mahti")), page(comment(1, text=None)), page(*[comment(1)] * 1001)),
+        *(
+            page(comment(1, cluster="mahti")),
+            page(comment(1, text=None)),
+            page(comment(1, started_at=None)),
+            page(*[comment(1)] * 1001),
+        ),
+        page(comment(1, started_at=STARTED)),
+        page(comment(1, started_at="2026-13-20T10:00:00Z")),
         page(comment(1), comment(2, "kaiku:class=efficient;util=1;v=1 where")),
     ],
 )
@@ -152,18 +160,49 @@ def test_a_page_with_anything_else_is_refused_as_a_whole(content: bytes) -> None
 
 
 def test_what_is_decided_about_each_job() -> None:
-    rows = slurm.parse(
-        "1#1#COMPLETED##2#2#RUNNING##".replace("##", "#\n")
-        + f"3#3#FAILED#{A}\n4#4#TIMEOUT#kaiku:class=wasted;util=3.5;v=7\n5#5#CANCELLED by 0#jobstats: {{}}\n6#\n"
-        + "10#10_3#COMPLETED#\n11#10_1#COMPLETED#\n20#20+0#COMPLETED#\n21#20+1#COMPLETED#\n",
-        "#",
+    printed = (
+        "1#1#COMPLETED#@#\n2#2#RUNNING#@#\n"
+        + f"3#3#FAILED#@#{A}\n4#4#TIMEOUT#@#kaiku:class=wasted;util=3.5;v=7\n5#5#CANCELLED by 0#@#jobstats: {{}}\n6#\n"
+        + "10#10_3#COMPLETED#@#\n11#10_1#COMPLETED#@#\n20#20+0#COMPLETED#@#\n21#20+1#COMPLETED#@#\n"
     )
-    texts = dict.fromkeys((1, 2, 3, 4, 5, 6, 10, 11, 20, 21), A)
-    assert slurm.decide(texts, rows) == {
+    rows = slurm.parse(printed.replace("@", STARTED), "#")
+    wanted = dict.fromkeys((1, 2, 3, 4, 5, 6, 10, 11, 20, 21), Wanted(A, STARTED_S))
+    assert slurm.decide(wanted, rows) == {
         **{1: slurm.WRITE, 2: slurm.LATER, 3: slurm.THERE, 4: slurm.WRITE, 5: slurm.FOREIGN, 6: slurm.LATER},
         # The numbers that stand for the whole array and all components, and those of one member.
         **{10: slurm.SHARED, 11: slurm.WRITE, 20: slurm.SHARED, 21: slurm.WRITE},
     }
+
+
+@pytest.mark.parametrize(
+    ("state", "started", "decided"),
+    [
+        # Requeued and waiting, running and ended again; the start of the first attempt; no start at all.
+        ("PENDING", "Unknown", slurm.LATER),
+        ("RUNNING", "2026-11-20T10:07:00", slurm.OTHER),
+        ("COMPLETED", "2026-11-20T10:07:00", slurm.OTHER),
+        ("COMPLETED", "2026-11-20T10:00:01", slurm.WRITE),
+        ("COMPLETED", STARTED, slurm.WRITE),
+        ("CANCELLED", "None", slurm.OTHER),
+    ],
+)
+def test_the_comment_of_one_attempt_is_never_written_to_another(state: str, started: str, decided: str) -> None:
+    rows = slurm.parse(f"1#1#{state}#{started}#\n", "#")
+    assert slurm.decide({1: Wanted(A, STARTED_S)}, rows) == {1: decided}
+
+
+def test_what_waited_while_its_job_was_requeued_is_left_out(settings, portal, fake, capsys) -> None:
+    fake.restart(1)
+    portal.comments = [comment(1), comment(2)]
+    assert comments(settings, is_dry=False) == 0
+    assert (fake.comments(), list(state.read(settings).waiting)) == ({2: A}, [1])
+    fake.end(1, "2026-11-20T12:00:00")
+    assert comments(settings, is_dry=False) == 0
+    assert "1 left alone: Slurm has another attempt of the job by now" in capsys.readouterr().out
+    assert (fake.comments(), state.read(settings).waiting) == ({2: A}, {})
+    portal.comments.append(comment(1, B, started_at="2026-11-20T12:00:00Z"))
+    assert comments(settings, is_dry=False) == 0
+    assert fake.comments() == {1: B, 2: A}
 
 
 def test_everything_is_written_once_and_a_second_run_writes_nothing(settings, portal, fake, capsys) -> None:
@@ -275,7 +314,9 @@ def test_a_full_disk_ends_a_run_that_the_next_one_repeats(settings, portal, fake
     assert (fake.comments(), state.read(settings).since) == ({1: A, 2: A, 3: A}, 3)
 
 
-@pytest.mark.parametrize("content", [None, 7, {"of": "x"}, {"since": -1}, {"waiting": {"x": 1, 3: ["rm", 1.0]}}])
+@pytest.mark.parametrize(
+    "content", [None, 7, {"of": "x"}, {"since": -1}, {"waiting": {"x": 1, 3: ["rm", 1, 1.0], 4: [A, 1.0]}}]
+)
 def test_a_state_of_another_shape_begins_anew(settings, content: Any) -> None:
     os.makedirs(settings.state_dir)
     of = {"of": f"{settings.portal_url} lumi", "since": 5, "waiting": {}}
@@ -285,10 +326,10 @@ def test_a_state_of_another_shape_begins_anew(settings, content: Any) -> None:
 
 
 def test_what_waits_is_given_up_after_a_week_and_bounded() -> None:
-    known = state.State(0, {1: (A, 0.0), 2: (A, 600_000.0)})
-    assert known.keep_waiting({3: A}, 604_801.0) == 1
+    known, wanted = state.State(0, {1: (A, STARTED_S, 0.0), 2: (A, STARTED_S, 600_000.0)}), Wanted(A, STARTED_S)
+    assert known.keep_waiting({3: wanted}, 604_801.0) == 1
     assert set(known.waiting) == {2, 3}
-    assert known.keep_waiting(dict.fromkeys(range(10, 20_010), A), 604_802.0) == 2
+    assert known.keep_waiting(dict.fromkeys(range(10, 20_010), wanted), 604_802.0) == 2
 
 
 def test_the_program_says_what_is_wrong_with_its_settings(tmp_path: Path, monkeypatch, capsys) -> None:

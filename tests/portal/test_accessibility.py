@@ -27,7 +27,7 @@ PAGES = {
     "alice": f"/work/{WORK['key']}/ /compare/ /compare/?job=lumi/123456&job=lumi/123457&job=lumi/9 "
     "/ /jobs/ /jobs/?q=123 /jobs/lumi/123456/ /jobs/lumi/123456/raw/ /jobs/lumi/999/ /history/ /projects/ "
     "/projects/project_465000001/ /learn/ /learn/timeout/ /learn/nothing/ /settings/ "
-    "/settings/appearance/ /settings/tokens/ /flags/ /device/",
+    "/settings/appearance/ /settings/tokens/ /settings/slurm/ /flags/ /device/",
     "dave": "/ /sample-report/",
     "carol": f"/work/{WORK['key']}/ /compare/?job=lumi/123457&job=lumi/123456 /projects/project_465000001/",
     "grace": "/system/ /admin/ /admin/jobs/user/ /admin/jobs/grant/ /admin/jobs/grant/add/ /admin/jobs/membership/add/ "
@@ -66,7 +66,7 @@ def paths_for(name: str, page, live_server, cast) -> list[str]:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_no_page_has_a_barrier(name: str, page, live_server, cast, reported, settings) -> None:
-    settings.RAW_ON_PAGE = settings.PUBLIC_PAGE = True
+    settings.RAW_ON_PAGE = settings.PUBLIC_PAGE = settings.SLURM_COMMENTS = True
     reported(123456)
     on_four = {"gpus_allocated": 4, "state": "FAILED", "request": {"--gpus-per-node": "4", "--time": "03:00:00"}}
     reported(123457, **on_four)
@@ -83,6 +83,12 @@ def test_approving_a_program_has_no_barrier_either(page, live_server, cast) -> N
     assert_sound(page, f"/device/?user_code={codes.user_code}")
     page.get_by_role("button", name="Approve").click()
     assert "is signed in as alice" in page.get_by_role("status").inner_text()
+
+
+def test_settings_of_a_site_without_hints_have_no_barrier_either(page, live_server, cast, settings) -> None:
+    settings.SBATCH_HINTS = False
+    carry_session(page.context, live_server, cast("alice"))
+    assert_sound(page, "/settings/appearance/")
 
 
 def test_ending_all_mail_has_no_barrier_either(page, cast) -> None:

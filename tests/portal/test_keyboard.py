@@ -57,7 +57,7 @@ def assert_usable_by_keys(page, path: str) -> None:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_tab_reaches_everything_and_shows_where_it_is(name: str, page, live_server, cast, reported, settings) -> None:
-    settings.RAW_ON_PAGE = settings.PUBLIC_PAGE = True
+    settings.RAW_ON_PAGE = settings.PUBLIC_PAGE = settings.SLURM_COMMENTS = True
     reported()
     record_raw_window(raw_payload())
     for path in paths_for(name, page, live_server, cast):

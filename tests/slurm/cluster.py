@@ -5,6 +5,7 @@ Every daemon runs in the foreground as a child of the tests, so nothing outlives
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import shutil
@@ -14,6 +15,7 @@ import stat
 import subprocess
 import tempfile
 import time
+from functools import cache
 from pathlib import Path
 
 from tests.processes import free_ports, wait_until
@@ -87,6 +89,14 @@ def is_possible() -> bool:
     return os.geteuid() == 0 and all(shutil.which(program, path=PATH) for program in PROGRAMS)
 
 
+@cache
+def kept_database() -> Path:
+    """Where the database of accounting is kept as the first cluster of this process made it: it takes seconds."""
+    folder = Path(tempfile.mkdtemp(prefix="kaiku-slurm-database-", dir="/tmp"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder / "database"
+
+
 class Cluster:
     """The daemons and the client commands; `top/slurm.conf` may be added to before the start."""
 
@@ -141,19 +151,36 @@ class Cluster:
         wait_until("nodes", lambda: self.run("sinfo", "-h", "-N", "-p", "small-g", "-o", "%T").split() == ["idle"] * 4)
 
     def _start_accounting(self) -> None:
-        top = self.top
-        database = ["--no-defaults", "--user=root", f"--datadir={top}/database"]
+        copy = ("cp", "--archive", "--sparse=always")
+        if not kept_database().exists():
+            self._make_accounting()
+            # Ended in order, so that the files are whole.
+            for name in ("slurmdbd", "mariadbd"):
+                end(self.daemons.pop(name))
+            self.run(*copy, f"{self.top}/database", str(kept_database()))
+        else:
+            self.run(*copy, str(kept_database()), f"{self.top}/database")
+        self._serve_accounting()
+
+    def _make_accounting(self) -> None:
         install = ["--auth-root-authentication-method=socket", "--auth-root-socket-user=root", "--skip-test-db"]
-        self.run("mariadb-install-db", *database, *install)
-        sockets = [f"--socket={top}/database.sock", f"--pid-file={top}/mariadbd.pid", "--skip-networking"]
-        self.spawn("mariadbd", *database, *sockets, "--innodb-flush-log-at-trx-commit=0")
-        wait_until("mariadbd", (top / "database.sock").exists)
-        self.spawn("slurmdbd", "-D")
-        wait_until("slurmdbd", lambda: is_open(self.dbd_port) and self.is_fine("sacctmgr", "-n", "show", "cluster"))
+        self.run("mariadb-install-db", *self._database_options(), *install)
+        self._serve_accounting()
         add = ("sacctmgr", "-iQ", "add")
         self.run(*add, "cluster", CLUSTER)
         self.run(*add, "account", ACCOUNT, f"cluster={CLUSTER}")
         self.run(*add, "user", USER, f"cluster={CLUSTER}", f"account={ACCOUNT}")
+
+    def _database_options(self) -> list[str]:
+        return ["--no-defaults", "--user=root", f"--datadir={self.top}/database", "--innodb-log-file-size=8M"]
+
+    def _serve_accounting(self) -> None:
+        top = self.top
+        sockets = [f"--socket={top}/database.sock", f"--pid-file={top}/mariadbd.pid", "--skip-networking"]
+        self.spawn("mariadbd", *self._database_options(), *sockets, "--innodb-flush-log-at-trx-commit=0")
+        wait_until("mariadbd", (top / "database.sock").exists)
+        self.spawn("slurmdbd", "-D")
+        wait_until("slurmdbd", lambda: is_open(self.dbd_port) and self.is_fine("sacctmgr", "-n", "show", "cluster"))
 
     def start_node(self, node: str, *options: str) -> None:
         self.spawn("slurmd", "-D", "-N", node, *options, name=f"slurmd-{node}")
@@ -188,12 +215,24 @@ class Cluster:
     def state(self, job_id: int) -> str:
         return self.run("squeue", "-h", "-a", "-j", str(job_id), "-o", "%T").strip()
 
+    def has_jobs(self) -> bool:
+        """Whether any job waits, runs or ends."""
+        done = subprocess.run(
+            ["squeue", "-h", "-a"], env=self.environment, capture_output=True, timeout=60, check=False
+        )
+        return done.returncode == 0 and bool(done.stdout)
+
     def stop(self) -> None:
         if "slurmctld" in self.daemons:
             self.is_fine("scancel", "--full", f"--account={ACCOUNT}")
-            time.sleep(1)
-        for name in sorted(self.daemons, key=lambda name: not name.startswith("slurm")):
-            end(self.daemons[name])
+            until = time.monotonic() + 1
+            while time.monotonic() < until and self.has_jobs():
+                time.sleep(0.1)
+        # All of it is deleted: nothing needs to end in order.
+        for daemon in self.daemons.values():
+            daemon.kill()
+        for daemon in self.daemons.values():
+            daemon.wait()
         for pid in pids_of(f"SLURM_CONF={self.top}/slurm.conf"):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -33,17 +34,19 @@ class Site(WithHooks):
         self.top = self.cluster.top
         self.database = f"kaiku_slurm_{os.getpid()}"
         self.nodes = FakeNodes(self.top)
-        self._start_portal()
-        self.install_collector(self.port)
-        self.cluster.start()
-
-    def _start_portal(self) -> None:
         empty_redis()
         try:
             self._administer("CREATE DATABASE {}")
         except psycopg.OperationalError:
             missing("PostgreSQL")
-        (self.port,) = free_ports(1)
+        (port,) = free_ports(1)
+        self.install_collector(port)
+        with ThreadPoolExecutor(1) as pool:
+            slurm = pool.submit(self.cluster.start)
+            self._start_portal()
+            slurm.result()
+
+    def _start_portal(self) -> None:
         self.address = DATABASE_URL.rpartition("/")[0] + f"/{self.database}"
         self.environment = os.environ | {
             "DATABASE_URL": self.address,
@@ -119,6 +122,8 @@ class Site(WithHooks):
     def stop(self) -> None:
         self.nodes.stop()
         self.cluster.stop()
+        for process in self.processes:
+            process.terminate()
         for process in self.processes:
             end(process)
         self._administer("DROP DATABASE IF EXISTS {} WITH (FORCE)")

@@ -1,4 +1,5 @@
-"""Real Slurm with accounting: comments of people who opted in arrive, 500 in seconds, and nobody else's job changes."""
+"""Real Slurm with accounting: comments of people who opted in arrive, 500 in seconds, each at the attempt that it is
+about, and nobody else's job changes."""
 
 from __future__ import annotations
 
@@ -6,7 +7,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from django.utils import timezone
@@ -23,11 +26,31 @@ from tests.slurm.cluster import ACCOUNT, CLUSTER, USER, Cluster, is_possible
 
 pytestmark = pytest.mark.slurm
 
-PEOPLE = (USER, "news", "mail")
+TASKS = {USER: 252, "news": 252, "mail": 4}
+PEOPLE = tuple(TASKS)
 """Two who opted in, and one who did not."""
-JOBS, SECONDS_MAX = 750, 20
+SECONDS_MAX = 20
 TEXTS = [f"kaiku:class=inefficient;util={percent};v=1" for percent in (24, 31, 40)]
-SUBMIT = "for n in $(seq {jobs}); do sbatch --uid={user} {common} --begin=now+1hour {script}; done"
+SCRIPT = "#!/bin/sh\nsleep ${1:-0}\n"
+
+
+class Row(NamedTuple):
+    """An attempt of a job in accounting."""
+
+    user: str
+    state: str
+    started_at: datetime
+    comment: str
+
+
+class Submitted(NamedTuple):
+    """Jobs with a meaning of their own: an array of each person, one whose comment is not ours, and two that were
+    requeued, of one of which the portal knows the first attempt alone."""
+
+    arrays: list[int]
+    noted: int
+    requeued: int
+    requeued_unknown: int
 
 
 @pytest.fixture(scope="module")
@@ -44,37 +67,46 @@ def cluster() -> Iterator[Cluster]:
         made.stop()
 
 
-def accounted(cluster: Cluster) -> dict[int, tuple[str, str, str]]:
-    """Every allocation: raw id -> user, state, AdminComment."""
-    columns = "--format=JobIDRaw,User,State,AdminComment"
-    lines = cluster.run("sacct", "-XnPa", "-S", "now-1hours", "-E", "now+2hours", columns).splitlines()
-    rows = (line.split("|") for line in lines)
-    return {int(raw): (user, state.split()[0], comment) for raw, user, state, comment in rows}
+def accounted(cluster: Cluster) -> dict[int, Row]:
+    """The latest attempt of every allocation, by raw id."""
+    return {raw: rows[-1] for raw, rows in attempts(cluster).items()}
 
 
-def submitted(cluster: Cluster) -> tuple[int, int]:
-    """Many cancelled jobs of all three; the first person's array of three tasks, and one whose comment is not ours."""
+def attempts(cluster: Cluster) -> dict[int, list[Row]]:
+    """Every attempt of every allocation, by raw id."""
+    columns = "--format=JobIDRaw,User,State,Start,AdminComment"
+    words = ("sacct", "-XnPa", "--duplicates", "-S", "now-1hours", "-E", "now+2hours", columns)
+    found: dict[int, list[Row]] = {}
+    for line in cluster.run("env", "TZ=UTC", *words).splitlines():
+        raw, user, state, start, comment = line.split("|")
+        started = datetime.fromisoformat(start) if start[:1].isdigit() else datetime.max
+        found.setdefault(int(raw), []).append(Row(user, state.split()[0], started.replace(tzinfo=UTC), comment))
+    return {raw: sorted(rows, key=lambda row: row.started_at) for raw, rows in found.items()}
+
+
+def submitted(cluster: Cluster) -> Submitted:
+    """An array of each person, and the first person's others; they run to their end."""
     script = cluster.top / "job"
-    script.write_text("#!/bin/sh\ntrue\n")
+    script.write_text(SCRIPT)
     script.chmod(0o755)
-    array, noted = cluster.submit(script, "--array=1-3"), cluster.submit(script)
-    wait_until("the array", lambda: not cluster.state(array) and not cluster.state(noted))
-    common = f"--account={ACCOUNT} --chdir=/tmp --output=/dev/null --parsable"
-    for user in PEOPLE:
-        jobs = JOBS // len(PEOPLE)
-        cluster.run("bash", "-c", SUBMIT.format(jobs=jobs, user=user, common=common, script=script))
-        cluster.run("scancel", "--full", f"--user={user}", "--state=PENDING")
+    requeued = [cluster.submit(script, "--requeue", arguments=("3",)) for _ in range(2)]
+    noted = cluster.submit(script)
+    wait_until("the first jobs", lambda: not cluster.has_jobs())
+    for job in requeued:
+        # One that has ended is requeued too, as long as Slurm remembers it.
+        cluster.run("scontrol", "requeue", str(job))
+    arrays = [cluster.submit(script, f"--array=1-{tasks}", "--mem=100", user=user) for user, tasks in TASKS.items()]
 
     def all_ended() -> bool:
-        found = [state for _, state, _ in accounted(cluster).values()]
-        return len(found) >= JOBS + 3 and set(found) <= {"COMPLETED", "CANCELLED"}
+        found = [row.state for row in accounted(cluster).values()]
+        return len(found) == sum(TASKS.values()) + 3 and set(found) == {"COMPLETED"}
 
-    wait_until("all jobs to end in accounting", all_ended, 30)
+    wait_until("all jobs to end in accounting", all_ended, 90)
     cluster.run("sacctmgr", "-i", "modify", "job", "where", f"jobid={noted}", "set", "admincomment=of a colleague")
-    return array, noted
+    return Submitted(arrays, noted, *requeued)
 
 
-def judge(found: dict[int, tuple[str, str, str]], array: int) -> None:
+def judge(found: dict[int, list[Row]], jobs: Submitted) -> None:
     """As the portal stores it: a comment for each job, of those who opted in alone."""
     now = timezone.now()
     for user in PEOPLE:
@@ -85,13 +117,21 @@ def judge(found: dict[int, tuple[str, str, str]], array: int) -> None:
     sample = Job.objects.get()
     ended = {"cluster": CLUSTER, "state": "COMPLETED", "ended_at": now, "changed_at": now, "project": sample.project}
     people = {user.username: user for user in User.objects.all()}
-    parts = {raw: array for raw in found if raw == array}
     Job.objects.bulk_create(
-        Job(job_id=raw, user=people[user], array_job_id=parts.get(raw), **ended) for raw, (user, *_) in found.items()
+        Job(
+            job_id=raw,
+            attempt=attempt,
+            user=people[row.user],
+            array_job_id=raw if raw in jobs.arrays else None,
+            started_at=row.started_at,
+            **ended,
+        )
+        for raw, rows in found.items()
+        for attempt, row in enumerate(rows[:1] if raw == jobs.requeued_unknown else rows)
     )
     own = Job.objects.filter(user__slurm_comments_since__isnull=False)
     SlurmComment.objects.bulk_create(
-        SlurmComment(job=job, cluster=CLUSTER, text=TEXTS[job.job_id % len(TEXTS)]) for job in own
+        SlurmComment(job=job, cluster=CLUSTER, text=TEXTS[(job.job_id + job.attempt) % len(TEXTS)]) for job in own
     )
 
 
@@ -100,9 +140,10 @@ def test_comments_of_two_people_arrive_and_nothing_else_changes(
     cluster: Cluster, live_server, settings, tmp_path: Path
 ) -> None:
     settings.SLURM_COMMENTS = True
-    array, noted = submitted(cluster)
-    before = accounted(cluster)
-    judge(before, array)
+    jobs = submitted(cluster)
+    before, first_ones = accounted(cluster), attempts(cluster)
+    assert [len(first_ones[job]) for job in (jobs.requeued, jobs.requeued_unknown, jobs.noted)] == [2, 2, 1]
+    judge(first_ones, jobs)
     token, config = tmp_path / "token", tmp_path / "comments.conf"
     token.touch(0o600)
     token.write_text(issue_comment_token("op", cluster=CLUSTER, days=1, now=timezone.now(), by=by_command("test")))
@@ -116,9 +157,14 @@ def test_comments_of_two_people_arrive_and_nothing_else_changes(
     assert (done.returncode, done.stderr) == (0, "")
     assert took_s < SECONDS_MAX
     after = accounted(cluster)
-    left_alone = {array, noted} | {raw for raw, (user, *_) in before.items() if user == PEOPLE[2]}
+    left_alone = {*jobs.arrays, jobs.noted, jobs.requeued_unknown}
+    left_alone |= {raw for raw, row in before.items() if row.user == PEOPLE[2]}
     assert {raw: after[raw] for raw in left_alone} == {raw: before[raw] for raw in left_alone}
-    assert after[noted][2] == "of a colleague"
-    written = {raw: row[2] for raw, row in after.items() if raw not in left_alone}
+    assert after[jobs.noted].comment == "of a colleague"
+    written = {raw: row.comment for raw, row in after.items() if raw not in left_alone}
     assert len(written) >= 500
-    assert written == {raw: TEXTS[raw % len(TEXTS)] for raw in written}
+    # Of the requeued one that of its second attempt, in the second row.
+    expected = {raw: TEXTS[raw % len(TEXTS)] for raw in written}
+    assert written == expected | {jobs.requeued: TEXTS[(jobs.requeued + 1) % len(TEXTS)]}
+    found = attempts(cluster)
+    assert [found[job][0].comment for job in (jobs.requeued, jobs.requeued_unknown)] == ["", ""]

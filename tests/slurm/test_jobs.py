@@ -38,6 +38,11 @@ class Submitted:
         on_each.chmod(0o755)
         one, shared = "--nodelist=nid005001", "--nodelist=nid005004"
         whole = "--partition=standard-g"
+        # Before all others: while hooks are away, no other job may begin or end.
+        site.switch_hooks(is_on=False)
+        self.missed = submit(work, "--gpus=2", arguments=("90", "2"))
+        wait_until("the job that no hook sees", lambda: site.cluster.state(self.missed) == "")
+        site.switch_hooks(is_on=True)
         self.single = submit(work, one, "--gpus=8", arguments=("90", "12"))
         self.multi = submit(
             on_each, whole, "--nodelist=nid005002,nid005003", "--gpus-per-node=8", arguments=("60", "12")
@@ -138,27 +143,6 @@ def test_a_job_whose_node_dies(site: Site, jobs: Submitted) -> None:
     assert not found["findings"]
 
 
-def test_a_job_that_reaches_its_time_limit(site: Site, jobs: Submitted) -> None:
-    found = report(site, jobs.timed_out, seconds=TIMEOUT_S_MAX)
-    assert verdict(found) == ("TIMEOUT", "EFFICIENT", 1)
-    assert "timeout" in {finding["code"] for finding in found["findings"]}
-
-
-def test_accounting_agrees_with_the_hooks_and_finds_what_they_missed(site: Site, jobs: Submitted) -> None:
-    report(site, jobs.timed_out, seconds=TIMEOUT_S_MAX)
-    site.switch_hooks(is_on=False)
-    missed = site.cluster.submit(site.nodes.work, "--gpus=2", arguments=("90", "2"))
-    wait_until("the job that no hook sees", lambda: site.cluster.state(missed) == "")
-    site.switch_hooks(is_on=True)
-    before = {key: verdict(found) for key, found in site.reports().items()}
-    wait_until("accounting", lambda: site.accounted_gpus(missed))
-    site.manage("import_jobs", "--since", "1h")
-    found = report(site, missed, seconds=90)
-    assert verdict(found) == ("COMPLETED", "UNKNOWN", 0)
-    after = {key: verdict(each) for key, each in site.reports().items() if key in before}
-    assert after == before
-
-
 def test_associations_and_coordinators_become_members_and_pis(site: Site) -> None:
     for command in ("add user carol", "add coordinator names=carol"):
         site.cluster.run("sacctmgr", "-iQ", *command.split(), f"account={ACCOUNT}")
@@ -170,6 +154,24 @@ def test_associations_and_coordinators_become_members_and_pis(site: Site) -> Non
     site.cluster.run("sacctmgr", "-iQ", "delete", "user", "carol", f"account={ACCOUNT}")
     site.manage("import_projects", "--slurm")
     assert site.roles() == {USER: "member"}
+
+
+def test_a_job_that_reaches_its_time_limit(site: Site, jobs: Submitted) -> None:
+    found = report(site, jobs.timed_out, seconds=TIMEOUT_S_MAX)
+    assert verdict(found) == ("TIMEOUT", "EFFICIENT", 1)
+    assert "timeout" in {finding["code"] for finding in found["findings"]}
+
+
+def test_accounting_agrees_with_the_hooks_and_finds_what_they_missed(site: Site, jobs: Submitted) -> None:
+    report(site, jobs.timed_out, seconds=TIMEOUT_S_MAX)
+    before = {key: verdict(found) for key, found in site.reports().items()}
+    assert f"{jobs.missed}.0" not in before
+    wait_until("accounting", lambda: site.accounted_gpus(jobs.missed))
+    site.manage("import_jobs", "--since", "1h")
+    found = report(site, jobs.missed, seconds=90)
+    assert verdict(found) == ("COMPLETED", "UNKNOWN", 0)
+    after = {key: verdict(each) for key, each in site.reports().items() if key in before}
+    assert after == before
 
 
 def test_nothing_is_left_on_the_nodes(site: Site, jobs: Submitted) -> None:

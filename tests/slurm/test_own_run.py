@@ -82,7 +82,9 @@ def test_steps_side_by_side_and_the_batch_script_each_keep_their_own(site: Nodes
 
 
 def test_a_cancelled_job_keeps_its_summary(site: Nodes, place: Path) -> None:
-    job_id = submit(site, place, "srun {run} bash -c 'trap \"exit 9\" TERM; {work} 75 600 & wait'\n", "--gpus=2")
+    # Slurm ends all of its processes: the work may be gone before the shell that waits for it hears of it.
+    command = 'trap "exit 9" TERM; {work} 75 600 & while :; do wait; done'
+    job_id = submit(site, place, f"srun {{run}} bash -c '{command}'\n", "--gpus=2")
     wait_until("some seconds", lambda: _seconds(site, job_id) >= 4)
     site.cluster.run("scancel", str(job_id))
     ended(site, job_id)

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 OPTIONS = {"refresh": FLAG, "if-due": FLAG}
 WORDS_MAX = 0
 
-OFF = "Hints are off: your settings on the portal disable them (Settings, Appearance)."
 NONE = "No hints: nothing in your latest runs calls for one."
 
 
@@ -43,7 +42,8 @@ def run(session: Session) -> int:
         raise NotFound("no hints are stored: run `kaiku hints --refresh`")
     lines: list[str] = []
     if not found.is_on:
-        lines += wrapped(OFF, terminal.columns)
+        reason = harmless(found.off_reason()) or "This portal gives none."
+        lines += wrapped(f"Hints are off. {reason}", terminal.columns)
     elif not found.works():
         lines += wrapped(NONE, terminal.columns)
     for name, hint in found.works() if found.is_on else ():

@@ -43,6 +43,12 @@ class AppearanceForm(forms.Form):
     time_zone = forms.ChoiceField(choices=zone_choices, required=False)
     shows_hints = forms.BooleanField(required=False)
 
+    def __init__(self, data: Any, initial: dict[str, Any]) -> None:
+        super().__init__(data, initial=initial)
+        if not settings.SBATCH_HINTS:
+            # The choice stays as it is for the day on which the site switches hints on.
+            del self.fields["shows_hints"]
+
 
 class SlurmCommentsForm(forms.Form):
     """Whether class and use of one's jobs are written into Slurm."""

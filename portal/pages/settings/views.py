@@ -98,9 +98,9 @@ def revoke(request: HttpRequest, pk: int) -> HttpResponse:
 def appearance(request: HttpRequest) -> HttpResponse:
     """The choices of the signed-in person, on every device; without any, each device decides for itself."""
     chosen = {name: getattr(person(request), name) for name in ("theme", "time_zone", "shows_hints")}
-    form = AppearanceForm(_sent(request), initial=chosen)
+    form = AppearanceForm(_sent(request), chosen)
     if request.method == "POST" and form.is_valid():
-        save_appearance(person(request), **form.cleaned_data)
+        save_appearance(person(request), **chosen | form.cleaned_data)
         messages.success(request, "Saved.")
         return redirect("appearance")
     return render(

@@ -110,6 +110,33 @@ def test_nothing_but_whole_hints_is_stored(
     assert (head[-1], rest) == (expected[0], f"{expected[1]}end\n")
 
 
+@pytest.mark.parametrize(
+    ("reason", "said"),
+    [
+        ("This site shows no hints at sbatch.", "This site shows no hints at sbatch."),
+        ("a\n\x1b[2Jline\tx", "a??[2Jline?x"),
+        (7, "This portal gives none."),
+        (None, "This portal gives none."),
+    ],
+)
+def test_why_there_are_none_is_shown_on_request_and_never_by_sbatch(
+    kaiku: str, environ: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reason: object, said: str
+) -> None:
+    answer = {"is_on": False, "hints": [HINT], "off_reason": reason}
+    for status, shown, _ in (refreshed(kaiku, environ, answer), ran(kaiku, environ, "hints")):
+        assert (status, shown.splitlines()[0]) == (0, f"Hints are off. {said}")
+    head, _, rest = place(tmp_path).read_text().partition("\n")
+    assert head.endswith(" 0")
+    assert rest in (f"off\t{said}\nend\n", "end\n")
+    # Nothing is asked for a day, and in the meantime other commands and the filter are silent.
+    assert int(head.split(" ")[2]) > time.time() + 86000
+    assert ran(kaiku, environ, "hints", "--if-due", "--url", "http://127.0.0.1:1") == (0, "", "")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    options = "{type = 'sbatch', account = 'project_1', clusters = 'lumi', ['job-name'] = 'train_llama_v2'}"
+    submit = f"slurm_cli_pre_submit({options}, 0) slurm_cli_post_submit(0, 1, 0) return table.concat(said, '|')"
+    assert filter_ran(submit) == ""
+
+
 def test_the_file_stays_small_and_whole(kaiku: str, environ: dict[str, str], tmp_path: Path) -> None:
     many = [{**HINT, "work_names": [f"w{number}", *("n" * 250 for _ in range(19))]} for number in range(100)]
     assert refreshed(kaiku, environ, {"is_on": True, "hints": many})[0] == 0

@@ -153,6 +153,20 @@ def test_only_the_latest_attempt_and_no_number_of_a_whole_array(operator: Client
     }
 
 
+def test_a_comment_says_which_attempt_it_is_about(operator: Client) -> None:
+    opt_in("alice")
+    judged(1, state="NODE_FAIL")
+    judged(1, attempt=1, started_at="2026-11-20T10:30:00.7+00:00")
+    assert operator.get(PATH).json()["comments"] == [
+        {
+            "cluster": "lumi",
+            "job_id": 1,
+            "started_at": "2026-11-20T10:30:00Z",
+            "text": "kaiku:class=inefficient;util=24;v=1",
+        }
+    ]
+
+
 def test_a_class_that_people_do_not_see_is_not_told(operator: Client) -> None:
     opt_in("alice")
     judged(1, state="NODE_FAIL")
