@@ -147,9 +147,12 @@ def run_of(user: User) -> Job | None:
     run = user.jobs.exclude(work_key="").order_by("-ended_at").first()
     if run is not None:
         key = key_of_work(run.cluster, run.user, run.project, run.job_name, "")
-        user.jobs.filter(work_key=run.work_key).update(work_key=key)
-        JobEfficiency.objects.filter(user=user, work_key=run.work_key).update(work_key=key)
-        run.work_key = key
+        if run.work_key != key:
+            user.jobs.filter(work_key=run.work_key).update(work_key=key)
+            JobEfficiency.objects.filter(user=user, work_key=run.work_key).update(work_key=key)
+            with connection.cursor() as cursor:
+                cursor.execute("VACUUM jobs_job, analysis_jobefficiency")
+            run.work_key = key
     return run
 
 
