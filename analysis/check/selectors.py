@@ -13,7 +13,7 @@ from analysis.models import RecommendationRow
 from analysis.selectors import measurements_of
 from analysis.works.best_request import RUNS_MAX
 from analysis.works.runs import PastRun
-from analysis.works.selectors import past_runs
+from analysis.works.selectors import past_runs_of_work
 from jobs.models import Job, Project, User
 from jobs.records import JobRecord
 from jobs.sbatch import Shape
@@ -48,8 +48,8 @@ def named_work(user: User, cluster: str, job_name: str, account: str) -> tuple[N
 
 def latest_runs(user: User, key: str, now: datetime) -> list[PastRun]:
     """The latest own runs of a work within a year: one query."""
-    runs = Job.objects.filter(user=user, work_key=key, ended_at__gt=now - YEAR)
-    return past_runs(runs, RUNS_MAX)
+    runs = Job.objects.filter(user=user, ended_at__gt=now - YEAR)
+    return past_runs_of_work(runs, key, RUNS_MAX)
 
 
 def measured(run: PastRun) -> tuple[JobRecord, RunMetrics] | None:

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, QuerySet
 from django.db.models.functions import Coalesce
 
 from analysis.history.periods import last_days
@@ -21,7 +21,7 @@ from analysis.works.runs import PastRun
 from jobs.models import Job
 from jobs.records import ENDED_STATES
 from jobs.sbatch import OptionChange
-from jobs.selectors import BY_SITE, Reach
+from jobs.selectors import BY_SITE, Reach, keys_of_any
 from jobs.work_key import KEY_LENGTH
 
 RUNS_MAX = 1000
@@ -68,6 +68,18 @@ def past_runs(runs: QuerySet[Job], limit: int = RUNS_MAX) -> list[PastRun]:
     ]
 
 
+def past_runs_of_work(runs: QuerySet[Job], work: str, limit: int = RUNS_MAX) -> list[PastRun]:
+    """The same of one work: of its latest ones, those among `runs`.
+
+    A run that nothing names is a work of its own, called by its key. The key of a work is of one person's in one
+    project: without them the database takes the latest from an index, and reads no others.
+    """
+    if len(work) < KEY_LENGTH:
+        return past_runs(runs.filter(pk=int(work)), limit)
+    latest = Job.objects.filter(work_key=work, ended_at__isnull=False).order_by("-ended_at", "-pk")
+    return past_runs(runs.filter(pk__in=keys_of_any([latest[:limit]])), limit)
+
+
 def _past_run(row: dict[str, Any], recommended_gpus: int | None) -> PastRun:
     judgement = row.pop("judgement")
     row["uncounted_reason"], row["finding_codes"] = row["uncounted_reason"] or "", row["finding_codes"] or ""
@@ -111,14 +123,10 @@ def advice_in(judged: JobEfficiency) -> list[tuple[tuple[OptionChange, ...], Opt
 def latest_runs_of_works(runs: QuerySet[Job], works: Sequence[str], now: datetime) -> dict[str, list[PastRun]]:
     """The latest of these runs within a year, of each of these works, as its request follows from them.
 
-    A run that nothing names is a work of its own, called by its key. One query for each work: an index has their order.
+    One query for each work.
     """
     within = runs.filter(ended_at__gte=last_days(now, REQUEST_DAYS).start)
-    return {work: past_runs(within.filter(_of_work(work)), REQUEST_RUNS_MAX) for work in works}
-
-
-def _of_work(work: str) -> Q:
-    return Q(pk=int(work)) if len(work) < KEY_LENGTH else Q(work_key=work)
+    return {work: past_runs_of_work(within, work, REQUEST_RUNS_MAX) for work in works}
 
 
 def judgements_of(job_pks: Sequence[int]) -> dict[int, JobEfficiency]:

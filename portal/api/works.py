@@ -15,7 +15,7 @@ from rest_framework.views import APIView
 from analysis.history.periods import last_days
 from analysis.rollups.selectors import site_now
 from analysis.works.patterns import patterns
-from analysis.works.selectors import past_runs
+from analysis.works.selectors import past_runs_of_work
 from jobs.models import Job
 from jobs.selectors import jobs_within, reach_of, visible_jobs
 from jobs.work_key import without_trial
@@ -66,7 +66,7 @@ class WorkDetail(APIView):
             raise Http404("There is no such work here.")
         period = last_days(site_now(), WINDOW_DAYS)
         owner = latest.user_id
-        runs = past_runs(visible.filter(user=owner, ended_at__gte=period.start))
+        runs = past_runs_of_work(visible.filter(user=owner, ended_at__gte=period.start), key)
         whole = Q(user=owner, work_key=key, ended_at__gte=period.start)
         sums = sums_by_work([whole]).get(key, Sums(key))
         found = patterns(runs)

@@ -1,10 +1,12 @@
-"""Times that PostgreSQL can store and Python cannot: read as the ends of the calendar, so that one row breaks no list.
+"""Times of PostgreSQL, read fast; those that Python cannot store as the ends of the calendar, so that one row breaks no
+list.
 
 No payload can contain them; a restored or edited table may.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -25,10 +27,14 @@ def read_far_times(sender: Any, connection: BaseDatabaseWrapper, **_: Any) -> No
             timezone = connection.timezone
 
             def load(self, data: Any) -> datetime:
+                text = bytes(data)
+                if text.endswith(b"+00"):
+                    with suppress(ValueError):
+                        # Many times faster than psycopg's own loader, which lists of thousands of rows notice.
+                        return datetime.fromisoformat(text.decode()).replace(tzinfo=self.timezone)
                 try:
                     return super().load(data)
                 except DataError:
-                    text = bytes(data)
                     return EARLIEST if text.startswith(b"-") or text.endswith(b"BC") else LATEST
 
         connection.connection.adapters.register_loader("timestamptz", FarTimeLoader)

@@ -53,3 +53,19 @@ def test_the_list_of_jobs_shows_the_others() -> None:
     page = client.get("/jobs/")
     assert page.status_code == 200
     assert "/jobs/lumi/1/" in page.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("2026-11-20 12:30:00Z", datetime(2026, 11, 20, 12, 30, tzinfo=UTC)),
+        ("2026-11-20 14:30:00.1+02", datetime(2026, 11, 20, 12, 30, 0, 100_000, tzinfo=UTC)),
+        ("2026-11-20 12:30:00.000007Z", datetime(2026, 11, 20, 12, 30, 0, 7, tzinfo=UTC)),
+        ("0001-01-01 00:00:00Z", datetime(1, 1, 1, tzinfo=UTC)),
+        ("1890-01-01 00:00:00Z", datetime(1890, 1, 1, tzinfo=UTC)),
+    ],
+)
+def test_a_time_is_read_to_the_microsecond(text: str, read: datetime) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT %s::timestamptz", [text])
+        assert cursor.fetchone() == (read,)

@@ -22,7 +22,7 @@ from analysis.works.failure_sizes import failure_sizes
 from analysis.works.failures import failures
 from analysis.works.patterns import patterns
 from analysis.works.runs import PastRun
-from analysis.works.selectors import RUNS_MAX, advice_of, past_runs
+from analysis.works.selectors import RUNS_MAX, advice_of, past_runs_of_work
 from jobs.models import Job
 from jobs.selectors import visible_jobs
 from jobs.work_key import without_trial
@@ -52,7 +52,7 @@ def work(request: HttpRequest, key: str) -> HttpResponse:
     now = site_now()
     period = last_days(now, WINDOW_DAYS)
     of_owner = visible.filter(user=latest.user_id)
-    runs = past_runs(of_owner.filter(ended_at__gte=period.start))
+    runs = past_runs_of_work(of_owner.filter(ended_at__gte=period.start), key)
     context = {
         "latest": latest,
         "name": without_trial(latest.job_name),
