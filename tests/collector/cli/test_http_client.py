@@ -19,7 +19,7 @@ from collector.cli.http_client import Portal
 from tests.collector.cli.servers import NEXT, answering, plain, trickle
 
 OK = plain(b'{"a": 1}')
-PACKED = gzip.compress(b'{"a": 1}')
+PACKED = gzip.compress(b'{"a": 1}', mtime=0)
 
 
 def portal(port: int) -> closing[Portal]:
