@@ -118,7 +118,10 @@ def days_of(parts: Iterable[Part], period: Period) -> Days:
     days: dict[date, RunSums] = {}
     for part in parts:
         for day, sums in _days_of_part(part, *first_and_last(period)):
-            add_sums(days.setdefault(day, RunSums()), sums)
+            if day in days:
+                add_sums(days[day], sums)
+            else:
+                days[day] = sums
     return Days(days)
 
 
