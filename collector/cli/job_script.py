@@ -149,7 +149,7 @@ def job_script(session: Session) -> JobScript:
     """The script that the command line names. Raises Usage."""
     words = Words(session.options.words, {})
     if not words.script:
-        raise Usage("which script? kaiku COMMAND --help shows how it is called")
+        raise Usage("which script? --help shows how the command is called")
     is_piped = words.script == STANDARD_INPUT
     content = sys.stdin.buffer.read(BYTES_MAX + 1) if is_piped else script_bytes(words.script)
     script = read_script(content, session.environ, words.sbatch, slurm_version(session.environ))

@@ -31,6 +31,22 @@ def job_report(said: object) -> None:
     _check("the report of a job", said, REPORT if is_judged else {"job": _object(RECORD), "efficiency": _nothing})
 
 
+def work_list(said: object) -> None:
+    """Raises NoAnswer unless this is `GET /api/v1/works/`."""
+    _check("a list of works", said, {"works": _list_of(_object(WORK))})
+
+
+def one_work(said: object) -> None:
+    """Raises NoAnswer unless this is `GET /api/v1/works/{key}/`."""
+    _check("a work", said, {**WORK, "scaling": _or_none(_object({"points": _list_of(_object(POINT)), "text": _text}))})
+
+
+def insights(said: object) -> None:
+    """Raises NoAnswer unless this is `GET /api/v1/insights/`."""
+    lists = dict.fromkeys(("would_save", "repeats"), _list_of(_object({"text": _text})))
+    _check("insights", said, {"sentences": _list_of(_text), "period": _object({"days": _whole}), **lists})
+
+
 def token_owner(said: object) -> None:
     """Raises NoAnswer unless this is an answer of `GET /api/v1/whoami/`."""
     token = _object({"name": _text, "expires_at": _or_none(_text)})
@@ -113,6 +129,11 @@ RECORD: Mapping[str, Kind] = {
         for name in ("gpus_requested", "gpus_allocated", "walltime_requested_s", "walltime_used_s")
     },
 }
+WORK: Mapping[str, Kind] = {
+    **{"key": _name, "name": _text, "cluster": _text, "url": _text, "jobs": _whole},
+    **{name: _or_none(_number) for name in ("gpu_hours", "unused_gpu_hours")},
+}
+POINT: Mapping[str, Kind] = {"gpus": _whole, "n": _whole, "run_time_s": _object({"typical": _number})}
 EFFICIENCY: Mapping[str, Kind] = {
     "efficiency_class": _name,
     "avg_gpu_util": _or_none(_percentage),

@@ -8,6 +8,7 @@ from collector.cli.answers import age_line, document, number, objects, print_raw
 from collector.cli.csv_cells import cell, plain
 from collector.cli.errors import Usage
 from collector.cli.layout import Column, count, counted, date, hours, percent, table, use_bar, wrapped
+from collector.cli.shapes import work_list
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def show(session: Session, days: int, limit: int) -> int:
     named = options.text("work")
     is_key = len(named) == KEY_LENGTH and HEX.issuperset(named)
     query = {"days": days, "limit": WORKS_MAX, "q": None if is_key else named or None}
-    answer, age_s = session.get("/api/v1/works/", query)
+    answer, age_s = session.get("/api/v1/works/", query, check=work_list)
     works = [work for work in objects(document(answer), "works") if not is_key or text(work, "key") == named]
     if options.flag("worst"):
         works.sort(key=lambda work: -(number(work, "unused_gpu_hours") or 0.0))

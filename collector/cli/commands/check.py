@@ -29,7 +29,7 @@ import shlex
 
 from collector.cli.answers import objects, text
 from collector.cli.check_request import asked
-from collector.cli.check_text import Lines, answer_lines, job_name, job_title, offline_lines, script_lines
+from collector.cli.check_text import Lines, answer_lines, job_title, offline_lines, script_lines
 from collector.cli.errors import CliError, Usage
 from collector.cli.job_script import Words, job_script
 from collector.cli.layout import wrapped
@@ -108,7 +108,8 @@ def _diff_lines(session: Session, job: JobScript, made: Suggested) -> list[str]:
     if not session.options.flag("diff"):
         if session.options.text("write"):
             return []
-        hint = f"kaiku check --diff {job_name(job)} shows the changed lines, --write NEW.sbatch writes them."
+        again = harmless(shlex.join(["kaiku", "check", "--diff", *session.options.words]))
+        hint = f"{again} shows the changed lines, --write NEW.sbatch writes them."
         return ["", *wrapped(hint, session.terminal.columns)]
     colours = {"+": "green", "-": "red"}
     lines = harmless_lines(unified_diff(job.content, made.script, job.file_name))

@@ -13,6 +13,7 @@ from collector.cli.answers import age_line, document, objects, print_raw, text, 
 from collector.cli.job_names import check_work
 from collector.cli.layout import change, wrapped
 from collector.cli.options import FLAG, TEXT, one_of
+from collector.cli.shapes import insights
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def run(session: Session) -> int:
     """One call."""
     options = session.options
     query = {"days": options.text("days", "90"), "work": options.text("work") or None}
-    answer, age_s = session.get("/api/v1/insights/", query)
+    answer, age_s = session.get("/api/v1/insights/", query, check=insights)
     if age_s is None and options.text("work") and not objects(document(answer), "repeats"):
         check_work(session, options.text("work"))
     if options.flag("json"):

@@ -24,6 +24,7 @@ from collector.cli.layout import (
     wrapped,
 )
 from collector.cli.options import FLAG
+from collector.cli.shapes import one_work, work_list
 from collector.cli.terminal import cut, width
 
 TYPE_CHECKING = False
@@ -46,7 +47,7 @@ def run(session: Session) -> int:
     if not session.options.words or not session.options.words[0].strip():
         raise Usage("which work? kaiku scale WORK; `kaiku insights` names yours")
     key = _key(session, session.options.words[0].strip())
-    answer, age_s = session.get(f"{WORKS}{quoted(key)}/")
+    answer, age_s = session.get(f"{WORKS}{quoted(key)}/", check=one_work)
     if session.options.flag("json"):
         print_raw(session, answer.content, age_s)
         return 0
@@ -63,7 +64,7 @@ def _key(session: Session, written: str) -> str:
     if len(written) == KEY_LENGTH and HEX.issuperset(written):
         return written
     query = {"days": 366, "limit": 50, "q": written}
-    works = objects(document(session.get(WORKS, query)[0]), "works")
+    works = objects(document(session.get(WORKS, query, check=work_list)[0]), "works")
     same = [work for work in works if text(work, "name").lower() == written.lower()] or works
     if not same:
         raise NotFound(f"no work of yours is called {written[:60]!r}: `kaiku insights` names them")

@@ -280,3 +280,23 @@ def test_a_work_that_is_mistyped_is_not_found(tmp_path: Path, capfd: pytest.Capt
         for more in ((), ("--json",)):
             assert alice.bytes_of("insights", "--work", "x", *more) == (1, b"")
             assert capfd.readouterr().err == "kaiku: no work of yours is called 'x': `kaiku insights` names yours\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "path", "said", "why"),
+    [
+        (("insights",), INSIGHTS, {"period": {}, "sentences": []}, "insights (period days is missing)"),
+        (("insights",), INSIGHTS, {"period": {"days": 90}, "sentences": [1]}, "insights (sentences 1 is not text)"),
+        (("scale", KEY), f"{WORKS}{KEY}/", {"key": KEY}, "a work (name is missing)"),
+        (("scale", "train"), WORKS, {"works": {}}, "a list of works (works is not a list)"),
+        (("history", "--by-work"), WORKS, {"works": [{"key": ""}]}, "a list of works (works 1 key is empty)"),
+    ],
+)
+def test_an_answer_of_another_shape_is_no_answer(
+    tmp_path: Path, words: tuple[str, ...], path: str, said: object, why: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with serving({path: said}) as portal:
+        alice = Person(tmp_path, portal.url)
+        for more in ((), ("--json",)):
+            assert alice.bytes_of(*words, *more) == (4, b"")
+            assert capfd.readouterr().err == f"kaiku: the portal's answer is not {why}: check KAIKU_URL\n"
