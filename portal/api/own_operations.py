@@ -49,7 +49,7 @@ OWN_QUERY: dict[str, dict[str, Any]] = {
         "description": f"At most so many works; {WORKS}.",
         "schema": {"type": "integer", "minimum": 1, "maximum": WORKS_MAX},
     },
-    "q": {"description": "Only runs with this in their name.", "schema": NAMED},
+    "q": {"description": "Only runs with this in their name, and those of a work of this name.", "schema": NAMED},
 }
 
 WORK = "/api/v1/works/{key}/"

@@ -16,8 +16,9 @@ from analysis.history.periods import last_days
 from analysis.rollups.selectors import site_now
 from analysis.works.patterns import patterns
 from analysis.works.selectors import past_runs_of_work
+from jobs.hardware import clusters
 from jobs.models import Job
-from jobs.selectors import jobs_within, reach_of, visible_jobs
+from jobs.selectors import jobs_within, reach_of, visible_jobs, works_named
 from jobs.work_key import without_trial
 from portal.access import person
 from portal.api.asked import DAYS, DAYS_MAX, asked_number, asked_text
@@ -47,7 +48,9 @@ class Works(APIView):
         days = asked_number(request, "days", DAYS, DAYS_MAX)
         limit = asked_number(request, "limit", WORKS, WORKS_MAX)
         since, text = last_days(now, days).start, asked_text(request, "q")
-        own = Q(user=user.pk) & ~Q(work_key="") & (Q(job_name__icontains=text) if text else Q())
+        own = Q(user=user.pk) & ~Q(work_key="")
+        if text:
+            own &= Q(job_name__icontains=text) | Q(work_key__in=works_named(user, text, clusters()))
         sums = sums_by_work([own & Q(ended_at__gte=since)])
         shown = sorted(sums.values(), key=lambda work: (work.last_at or now, work.latest_pk), reverse=True)[:limit]
         latest = jobs_within(reach_of(user)).in_bulk([work.latest_pk for work in shown])

@@ -57,6 +57,9 @@ def test_the_works_are_ones_own_the_latest_first(alice, cast) -> None:
 
 def test_works_are_narrowed_and_nonsense_is_refused(alice) -> None:
     assert [work["jobs"] for work in alice.get("/api/v1/works/?days=3&q=TRAIN").json()["works"]] == [1]
+    # A name that no run has, but whose runs would be of this work; a name that is no part of one's own.
+    assert [work["jobs"] for work in alice.get("/api/v1/works/?q=train-2026_v9").json()["works"]] == [3]
+    assert alice.get("/api/v1/works/?q=trains").json()["works"] == []
     assert len(alice.get("/api/v1/works/?limit=1").json()["works"]) == 1
     for query in ("days=0", "days=367", "days=", "limit=201", "limit=x", "q=%00", "q=" + "x" * 300):
         assert alice.get(f"/api/v1/works/?{query}").status_code == 400, query
