@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from django.db.models import Q, QuerySet
 
 from jobs.models import Job
+from jobs.selectors import keys_of_any
 from portal.charts.run_classes import SHOWN_NAMES, class_for_programs, shown_class
 from reports.numbers import duration, gigabytes
 from reports.services.links import job_url
@@ -58,10 +59,12 @@ def neighbours(run: Job, visible: QuerySet[Job]) -> Neighbours:
     """The runs of the same work that ended just before and just after this one."""
     if not run.work_key or run.ended_at is None:
         return Neighbours("", "")
-    same = _same(run, visible)
-    earlier = same.filter(Q(ended_at__lt=run.ended_at) | Q(ended_at=run.ended_at, pk__lt=run.pk))
-    later = same.filter(Q(ended_at__gt=run.ended_at) | Q(ended_at=run.ended_at, pk__gt=run.pk))
-    before, after = earlier.order_by("-ended_at", "-pk").first(), later.order_by("ended_at", "pk").first()
+    same = Job.objects.filter(work_key=run.work_key)
+    # The first condition alone finds where to begin in the index.
+    is_earlier = Q(ended_at__lte=run.ended_at) & (Q(ended_at__lt=run.ended_at) | Q(pk__lt=run.pk))
+    is_later = Q(ended_at__gte=run.ended_at) & (Q(ended_at__gt=run.ended_at) | Q(pk__gt=run.pk))
+    before = _seen(visible, same.filter(is_earlier).order_by("-ended_at", "-pk")[:1]).first()
+    after = _seen(visible, same.filter(is_later).order_by("ended_at", "pk")[:1]).first()
     return Neighbours(job_url(before) if before else "", job_url(after) if after else "")
 
 
@@ -69,12 +72,13 @@ def other_runs(run: Job, visible: QuerySet[Job]) -> list[Job]:
     """The latest other runs of the same work."""
     if not run.work_key:
         return []
-    others = _same(run, visible).exclude(pk=run.pk).select_related("efficiency")
-    return list(others.order_by("-ended_at", "-pk")[:RUNS_SHOWN_MAX])
+    same = Job.objects.filter(work_key=run.work_key).exclude(pk=run.pk).order_by("-ended_at", "-pk")
+    return list(_seen(visible, same[:RUNS_SHOWN_MAX]).select_related("efficiency").order_by("-ended_at", "-pk"))
 
 
-def _same(run: Job, visible: QuerySet[Job]) -> QuerySet[Job]:
-    return visible.filter(user=run.user, work_key=run.work_key)
+def _seen(visible: QuerySet[Job], runs: QuerySet[Job]) -> QuerySet[Job]:
+    """Those of a few runs that the reader sees: an index of the work's key, which is of one person's, finds them."""
+    return visible.filter(pk__in=keys_of_any([runs]))
 
 
 def same_work(run: Job, others: Sequence[Job]) -> list[SameWork]:
