@@ -11,6 +11,7 @@ from analysis.facts import JobFacts
 from analysis.queue_waits.effects import Effect
 from analysis.queue_waits.ranges import WaitEstimate
 from analysis.rightsizing import Recommendation
+from analysis.thresholds import LIMITS
 from jobs.hardware import clusters
 from jobs.sbatch import Shape
 from reports.advice import reason
@@ -78,6 +79,8 @@ def earlier_text(
 
     >>> earlier_text(5, (2.0, 8.0), 61.0, 11520.0, 86400.0).replace(chr(160), " ")
     '5 runs: 2 of 8 GPUs, 61.0 GB, 3 h 12 min of 1 d 00 h'
+    >>> earlier_text(3, (0.0, 8.0), None, None, None).replace(chr(160), " ")
+    '3 runs: none of 8 GPUs over 30 %'
     >>> earlier_text(0, (None, 0), None, None, None)
     'None of the earlier runs completed'
     """
@@ -85,6 +88,9 @@ def earlier_text(
         return "None of the earlier runs completed"
     used, had = gpus
     parts = [counted(had, "GPU") if used is None else f"{used:g} of {counted(had, 'GPU')}"]
+    if used == 0:
+        # Not that nothing ran: all of them may have been busy, each a little.
+        parts = [f"none of {counted(had, 'GPU')} over {LIMITS.active_gpu_percent:g}\u00a0%"]
     if memory_gb is not None:
         parts.append(gigabytes(memory_gb))
     if run_s is not None:

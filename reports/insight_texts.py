@@ -35,15 +35,15 @@ def would_save_text(title: str, gpu_hours: float, runs: int) -> str:
     """One work with open savings; without a title its request stays as it is.
 
     >>> would_save_text("Request only the GPUs you use", 150.0, 9).replace(NO_BREAK, " ")
-    'Request only the GPUs you use: 150.0 GPU-hours in 9 runs.'
+    'Request only the GPUs you use: 150.0 GPU-hours by the reports of 9 runs.'
     >>> would_save_text("", 150.0, 1).replace(NO_BREAK, " ")
     'The report of 1 run would have saved 150.0 GPU-hours; others needed more, so the request stays as it is.'
     """
+    reports = "the report of 1 run" if runs == 1 else f"the reports of {runs:,} runs"
     if not title:
-        reports = "The report of 1 run" if runs == 1 else f"The reports of {runs:,} runs"
-        said = f"{reports} would have saved {hours(gpu_hours)} GPU-hours"
+        said = f"{reports.capitalize()} would have saved {hours(gpu_hours)} GPU-hours"
         return unbroken(f"{said}; others needed more, so the request stays as it is.")
-    return unbroken(f"{title}: {hours(gpu_hours)} GPU-hours in {counted(runs, 'run')}.")
+    return unbroken(f"{title}: {hours(gpu_hours)} GPU-hours by {reports}.")
 
 
 def mixed_text(gpus: Sequence[int]) -> str:

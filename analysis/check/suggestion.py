@@ -78,7 +78,7 @@ def suggestion(
         return None, NOT_KEPT
     record, metrics = kept
     judged = assess(_as_asked(record, like, request, request.shape, found), metrics, past=compared(found, like))
-    advice = judged.recommendations
+    advice = tuple(_with_limit(each, judged.facts, request.shape.walltime_s) for each in judged.recommendations)
     longer = _longer_time(request, found, judged)
     if longer is not None:
         # One request in the end: what the others change, for the longer time.
@@ -112,6 +112,15 @@ def _as_asked(record: JobRecord, like: PastRun, request: Asked, shape: Shape, fo
     )
 
 
+def _with_limit(advice: Recommendation, facts: JobFacts, limit_s: float | None) -> Recommendation:
+    """The advice with the request's own limit where the runs are too few to show another: it is not left out."""
+    if advice.wanted.walltime_s is not None or not limit_s:
+        return advice
+    wanted = replace(advice.wanted, walltime_s=limit_s)
+    printed = next_request(facts, wanted) if advice.request else None
+    return replace(advice, wanted=wanted, request=printed.block if printed else advice.request)
+
+
 def _longer_time(request: Asked, found: Earlier, judged: Assessment) -> Recommendation | None:
     """A limit that completed runs of this size would not have reached, where enough of them took longer."""
     shape, times_s = request.shape, found.times_s
@@ -121,9 +130,10 @@ def _longer_time(request: Asked, found: Earlier, judged: Assessment) -> Recommen
         return None
     if max(times_s) <= shape.walltime_s:
         return None
-    most_s = request.partition.walltime_max_s if request.partition else None
-    wanted_s = min(limit_with_headroom_s(max(times_s)), most_s or float("inf"))
-    if wanted_s <= shape.walltime_s:
+    most_s = (request.partition.walltime_max_s if request.partition else None) or float("inf")
+    wanted_s = min(limit_with_headroom_s(max(times_s)), most_s)
+    # Where the partition's longest limit would end such a run as well, only the risk is stated.
+    if wanted_s <= shape.walltime_s or max(times_s) > most_s:
         return None
     printed = next_request(judged.facts, replace(requested_shape(judged.facts), walltime_s=wanted_s))
     if printed is None:

@@ -40,11 +40,13 @@ def elsewhere(
     if shape is None or not shape.gpus:
         return [], ""
     smaller = _right_sized(request, given)
-    found = [_in_partition(request, place, smaller, run_s, waits, tasks) for place in places]
+    # How long a run takes as it is, and with the suggestion.
+    times_s = run_s, given.run_s if smaller is not None and given is not None else None
+    found = [_in_partition(request, place, smaller, times_s, waits, tasks) for place in places]
     for platform in site().platforms:
         offers = [
-            offer(platform, Need(each, run_s or each.walltime_s, gpu_memory_gb), request.cluster, request.partition)
-            for each in (shape, smaller.shape if smaller else None)
+            offer(platform, Need(each, time_s or each.walltime_s, gpu_memory_gb), request.cluster, request.partition)
+            for each, time_s in zip((shape, smaller.shape if smaller else None), times_s, strict=True)
             if each is not None
         ]
         found.append(_on_platform(platform, offers, TYPICAL if run_s else LIMIT, tasks))
@@ -62,18 +64,23 @@ def _right_sized(request: Asked, given: Suggestion | None) -> Asked | None:
 
 
 def _in_partition(
-    request: Asked, place: Fit, smaller: Asked | None, run_s: float | None, waits: Waits, tasks: int
+    request: Asked,
+    place: Fit,
+    smaller: Asked | None,
+    times_s: tuple[float | None, float | None],
+    waits: Waits,
+    tasks: int,
 ) -> ElsewhereAnswer:
     fitting = fit(smaller, place.partition) if smaller else None
     is_same = request.partition is not None and place.partition.node == request.partition.node
-    typical_s = run_s if is_same else None
+    typical_s, smaller_s = times_s if is_same else (None, None)
     return ElsewhereAnswer(
         platform=place.partition.name,
         kind="partition",
         fits=not place.why_not,
         why_not=why_not_fit(place) or None,
         as_is=_partition_offer(request, place, typical_s, waits, tasks),
-        right_sized=_partition_offer(request, fitting, typical_s, waits, tasks) if fitting else None,
+        right_sized=_partition_offer(request, fitting, smaller_s, waits, tasks) if fitting else None,
         source="site profile",
     )
 

@@ -112,7 +112,7 @@ def _diff_lines(session: Session, job: JobScript, made: Suggested) -> list[str]:
         hint = f"{again} shows the changed lines, --write NEW.sbatch writes them."
         return ["", *wrapped(hint, session.terminal.columns)]
     colours = {"+": "green", "-": "red"}
-    lines = harmless_lines(unified_diff(job.content, made.script, job.file_name))
+    lines = harmless_lines(unified_diff(job.content, made.script, job.file_name).removesuffix("\n"))
     return ["", *(session.terminal.paint(line, *filter(None, [colours.get(line[:1])])) for line in lines)]
 
 

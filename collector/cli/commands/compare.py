@@ -110,7 +110,7 @@ def _measures(reports: list[dict[str, Any]]) -> list[tuple[str, list[str]]]:
         ("Ended", [date(text(job, "ended_at"), is_short=True) for job in jobs]),
         ("Class", [judged(report)[0] for report in reports]),
         ("GPU use", [percent(each_value) for each_value in each("efficiency", "avg_gpu_util")]),
-        ("GPUs used", [NOT_KNOWN if used is None else f"{count(used)} of {count(of)}" for used, of in effective]),
+        ("GPUs over 30 %", [NOT_KNOWN if used is None else f"{count(used)} of {count(of)}" for used, of in effective]),
         ("GPU memory", [gigabytes(each_value) for each_value in each("efficiency", "peak_gpu_mem_gb")]),
         ("Run time", [duration(run_time_s(job)) for job in jobs]),
         ("GPU-hours", [hours(each_value) for each_value in each("efficiency", "gpu_hours")]),

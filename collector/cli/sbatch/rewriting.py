@@ -75,10 +75,15 @@ def rewritten(script: Script, component: int, changes: Iterable[Change]) -> Rewr
 
 
 def unified_diff(before: bytes, after: bytes, name: str = "job.sbatch") -> str:
-    """The difference as `diff -u` prints it, without times; "" where there is none."""
-    old, new = (text.decode("utf-8", "replace").split("\n") for text in (before, after))
-    lines = difflib.unified_diff(old, new, name, name, lineterm="", n=2)
-    return "\n".join(lines)
+    """The difference as `diff -u` prints it, without times, so that `patch` takes it; "" where there is none."""
+    lines = difflib.unified_diff(_lines(before), _lines(after), name, name, n=2)
+    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+
+
+def _lines(content: bytes) -> list[str]:
+    """With their ends; no line follows the last one."""
+    *whole, last = content.decode("utf-8", "replace").split("\n")
+    return [f"{line}\n" for line in whole] + ([last] if last else [])
 
 
 def _own_reading(text: str, script: Script) -> Script:

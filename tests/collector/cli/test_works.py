@@ -69,7 +69,7 @@ State             completed               completed
 Ended             09-01 01:47             11-23 00:06
 Class             Inefficient             Wasted
 GPU use           20.6 %                  11.6 %
-GPUs used         2 of 8                  1 of 8
+GPUs over 30 %    2 of 8                  1 of 8
 """
 
 

@@ -7,11 +7,16 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
 from jobs.models import Project, ProjectAllocation
+from jobs.services import record_job
+from metrics.services import record_node_summary
+from tests.payloads import gpu, job_record, node_payload
 from tests.portal.api.test_check import OPTIONS, ask, checked
+from tests.reports.builders import TWO_RANKS
 
 pytestmark = pytest.mark.django_db
 
@@ -179,3 +184,51 @@ def test_a_name_with_control_characters_is_refused_and_invisible_ones_count_as_i
         [{"path": "$.components[0].job_name", "message": "must be at most 256 characters without control characters"}],
     )
     assert one(alice, "tr\u200bain")["earlier_runs"]["n"] == 4
+
+
+def test_a_work_without_gpu_use_keeps_its_time_limit(cast) -> None:
+    """Two runs are too few to show how long one takes: the limit stays, in the options of the other partition too."""
+    for job_id in (1, 2):
+        record_job(job_record(job_id=job_id, job_name="prepare", request=OPTIONS))
+        gpus = [gpu(index, 0.0, peak_mem_gb=0.4) for index in range(8)]
+        record_node_summary(node_payload(gpus=gpus, cpu=TWO_RANKS, job_id=job_id))
+    call_command("analyse_job", "--due", verbosity=0)
+    given = one(cast("alice"), "prepare")["suggestion"]
+    assert given["changes"] == []
+    assert {"--partition=small", "--time=1-00:00:00"} <= set(given["request"])
+
+
+def test_no_limit_is_suggested_that_would_end_every_run(ran) -> None:
+    """Runs of five hours on a partition that allows three: the risk is stated, not a limit that ends the job too."""
+    times = {"walltime_used_s": 18_000.0, "walltime_requested_s": 36_000}
+    alice = ran(**times)
+    found = one(alice, partition="dev-g", time="01:00:00")
+    changed = {change["option"] for change in (found["suggestion"] or {"changes": []})["changes"]}
+    assert "--time" not in changed
+    assert plain(found["risks"][0]["text"]).startswith("4 of the last 4 runs of this size took longer than 1 h 00 min")
+
+
+def test_elsewhere_counts_with_the_run_time_that_the_suggestion_states(cast) -> None:
+    """Eight GPUs took two hours, two took three in the person's own runs: those are billed 3 GPU-hours."""
+    two = {"gpus_allocated": 2, "gpus_requested": 2, "gpus_per_node": 2, "ntasks": 2, "cpus_allocated": 14}
+    small = OPTIONS | {"--gpus-per-node": "2", "--ntasks-per-node": "2", "--mem": "120G"}
+    more = {"memory_requested_gb": 120.0, "request": small, "partition": "small-g"}
+    for job_id in range(1, 9):
+        hours, gpus = (2, 8) if job_id <= 4 else (3, 2)
+        ended = timezone.now() - timedelta(days=job_id)
+        times = {"started_at": (ended - timedelta(hours=hours)).isoformat(), "ended_at": ended.isoformat()}
+        said = {"request": OPTIONS, "walltime_used_s": hours * 3600.0} | times | ({} if gpus == 8 else two | more)
+        record_job(job_record(job_id=job_id, job_name=f"train_v{job_id}", **said))
+        use = 34.0 if gpus == 8 else 90.0
+        seen = node_payload(gpus=[gpu(index, use) for index in range(gpus)], cpu=TWO_RANKS, job_id=job_id)
+        record_node_summary(seen)
+    call_command("analyse_job", "--due", verbosity=0)
+    asked = {"job_name": "train", "options": OPTIONS | {"--partition": "small-g"}}
+    found = checked(cast("alice"), asked, elsewhere=True)["components"][0]
+    here = {each["platform"]: each for each in found["elsewhere"]}["small-g"]
+    assert found["suggestion"]["cost"]["typical"] == here["right_sized"]["cost"] == 3.0
+    assert (here["as_is"]["cost"], here["as_is"]["run_time_s"], here["right_sized"]["run_time_s"]) == (
+        8.0,
+        7200,
+        10_800,
+    )

@@ -146,13 +146,18 @@ def test_the_difference_is_unified() -> None:
     assert unified_diff(before, before.replace(b"G8", b"G2"), "new.sbatch").splitlines() == [
         "--- new.sbatch",
         "+++ new.sbatch",
-        "@@ -1,4 +1,4 @@",
+        "@@ -1,3 +1,3 @@",
         " #!/bin/bash",
         "-#SBATCH -G8",
         "+#SBATCH -G2",
         " true",
-        " ",
     ]
+
+
+def test_a_last_line_without_an_end_is_marked_as_diff_does() -> None:
+    said = unified_diff(b"a\nb", b"a\nc", "new.sbatch")
+    mark = "\\ No newline at end of file\n"
+    assert said == f"--- new.sbatch\n+++ new.sbatch\n@@ -1,2 +1,2 @@\n a\n-b\n{mark}+c\n{mark}"
 
 
 CHOICES = {
