@@ -18,6 +18,7 @@ import time
 
 from collector.cli.errors import CliError, NoAnswer, NoSignIn, NotFound, Usage
 from collector.cli.private_files import PrivateFolder, Unsafe, base_folder
+from collector.cli.shapes import hint_list
 from collector.cli.terminal import PLAIN, harmless
 
 TYPE_CHECKING = False
@@ -114,8 +115,7 @@ def refresh(session: Session) -> Stored:
         raise
     except NotFound:
         answer = {"is_on": False, "hints": []}
-    if not isinstance(answer, dict):
-        raise NoAnswer("the portal's answer is not one to this: check KAIKU_URL")
+    hint_list(answer)
     is_on = answer.get("is_on") is True
     reason = "" if is_on else "".join(map(_ascii, _texts([answer.get("off_reason")])))
     accounts = __import__("collector.cli.default_accounts", fromlist=["default_accounts"]).default_accounts()

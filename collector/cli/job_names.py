@@ -6,7 +6,7 @@ from collector.cli.address import quoted
 from collector.cli.answers import document, number, objects, text
 from collector.cli.errors import NotFound, Usage
 from collector.cli.http_answer import Answer
-from collector.cli.shapes import job_list, job_report
+from collector.cli.shapes import job_list, job_report, platform_list
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def _clusters(session: Session) -> list[str]:
     if stored is not None and stored[1] < CLUSTERS_AGE_S_MAX:
         said = document(Answer(200, {}, stored[0]))
     else:
-        said = document(session.get(PLATFORMS)[0])
+        said = document(session.get(PLATFORMS, check=platform_list)[0])
     known = list(dict.fromkeys(text(each, "cluster") for each in objects(said, "platforms")))
     preferred = (session.environ.get("SLURM_CLUSTERS", "") or session.environ.get("SLURM_CLUSTER_NAME", "")).split(",")
     names = sorted((name for name in known if name), key=lambda name: name not in preferred)

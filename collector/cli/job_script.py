@@ -151,6 +151,8 @@ def job_script(session: Session) -> JobScript:
     if not words.script:
         raise Usage("which script? --help shows how the command is called")
     is_piped = words.script == STANDARD_INPUT
+    if is_piped and sys.stdin is None:
+        raise Usage("standard input is closed")
     content = sys.stdin.buffer.read(BYTES_MAX + 1) if is_piped else script_bytes(words.script)
     script = read_script(content, session.environ, words.sbatch, slurm_version(session.environ))
     return JobScript(words.script, script, words, content)

@@ -85,7 +85,8 @@ class Options:
             self._given[name] = True
             return
         if not separator:
-            if not rest:
+            # Another option is no value that was meant; `--name=-x` is one.
+            if not rest or (rest[0].startswith("-") and rest[0] != "-"):
                 raise Usage(f"--{name} needs a value")
             value = rest.pop(0)
         self._given[name] = _value(name, kind, value)

@@ -63,7 +63,7 @@ def run(session: Session) -> int:
     """Read, ask, show, write; the exit status."""
     job = job_script(session)
     written_to = session.options.text("write")
-    if session.options.flag("write") and not written_to:
+    if session.options.flag("write") and written_to in ("", "-"):
         raise Usage("--write needs a file")
     answer, missing = _answer(session, job)
     made = suggested(session, job, answer)
@@ -76,6 +76,8 @@ def run(session: Session) -> int:
         raise missing
     if written_to and has_changes:
         _write(session, job, written_to, made.script)
+    elif written_to and not session.options.flag("json"):
+        session.terminal.line(f"Nothing to change: {harmless(written_to)} was not written.")
     if job.script.refusals or any(text(each, "refused") for each in objects(answer, "components")):
         return REFUSED
     return NOTHING_TO_WRITE if written_to and not has_changes else 0

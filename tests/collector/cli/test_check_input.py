@@ -133,3 +133,26 @@ def test_what_it_takes_is_beside_the_cost_and_more_than_is_left_is_a_risk(tmp_pa
     said = labels(asked(tmp_path, "check", str(SCRIPT), answers=(of(ONE | {"risks": [risk, *ONE["risks"]]}),))[1])
     assert "Allocation" not in said
     assert said.index("Cost") < said.index("Risks") < said.index("Suggestion")
+
+
+def test_a_forgotten_file_and_a_closed_input_are_usage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    script = script_of(tmp_path, "--partition=small-g", "--gpus=8")
+    for words in (("--write",), ("--write", "--diff"), ("--write", "-"), ("--write=",)):
+        assert asked(tmp_path, "check", script, *words, answers=(ANSWER,))[0] == 2, words
+        assert "--write needs a" in capfd.readouterr().err
+    monkeypatch.setattr(sys, "stdin", None)
+    assert asked(tmp_path, "check", "-")[0] == 2
+    assert capfd.readouterr().err == "kaiku: standard input is closed\n"
+    assert sorted(path.name for path in tmp_path.iterdir() if not path.is_dir()) == ["job.sbatch"]
+
+
+def test_a_file_that_is_not_written_is_named(tmp_path: Path) -> None:
+    script = script_of(tmp_path, "--partition=small-g", "--gpus=8")
+    nothing = of({**ONE, "suggestion": None, "no_suggestion": "Nothing is suggested."})
+    new = tmp_path / "new.sbatch"
+    status, said = asked(tmp_path, "check", script, "--write", str(new), answers=(nothing,))[:2]
+    assert (status, new.exists()) == (1, False)
+    assert said.splitlines()[-1] == f"Nothing to change: {new} was not written."

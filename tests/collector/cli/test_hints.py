@@ -96,8 +96,6 @@ def test_the_filter_for_sbatch_reads_it(kaiku: str, environ: dict[str, str], tmp
     ("answer", "expected"),
     [
         ({"is_on": False, "hints": [HINT]}, ("0", "")),
-        ({"is_on": "yes", "hints": [HINT]}, ("0", "")),
-        ({"is_on": True, "hints": "x"}, ("1", "")),
         ({"is_on": True, "hints": [{**HINT, "work_names": ["", "run"]}]}, ("1", "")),
         ({"is_on": True, "hints": [{}, 1, {**HINT, "lines": []}, {**HINT, "cluster": "a\tb"}, HINT]}, ("1", BODY)),
     ],
@@ -108,6 +106,19 @@ def test_nothing_but_whole_hints_is_stored(
     assert refreshed(kaiku, environ, answer)[0] == 0
     head, _, rest = place(tmp_path).read_text().partition("\n")
     assert (head[-1], rest) == (expected[0], f"{expected[1]}end\n")
+
+
+@pytest.mark.parametrize(
+    "answer", [{}, {"is_on": "yes", "hints": [HINT]}, {"is_on": True, "hints": "x"}, {"results": []}, []]
+)
+def test_the_answer_of_another_server_leaves_what_was_stored(
+    kaiku: str, environ: dict[str, str], tmp_path: Path, answer: object
+) -> None:
+    refreshed(kaiku, environ, ANSWER)
+    before = place(tmp_path).read_text().partition("\n")[2]
+    status, _, said = refreshed(kaiku, environ, answer)
+    assert (status, said.startswith("kaiku: the portal's answer is not a list of hints")) == (4, True)
+    assert place(tmp_path).read_text().partition("\n")[2] == before
 
 
 @pytest.mark.parametrize(

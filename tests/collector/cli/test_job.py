@@ -191,3 +191,10 @@ def test_without_a_display_the_address_is_printed(tmp_path: Path, monkeypatch: p
 def test_wrong_usage_of_job(tmp_path: Path, words: tuple[str, ...]) -> None:
     with serving(ANSWERS) as portal:
         assert Person(tmp_path, portal.url).bytes_of("job", *words)[0] == 2
+
+
+def test_clusters_that_another_server_names_are_no_answer(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with serving({"/api/v1/platforms/": {}}) as portal:
+        for words in (("job", "5"), ("compare", "1", "2")):
+            assert Person(tmp_path, portal.url).bytes_of(*words)[0] == 4
+            assert "is not a list of partitions (platforms is missing)" in capfd.readouterr().err
