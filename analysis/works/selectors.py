@@ -72,7 +72,9 @@ def past_runs_of_work(runs: QuerySet[Job], work: str, limit: int = RUNS_MAX) -> 
     """The same of one work: of its latest ones, those among `runs`.
 
     A run that nothing names is a work of its own, called by its key. The key of a work is of one person's in one
-    project: without them the database takes the latest from an index, and reads no others.
+    project: without them the database takes the latest from an index, and reads no others. `runs` must not be narrowed
+    to the work as well: of a key that is not in its statistics yet, PostgreSQL expects one run, and would look for the
+    latest thousand again for each of its many.
     """
     if len(work) < KEY_LENGTH:
         return past_runs(runs.filter(pk=int(work)), limit)

@@ -63,8 +63,8 @@ class WorkDetail(APIView):
 
     def get(self, request: Request, key: str) -> Response:
         user = person(request)
-        visible = visible_jobs(user).filter(work_key=key)
-        latest = visible.order_by("-ended_at", "-pk").first()
+        visible = visible_jobs(user)
+        latest = visible.filter(work_key=key).order_by("-ended_at", "-pk").first()
         if latest is None:
             raise Http404("There is no such work here.")
         period = last_days(site_now(), WINDOW_DAYS)

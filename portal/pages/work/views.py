@@ -45,8 +45,8 @@ CHARTS_SHOWN = ("classes", "median")
 @login_required
 def work(request: HttpRequest, key: str) -> HttpResponse:
     """The page of the work with this key, for its owner and the PI of its project; Http404 for everybody else."""
-    visible = visible_jobs(person(request)).filter(work_key=key)
-    latest = visible.order_by("-ended_at", "-pk").first()
+    visible = visible_jobs(person(request))
+    latest = visible.filter(work_key=key).order_by("-ended_at", "-pk").first()
     if latest is None:
         raise Http404("There is no such work here.")
     now = site_now()
