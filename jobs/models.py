@@ -13,9 +13,17 @@ from django.db.models.functions import Coalesce, Concat
 from jobs.audit.models import AuditEntry as AuditEntry
 from jobs.comment_tokens.models import CommentToken as CommentToken
 from jobs.device_sign_in.models import DeviceSignIn as DeviceSignIn
+from jobs.experiments.models import Artifact as Artifact
+from jobs.experiments.models import Experiment as Experiment
+from jobs.experiments.models import ExperimentRun as ExperimentRun
+from jobs.experiments.models import MetricSeries as MetricSeries
+from jobs.experiments.models import PointBatch as PointBatch
+from jobs.experiments.models import RunJob as RunJob
 from jobs.notes.models import JobNote as JobNote
 from jobs.notes.models import NoteTag as NoteTag
 from jobs.policy_tokens.models import PolicyToken as PolicyToken
+from jobs.queue.models import QueuedJob as QueuedJob
+from jobs.queue.models import QueueReading as QueueReading
 from jobs.running.models import Process as Process
 from jobs.running.models import Tally as Tally
 from jobs.running.models import WorkFailure as WorkFailure
@@ -281,14 +289,16 @@ class JobOpening(models.Model):
 
 
 class ApiToken(models.Model):
-    """A token of a person's own program, to read what the person sees or to send what their runs measured.
+    """A token of a person's own program: to read what the person sees, to send what their runs measured, or to log
+    experiments.
 
-    Each kind does only one of the two; only the SHA-256 of the secret is stored.
+    Each kind does only one of these; only the SHA-256 of the secret is stored.
     """
 
     class Kind(models.TextChoices):
         READ = "read", "Reads what you see here"
         SEND = "send", "Sends measurements of your own runs"
+        RUNS = "runs", "Logs your experiments and their runs"
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="api_tokens")
     name = ShownText(max_length=64)

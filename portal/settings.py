@@ -222,6 +222,8 @@ OWN_RUNS = flag("OWN_RUNS")
 SLURM_COMMENTS = flag("SLURM_COMMENTS")
 # Whether the portal gives hints to show at `sbatch`; see docs/hints.md.
 SBATCH_HINTS = flag("SBATCH_HINTS", True)
+# How long a run that a script logs counts as running without a word from it, unless Slurm reports that its job runs.
+RUN_SILENT_MINUTES = number("RUN_SILENT_MINUTES", 60, highest=7 * 24 * 60)
 # Threads of one server process that render pages.
 PAGE_THREADS = number("PAGE_THREADS", 8)
 # How long a statement of the ingest may take before its senders are asked to retry.

@@ -12,7 +12,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import F, Max, Q
 
 from jobs.models import Job, Project, User
-from jobs.records import JobRecord
+from jobs.records import ENDED_STATES, JobRecord
 from jobs.selectors import RECORD_COLUMNS
 from jobs.work_key import work_key
 
@@ -156,6 +156,17 @@ def change_run(stored: Job, said: dict[str, object], now: datetime) -> bool:
     stored.save(update_fields=[*changed, "revision", "changed_at"])
     _touch_later_runs([stored.pk], before, _seen_by_later_runs(stored), now)
     return True
+
+
+def touch_ended_runs(job_pks: Sequence[int], now: datetime) -> None:
+    """Raise the revision of those of these runs that have ended: something else became known of them.
+
+    Locked in the order of their keys, within a transaction of the caller.
+    """
+    ended = Job.objects.filter(pk__in=job_pks, state__in=ENDED_STATES).order_by("pk").select_for_update()
+    touched = list(ended.values_list("pk", flat=True))
+    if touched:
+        Job.objects.filter(pk__in=touched).update(revision=F("revision") + 1, changed_at=now)
 
 
 def key_of_work(cluster: str, user: User, project: Project, job_name: str, script_key: str) -> str:

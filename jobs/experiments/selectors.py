@@ -1,0 +1,167 @@
+"""Reading experiments and runs: whose a person may see, what they may change, and the points of their metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime, timedelta
+from math import nan
+from typing import Any
+
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+
+from jobs.experiments.models import Artifact, Experiment, ExperimentRun, MetricSeries, PointBatch, RunJob
+from jobs.experiments.points import Digest, Series, merged, unpacked, unpacked_calls
+from jobs.experiments.rules import NoSuchExperiment, NoSuchRun
+from jobs.experiments.status import OPEN
+from jobs.models import Job, Membership, Project, User
+from jobs.selectors import led_projects
+
+DIGEST_COLUMNS = tuple(Digest.__dataclass_fields__)
+BATCHES_MAX = 2000
+"""Calls that were not sorted into their series yet and are read with them: more than a sweep leaves."""
+
+CLAIMS_KEPT = timedelta(days=14)
+"""So long a record of a stated job is waited for; accounting that is imported later links nothing more."""
+
+CHANGED_WITHIN = timedelta(days=2)
+
+
+def visible_experiments(user: User) -> QuerySet[Experiment]:
+    """A person's own experiments, those of projects that they lead, and those shared in projects they belong to."""
+    member = Membership.objects.filter(user=user).values("project")
+    mine = Q(owner=user) | Q(project__in=led_projects(user)) | Q(is_shared=True, project__in=member)
+    return Experiment.objects.filter(mine).select_related("owner", "project")
+
+
+def visible_runs(user: User) -> QuerySet[ExperimentRun]:
+    """The runs of those experiments."""
+    return ExperimentRun.objects.filter(experiment__in=visible_experiments(user).values("pk")).select_related(
+        "experiment__owner", "experiment__project", "owner"
+    )
+
+
+def own_experiments(user: User) -> QuerySet[Experiment]:
+    """The experiments that this person may change."""
+    return Experiment.objects.filter(owner=user).select_related("owner", "project")
+
+
+def own_experiment(user: User, pk: int) -> Experiment:
+    """One of these. Raises NoSuchExperiment."""
+    found = own_experiments(user).filter(pk=pk).first()
+    if found is None:
+        raise NoSuchExperiment
+    return found
+
+
+def own_runs(user: User) -> QuerySet[ExperimentRun]:
+    """The runs that this person may change."""
+    return ExperimentRun.objects.filter(owner=user).select_related("experiment__owner", "experiment__project", "owner")
+
+
+def own_run(user: User, run_id: str) -> ExperimentRun:
+    """One of these. Raises NoSuchRun."""
+    found = own_runs(user).filter(run_id=run_id).first()
+    if found is None:
+        raise NoSuchRun
+    return found
+
+
+def sharable_projects(user: User) -> QuerySet[Project]:
+    """The projects that an experiment of this person may belong to: they are a member of them."""
+    return Project.objects.filter(memberships__user=user).order_by("name")
+
+
+def series_of(run: ExperimentRun, names: Collection[str] | None = None) -> dict[str, Series]:
+    """The metrics of a run by name, of `names` alone if given, with what has not been sorted into them yet."""
+    rows = MetricSeries.objects.filter(run=run)
+    if names is not None:
+        rows = rows.filter(name__in=names)
+    found = {row.name: series_value(row) for row in rows}
+    for name, points in _waiting([run.pk]).get(run.pk, {}).items():
+        if names is None or name in names:
+            found[name] = merged(found.get(name), points)
+    return dict(sorted(found.items()))
+
+
+def digests_of(runs: Iterable[ExperimentRun]) -> dict[int, dict[str, Digest]]:
+    """What is exact of each metric, by run and name, without the points: two queries for all of these."""
+    pks = [run.pk for run in runs]
+    found: dict[int, dict[str, Digest]] = {pk: {} for pk in pks}
+    waiting = _waiting(pks)
+    for run_pk, name, *columns in MetricSeries.objects.filter(run__in=pks).values_list(
+        "run_id", "name", *DIGEST_COLUMNS
+    ):
+        found[run_pk][name] = _digest(dict(zip(DIGEST_COLUMNS, columns, strict=True)))
+    # Only what has not been sorted yet needs the points that it is added to.
+    for run_pk, by_name in waiting.items():
+        rows = MetricSeries.objects.filter(run=run_pk, name__in=by_name)
+        stored = {row.name: series_value(row) for row in rows}
+        found[run_pk] |= {name: merged(stored.get(name), points).digest for name, points in by_name.items()}
+    return found
+
+
+def _waiting(run_pks: Collection[int]) -> dict[int, dict[str, Any]]:
+    calls: dict[int, list[bytes]] = {}
+    rows = PointBatch.objects.filter(run__in=run_pks).order_by("pk").values_list("run_id", "points")
+    for run_pk, points in rows[:BATCHES_MAX]:
+        calls.setdefault(run_pk, []).append(bytes(points))
+    return {run_pk: unpacked_calls(batches) for run_pk, batches in calls.items()}
+
+
+def series_value(row: MetricSeries) -> Series:
+    """A stored series as a value."""
+    return Series(unpacked(bytes(row.points)), _digest({name: getattr(row, name) for name in DIGEST_COLUMNS}))
+
+
+def _digest(columns: Mapping[str, Any]) -> Digest:
+    last_value = columns["last_value"]
+    return Digest(**{**columns, "last_value": nan if last_value is None else last_value})
+
+
+def jobs_of(runs: Iterable[ExperimentRun]) -> dict[int, list[RunJob]]:
+    """What each run's script stated of its jobs, with their records where they are known, the latest last: one
+    query."""
+    found: dict[int, list[RunJob]] = {}
+    rows = RunJob.objects.filter(run__in=[run.pk for run in runs]).select_related(
+        "linked_job__user", "linked_job__project"
+    )
+    for row in rows.order_by("stated_at", "pk"):
+        found.setdefault(row.run_id, []).append(row)
+    return found
+
+
+def runs_of_job(job: Job) -> QuerySet[ExperimentRun]:
+    """The runs that were in this job, in the order of their beginnings: always of its owner."""
+    linked = RunJob.objects.filter(run=OuterRef("pk"), linked_job=job)
+    return ExperimentRun.objects.filter(Exists(linked), owner=job.user_id).order_by("started_at", "pk")
+
+
+def artifacts_of(run: ExperimentRun) -> QuerySet[Artifact]:
+    """The files of a run by path, without the text of the kept ones."""
+    return Artifact.objects.filter(run=run).defer("text").order_by("path")
+
+
+def unlinked_with_record(now: datetime) -> QuerySet[RunJob]:
+    """Stated jobs that wait for a link, of which there is a record, or a later attempt than is linked."""
+    linked = RunJob.objects.filter(run=OuterRef("run"), job_id=OuterRef("job_id"), linked_job__isnull=False)
+    last = linked.order_by("-linked_job__attempt").values("linked_job__attempt")[:1]
+    recorded = Job.objects.filter(
+        job_id=OuterRef("job_id"), user=OuterRef("run__owner"), attempt__gt=Coalesce(OuterRef("last_attempt"), -1)
+    )
+    waiting = RunJob.objects.filter(linked_job__isnull=True, stated_at__gte=now - CLAIMS_KEPT)
+    is_anywhere, is_there = Q(cluster="") & Q(Exists(recorded)), Exists(recorded.filter(cluster=OuterRef("cluster")))
+    return waiting.annotate(last_attempt=Subquery(last)).filter(is_anywhere | Q(is_there))
+
+
+def open_runs() -> QuerySet[ExperimentRun]:
+    """The runs whose status may change with time alone."""
+    return ExperimentRun.objects.filter(status__in=sorted(OPEN))
+
+
+def runs_of_changed_jobs(now: datetime) -> QuerySet[ExperimentRun]:
+    """Runs whose status was decided with an older record of their job than there is."""
+    changed = Job.objects.filter(changed_at__gte=now - CHANGED_WITHIN).values("pk")
+    return ExperimentRun.objects.filter(run_jobs__linked_job__in=changed).exclude(
+        job_revision=F("run_jobs__linked_job__revision")
+    )
