@@ -1,4 +1,5 @@
-"""Personal tokens, to read the API or to send own runs: how a secret is created, and whose access it gives."""
+"""Personal tokens, to read the API, to send own runs or to log experiments: how a secret is created, and whose access it
+gives."""
 
 from __future__ import annotations
 
@@ -14,9 +15,13 @@ from jobs.models import ApiToken, User
 from jobs.selectors import api_token
 from metrics.selectors import token_digest
 
-PREFIX, SENDING_PREFIX = "kaiku_pat_", "kaiku_run_"
+PREFIX, SENDING_PREFIX, LOGGING_PREFIX = "kaiku_pat_", "kaiku_run_", "kaiku_log_"
 """By this prefix a person, or a scanner of repositories, recognises what a lost secret gives access to."""
-PREFIXES = {ApiToken.Kind.READ: PREFIX, ApiToken.Kind.SEND: SENDING_PREFIX}
+PREFIXES = {
+    ApiToken.Kind.READ: PREFIX,
+    ApiToken.Kind.SEND: SENDING_PREFIX,
+    ApiToken.Kind.RUNS: LOGGING_PREFIX,
+}
 SECRET_BYTES = 32
 TOKENS_MAX = 20
 
@@ -24,7 +29,7 @@ TOKENS_MAX = 20
 def issue_token(
     user: User, *, name: str, days: int, now: datetime, kind: ApiToken.Kind | str = ApiToken.Kind.READ
 ) -> str:
-    """A new secret that reads, or sends, for this person for this number of days; it is only returned here."""
+    """A new secret of this kind for this person, for this number of days; it is only returned here."""
     secret = PREFIXES[ApiToken.Kind(kind)] + secrets.token_urlsafe(SECRET_BYTES)
     until = now + timedelta(days=days)
     store_api_token(user, name=name, kind=kind, digest=token_digest(secret), expires_at=until, now=now)
@@ -33,7 +38,7 @@ def issue_token(
 
 def token_and_holder(secret: str, now: datetime) -> tuple[ApiToken, User] | None:
     """The token with this secret and its owner; None also for a person who could not sign in at the moment."""
-    if not secret.startswith((PREFIX, SENDING_PREFIX)):
+    if not secret.startswith(tuple(PREFIXES.values())):
         return None
     token = api_token(token_digest(secret), now)
     if token is None:
