@@ -118,6 +118,11 @@ def record_jobs(records: Sequence[JobRecord], now: datetime | None = None) -> li
     return told
 
 
+def people_and_projects(usernames: set[str], projects: set[str]) -> tuple[dict[str, User], dict[str, Project]]:
+    """The accounts of these names, created where they are new; nobody becomes a member of a project by this."""
+    return _named(User, "username", usernames), _named(Project, "name", projects)
+
+
 def fill_work_keys(rows: Sequence[Job]) -> int:
     """Set the current key of their work on these runs; how many changed. Judgements are not changed."""
     changed = []

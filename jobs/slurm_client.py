@@ -1,4 +1,4 @@
-"""Running Slurm's own commands, mostly `sacct`: the only place where this package starts a process."""
+"""Running Slurm's own commands, mostly `sacct` and `squeue`: the only place where this package starts a process."""
 
 from __future__ import annotations
 
@@ -6,27 +6,33 @@ import os
 import re
 import secrets
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from jobs.queue.squeue import queue_format
 from jobs.records import printable
 from jobs.sacct import SACCT_FIELDS
 
 # 1.6 million jobs of one week took sacct 79 s at a large site; a day of LUMI is far below that.
 TIMEOUT_S = 600.0
+QUEUE_TIMEOUT_S = 60.0
+"""squeue lists twenty thousand jobs in a second or two; slurmctld answers later while it is busy."""
+
 MESSAGE_LENGTH_MAX = 500
-# Variables that would change what sacct prints, or of which cluster: sacct(1), "Environment Variables".
-UNWANTED_VARIABLES = re.compile(r"SACCT_.*|SLURM_TIME_FORMAT|SLURM_CLUSTERS")
+# Variables that would change what is printed, or of which cluster: sacct(1), squeue(1), "Environment Variables".
+UNWANTED_VARIABLES = re.compile(r"SACCT_.*|SQUEUE_.*|SLURM_TIME_FORMAT|SLURM_CLUSTERS")
+# Times are UTC, and the list of an array's pending tasks is printed whole.
+WANTED_VARIABLES = {"TZ": "UTC", "SLURM_BITSTR_LEN": "0"}
 
 
 class SlurmClientError(RuntimeError):
-    """sacct is missing, failed, or took too long; the message states which, with its output."""
+    """A command is missing, failed, or took too long; the message states which, with its output."""
 
 
 @dataclass(frozen=True)
-class SacctOutput:
-    """What sacct printed, times in UTC, and the delimiter that was drawn for this call."""
+class SlurmOutput:
+    """What sacct or squeue printed, times in UTC, and the delimiter that was drawn for this call."""
 
     text: str
     delimiter: str
@@ -39,19 +45,42 @@ def accounting(
     cluster: str,
     sacct: str = "sacct",
     timeout_s: float = TIMEOUT_S,
-) -> SacctOutput:
+) -> SlurmOutput:
     """Every job of every user that was in the queue or running between two aware instants, each attempt of it.
 
     Allocations only, and only the fields of `SACCT_FIELDS` that this sacct knows. The delimiter is a fresh random
     token, so that no job name can look like a column or a row. Raises SlurmClientError.
     """
-    delimiter = f"\x1f{secrets.token_hex(16)}\x1f"
-    known = set(re.findall(r"\w+", command_output([sacct, "--helpformat"], timeout_s)))
     window = ["--starttime", _local(since), *(["--endtime", _local(until)] if until else [])]
+    return _accounted(window, cluster, sacct, timeout_s)
+
+
+def accounting_of(
+    job_ids: Iterable[int], since: datetime, *, cluster: str, sacct: str = "sacct", timeout_s: float = TIMEOUT_S
+) -> SlurmOutput:
+    """The same of these jobs alone, each attempt since then: numbers are used again. Raises SlurmClientError."""
+    numbers = ",".join(str(job_id) for job_id in job_ids)
+    return _accounted([f"--jobs={numbers}", "--starttime", _local(since)], cluster, sacct, timeout_s)
+
+
+def queue(cluster: str, *, squeue: str = "squeue", timeout_s: float = QUEUE_TIMEOUT_S) -> SlurmOutput:
+    """Every pending and running job of every user, in the fields of `QUEUE_FIELDS`. Raises SlurmClientError."""
+    mark = _fresh_delimiter()
+    what = [f"--clusters={cluster}", "--all", "--noheader", f"--Format={queue_format(mark)}"]
+    return SlurmOutput(command_output([squeue, *what], timeout_s), mark)
+
+
+def _accounted(which: Sequence[str], cluster: str, sacct: str, timeout_s: float) -> SlurmOutput:
+    delimiter = _fresh_delimiter()
+    known = set(re.findall(r"\w+", command_output([sacct, "--helpformat"], timeout_s)))
     fields = ",".join(field for field in SACCT_FIELDS if field in known)
-    what = ["--duplicates", "--allusers", "--allocations", f"--clusters={cluster}", *window]
+    what = ["--duplicates", "--allusers", "--allocations", f"--clusters={cluster}", *which]
     how = ["--parsable2", f"--delimiter={delimiter}", f"--format={fields}"]
-    return SacctOutput(command_output([sacct, *what, *how], timeout_s), delimiter)
+    return SlurmOutput(command_output([sacct, *what, *how], timeout_s), delimiter)
+
+
+def _fresh_delimiter() -> str:
+    return f"\x1f{secrets.token_hex(16)}\x1f"
 
 
 def _local(moment: datetime) -> str:
@@ -77,4 +106,4 @@ def command_output(command: Sequence[str], timeout_s: float) -> str:
 
 def _environment() -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not UNWANTED_VARIABLES.fullmatch(name)}
-    return kept | {"TZ": "UTC"}
+    return kept | WANTED_VARIABLES

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import secrets
 from email.utils import parseaddr
 from fractions import Fraction
@@ -15,6 +16,7 @@ from zoneinfo import ZoneInfo
 import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 
+CLUSTER_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._@+-]{0,63}")
 TRUE_WORDS, FALSE_WORDS = ("1", "true", "yes", "on"), ("0", "false", "no", "off", "")
 
 
@@ -109,6 +111,15 @@ def time_zone(default: str) -> str:
 def words(name: str, default: str) -> list[str]:
     """A comma-separated list."""
     return [word.strip() for word in text(name, default).split(",") if word.strip()]
+
+
+def cluster_names(name: str) -> list[str]:
+    """Names of clusters, separated by blanks, each once."""
+    found = list(dict.fromkeys(text(name).split()))
+    wrong = [word for word in found if not CLUSTER_NAME.fullmatch(word)]
+    if wrong:
+        raise ImproperlyConfigured(f"{name} must be names of clusters separated by blanks, not {wrong[0]!r}")
+    return found
 
 
 def choice(name: str, default: str, allowed: tuple[str, ...]) -> str:

@@ -24,6 +24,7 @@ from jobs.audit.services import remove_entries
 from jobs.device_sign_in.services import remove_over
 from jobs.expiry.services import forget_runs, forget_work, locked_old_runs, remove_logs, remove_rows
 from jobs.models import Job, User
+from jobs.queue.services import remove_old_queues
 from metrics.expiry import services as measurements
 from portal.troubles import Trouble, trouble
 from reports.numbers import counted
@@ -149,4 +150,5 @@ KINDS = (
     Kind("runs", "run", "RUN_DAYS", remove_runs),
     Kind("views and logs", "record", "LOG_DAYS", remove_audit_logs),
     Kind("sign-ins of programs", "code", "DEVICE_SIGN_IN_DAYS", remove_over),
+    Kind("queues that are no longer read", "job", "QUEUE_DAYS", remove_old_queues),
 )

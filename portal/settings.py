@@ -16,6 +16,7 @@ from jobs.directory import EXACT, SUBJECT_CASES
 from portal.environment import (
     allowed_hosts,
     choice,
+    cluster_names,
     data_directory,
     database,
     flag,
@@ -173,6 +174,10 @@ DIRECTORY_CLUSTER = text("DIRECTORY_CLUSTER", "lumi")
 DIRECTORY_SECONDS = number("DIRECTORY_SECONDS", 900)
 WALDUR_TOKEN, WALDUR_OFFERING = text("WALDUR_TOKEN"), text("WALDUR_OFFERING")
 
+# Clusters whose queue is read, by squeue, and how often; see docs/operations.md.
+QUEUE_CLUSTERS = cluster_names("QUEUE_CLUSTERS")
+QUEUE_SECONDS = number("QUEUE_SECONDS", 120)
+
 # The site's GPUs, partitions and prices, a TOML file; empty is LUMI. `manage.py check_site` compares it with Slurm.
 SITE_PROFILE = text("SITE_PROFILE")
 
@@ -239,6 +244,8 @@ LOG_DAYS = number("LOG_DAYS", 400, lowest=0, highest=3650)
 # Days that the token of a program is valid (portal/sign_in/device.py), and that a sign-in that is over is kept.
 DEVICE_TOKEN_DAYS = number("DEVICE_TOKEN_DAYS", 90, highest=365)
 DEVICE_SIGN_IN_DAYS = 1
+# Days that the jobs of a queue are kept that is no longer read.
+QUEUE_DAYS = 1
 # Raw windows: whether jobs have a page that plots them, and when no more are accepted; see portal/ingest/shedding.py.
 RAW_ON_PAGE = flag("RAW_ON_PAGE")
 RAW_WINDOWS_PER_MINUTE = number("RAW_WINDOWS_PER_MINUTE", 600, lowest=0)
@@ -311,6 +318,7 @@ CELERY_BEAT_SCHEDULE = beat_schedule(
     deliver_seconds=DELIVER_SECONDS,
     flag_seconds=FLAG_SECONDS,
     directory_seconds=DIRECTORY_SECONDS if DIRECTORY_SOURCE else None,
+    queue_seconds=QUEUE_SECONDS if QUEUE_CLUSTERS else None,
 )
 
 # The content of log lines: portal/logs.py.

@@ -97,7 +97,8 @@ class RunJob(models.Model):
     """A Slurm job that a script stated for its run, and the attempt that it turned out to be, once that is recorded.
 
     Only a job of the run's owner is ever linked. A run that was resumed has a row for each job, the latest last.
-    `cluster` is empty where the script did not state one.
+    `cluster` is empty where the script did not state one. While a job has left the queue without a record, accounting
+    was asked for it `asked_count` times, and is asked again at `ask_at`; null before the first time.
     """
 
     run = models.ForeignKey(ExperimentRun, on_delete=models.CASCADE, related_name="run_jobs")
@@ -105,6 +106,8 @@ class RunJob(models.Model):
     job_id = models.BigIntegerField()
     linked_job = models.ForeignKey("jobs.Job", on_delete=models.SET_NULL, null=True, related_name="run_jobs")
     stated_at = models.DateTimeField()
+    asked_count = models.PositiveSmallIntegerField(default=0, db_default=0)
+    ask_at = models.DateTimeField(null=True)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["run", "cluster", "job_id", "linked_job"], name="run_job_once")]

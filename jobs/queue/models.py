@@ -6,6 +6,8 @@ from django.db import models
 
 from jobs.shown_text.models import ShownText
 
+ERROR_LENGTH_MAX = 200
+
 
 class QueuedJob(models.Model):
     """One pending or running job; `task_count` is how many tasks of an array are still pending under this number.
@@ -47,12 +49,16 @@ class QueuedJob(models.Model):
 
 
 class QueueReading(models.Model):
-    """When the queue of a cluster was read last; `error` states why the latest try failed, empty where it did not."""
+    """When the queue of a cluster was read last; `error` states why the latest try failed, empty where it did not.
+
+    `left_out` is how many rows of the last reading could not be read.
+    """
 
     cluster = models.CharField(max_length=64, unique=True)
     read_at = models.DateTimeField(null=True)
     tried_at = models.DateTimeField()
-    error = models.CharField(max_length=200, blank=True)
+    error = models.CharField(max_length=ERROR_LENGTH_MAX, blank=True)
+    left_out = models.PositiveIntegerField(default=0, db_default=0)
 
     def __str__(self) -> str:
         return f"the queue of {self.cluster}"

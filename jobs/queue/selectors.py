@@ -1,15 +1,59 @@
-"""Reading the queue as it was read last."""
+"""Reading the queue as it was read last: whose jobs a person sees, how old that is, and the states of single jobs."""
 
 from __future__ import annotations
 
-from jobs.queue.models import QueuedJob
+from collections.abc import Collection, Iterable
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db.models import QuerySet
+
+from jobs.models import QueuedJob, QueueReading
+from jobs.selectors import Reach
+
+OLD_AFTER, READINGS_MISSED = timedelta(minutes=10), 3
+"""A queue that was not read for so long, and for so many intervals, is shown as old and decides nothing."""
+
+Key = tuple[int, str, int]
+"""Owner, cluster and number of a job; an empty cluster is any."""
 
 
-def state_in_queue(user_pk: int, cluster: str, job_id: int) -> str:
-    """The state of a job of this person that is in the queue; empty where it is not, or the queue is not read.
+def fresh_since(now: datetime) -> datetime:
+    """When a queue must have been read at least for what it lists to count."""
+    return now - max(OLD_AFTER, READINGS_MISSED * timedelta(seconds=settings.QUEUE_SECONDS))
 
-    An empty cluster is any.
+
+def readings() -> QuerySet[QueueReading]:
+    """The readings of all clusters whose queue was ever read or tried, by name."""
+    return QueueReading.objects.order_by("cluster")
+
+
+def fresh_readings(now: datetime) -> dict[str, datetime]:
+    """When each queue was read last, by cluster; of those that count."""
+    fresh = readings().filter(read_at__gte=fresh_since(now)).values_list("cluster", "read_at")
+    return {cluster: read_at for cluster, read_at in fresh if read_at is not None}
+
+
+def visible_queue(reach: Reach) -> QuerySet[QueuedJob]:
+    """The jobs in the queue that a person sees: their own, and those of projects they lead."""
+    return QueuedJob.objects.filter(reach.all).select_related("user", "project")
+
+
+def listed_in(clusters: Collection[str]) -> QuerySet[QueuedJob]:
+    """The jobs in the queues of these clusters, whosever they are: for the following of runs, not for pages."""
+    return QueuedJob.objects.filter(cluster__in=clusters)
+
+
+def states_in_queue(keys: Iterable[Key], now: datetime) -> dict[Key, str]:
+    """The states of these jobs that are in a queue, of their owners alone, as far as it was read lately: two queries.
+
+    Left out is what is not in the queue, or whose queue is not read.
     """
-    rows = QueuedJob.objects.filter(user=user_pk, job_id=job_id)
-    rows = rows.filter(cluster=cluster) if cluster else rows
-    return rows.values_list("state", flat=True).first() or ""
+    wanted = set(keys)
+    rows = listed_in(fresh_readings(now)).filter(job_id__in={job_id for _, _, job_id in wanted})
+    found: dict[Key, str] = {}
+    for user_pk, cluster, job_id, state in rows.order_by("pk").values_list("user_id", "cluster", "job_id", "state"):
+        for key in ((user_pk, cluster, job_id), (user_pk, "", job_id)):
+            if key in wanted:
+                found.setdefault(key, state)
+    return found

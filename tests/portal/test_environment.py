@@ -8,7 +8,18 @@ from pathlib import Path
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from portal.environment import allowed_hosts, choice, flag, mail_address, number, secret_key, site_url, text, words
+from portal.environment import (
+    allowed_hosts,
+    choice,
+    cluster_names,
+    flag,
+    mail_address,
+    number,
+    secret_key,
+    site_url,
+    text,
+    words,
+)
 
 
 def test_a_flag_is_yes_or_no_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -37,6 +48,16 @@ def test_a_secret_may_come_from_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path
 def test_a_list_is_split_at_commas(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALLOWED_HOSTS", "a.example, b.example,")
     assert words("ALLOWED_HOSTS", "") == ["a.example", "b.example"]
+
+
+def test_clusters_are_separated_by_blanks_and_each_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert cluster_names("QUEUE_CLUSTERS") == []
+    monkeypatch.setenv("QUEUE_CLUSTERS", " lumi  other lumi ")
+    assert cluster_names("QUEUE_CLUSTERS") == ["lumi", "other"]
+    for wrong in ("lumi,other", "--all", "x" * 65):
+        monkeypatch.setenv("QUEUE_CLUSTERS", f"lumi {wrong}")
+        with pytest.raises(ImproperlyConfigured, match=f"names of clusters separated by blanks, not '{wrong}'"):
+            cluster_names("QUEUE_CLUSTERS")
 
 
 @pytest.mark.parametrize("said", [None, "", " , "])

@@ -15,7 +15,18 @@ from django.db import OperationalError
 
 from analysis.services import analyse_job
 from jobs.failures.services import Work, attempt_each
-from jobs.models import AuditEntry, DeviceSignIn, DirectoryImport, Job, JobOpening, JobShare, User, WorkFailure
+from jobs.models import (
+    AuditEntry,
+    DeviceSignIn,
+    DirectoryImport,
+    Job,
+    JobOpening,
+    JobShare,
+    QueuedJob,
+    QueueReading,
+    User,
+    WorkFailure,
+)
 from jobs.services import record_job, record_opening, share_job
 from metrics.models import NodeSummary, RawWindow
 from metrics.selectors import run_metrics
@@ -134,16 +145,19 @@ def test_the_other_kinds_go_after_their_days_and_not_on_the_last(now: datetime, 
         over = now - timedelta(days=1) - late
         codes = {"device_digest": str(late), "user_digest": str(late), "interval_s": 5}
         DeviceSignIn.objects.create(**codes, created_at=over, expires_at=over)
+        QueueReading.objects.create(cluster=f"c{late.seconds}", read_at=over, tried_at=over)
+        waiting = {"user": reader, "project": job.project, "state": "PENDING"}
+        QueuedJob.objects.create(cluster=f"c{late.seconds}", job_id=1, **waiting)
         letter = tmp_path / f"{late.seconds}.eml"
         letter.write_text("Subject: a job")
         os.utime(letter, times=((now - timedelta(days=90) - late).timestamp(),) * 2)
     StoredPdf.objects.create(report=job.report, content=b"%PDF", asked_at=now - timedelta(days=30))
     assert removed(now) == {
         **{"RAW_DAYS": 1, "SERIES_DAYS": 0, "PDF_DAYS": 0, "MAIL_DAYS": 1, "RUN_DAYS": 0},
-        **{"LOG_DAYS": 5, "DEVICE_SIGN_IN_DAYS": 1},
+        **{"LOG_DAYS": 5, "DEVICE_SIGN_IN_DAYS": 1, "QUEUE_DAYS": 1},
     }
     assert (RawWindow.objects.get().job_id, [file.name for file in tmp_path.iterdir()]) == (3, ["0.eml"])
-    for model in (JobOpening, JobShare, DirectoryImport, LogEntry, AuditEntry, DeviceSignIn):
+    for model in (JobOpening, JobShare, DirectoryImport, LogEntry, AuditEntry, DeviceSignIn, QueuedJob, QueueReading):
         assert model.objects.count() == 1, model
     assert removed(now + SECOND)["PDF_DAYS"] == 1
 
@@ -158,7 +172,7 @@ def test_zero_days_are_for_ever(now: datetime, settings, tmp_path: Path) -> None
     record_opening(job, User.objects.create(username="carol"), JobOpening.Role.PI, now)
     before = {model: model.objects.count() for model in models_of_runs()}
     outcomes = expiry.expire(now + timedelta(days=20_000))
-    assert [(outcome.removed, outcome.is_all) for outcome in outcomes] == [(0, True)] * 7
+    assert [(outcome.removed, outcome.is_all) for outcome in outcomes] == [(0, True)] * 8
     assert str(outcomes[0]) == "raw samples: 0 windows deleted, kept for ever"
     assert {model: model.objects.count() for model in models_of_runs()} == before
     assert run_metrics(("lumi", 1, 0)).series.length > 0
@@ -204,6 +218,7 @@ def test_a_kind_that_fails_stops_no_other(broken_runs, now: datetime, capsys, se
         "runs: 3 runs deleted, kept for 1,100 days; stopped by OperationalError",
         "views and logs: 1 record deleted, kept for 400 days",
         "sign-ins of programs: 0 codes deleted, kept for 1 day",
+        "queues that are no longer read: 0 jobs deleted, kept for 1 day",
     ]
     assert not worker_expire()
 

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-READS = re.compile(r'\b(?:text|flag|number|words|choice|mail_address)\("([A-Z_]+)"')
+READS = re.compile(r'\b(?:text|flag|number|words|choice|mail_address|cluster_names)\("([A-Z_]+)"')
 
 
 MODE = "import portal.settings as s; print(s.IS_EMBEDDED, s.IS_HTTPS, s.DEBUG, s.ALLOWED_HOSTS)"
