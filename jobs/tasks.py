@@ -1,4 +1,4 @@
-"""People as background work: the configured directory, read regularly."""
+"""What is read regularly as background work: the configured directory of people, and the queues of clusters."""
 
 from __future__ import annotations
 
@@ -10,11 +10,17 @@ from django.conf import settings
 from django.utils import timezone
 
 from jobs.directory_client import DirectoryError
+from jobs.experiments.services.following import follow_runs
+from jobs.experiments.services.left_jobs import record_left_jobs
 from jobs.failures.services import Work, attempt_each
 from jobs.imports.services import import_from, without_secrets
+from jobs.queue.services import read_queues
 from jobs.services import DirectoryShrunk
 
 SOFT_LIMIT_S = 1800
+RUNS = 200
+"""Logged runs that one reading of the queue follows; the next one goes on."""
+
 IMPORT, ONLY = "directory import", 1
 """The kind of work under which a failure is recorded, and its key: there is one directory."""
 
@@ -43,3 +49,17 @@ def _import(_: int) -> bool:
         log.error("the directory changed nothing: %s", type(error).__name__)
         return False
     return True
+
+
+@shared_task(acks_late=True, ignore_result=True, soft_time_limit=SOFT_LIMIT_S)
+def read_queue() -> None:
+    """Read the queues of QUEUE_CLUSTERS, ask accounting for what left them, and follow the runs of these jobs."""
+    read_queues_and_follow()
+
+
+def read_queues_and_follow() -> int:
+    """The same for any worker; how many queues were read."""
+    count = read_queues(settings.QUEUE_CLUSTERS, timezone.now())
+    record_left_jobs(timezone.now())
+    follow_runs(RUNS, timezone.now())
+    return count

@@ -14,9 +14,17 @@ EXPIRES_S = 3600
 
 
 def beat_schedule(
-    *, sweep_seconds: int, deliver_seconds: int, flag_seconds: int, directory_seconds: int | None
+    *,
+    sweep_seconds: int,
+    deliver_seconds: int,
+    flag_seconds: int,
+    directory_seconds: int | None,
+    queue_seconds: int | None,
 ) -> dict[str, Any]:
-    """The entries of `CELERY_BEAT_SCHEDULE`; without `directory_seconds` no directory is imported."""
+    """The entries of `CELERY_BEAT_SCHEDULE`.
+
+    Without `directory_seconds` no directory is imported, without `queue_seconds` no queue is read.
+    """
     every: list[tuple[str, str, int]] = [
         ("follow-up", "portal.tasks.follow_up", sweep_seconds),
         ("deliver", "reports.tasks.deliver", deliver_seconds),
@@ -25,6 +33,8 @@ def beat_schedule(
     ]
     if directory_seconds is not None:
         every.append(("import-directory", "jobs.tasks.import_directory", directory_seconds))
+    if queue_seconds is not None:
+        every.append(("read-queue", "jobs.tasks.read_queue", queue_seconds))
     # A wake-up message that no worker took before the next one comes has no value.
     entries = {
         name: {"task": task, "schedule": seconds, "options": {"expires": seconds}} for name, task, seconds in every

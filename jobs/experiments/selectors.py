@@ -13,8 +13,9 @@ from django.db.models.functions import Coalesce
 from jobs.experiments.models import Artifact, Experiment, ExperimentRun, MetricSeries, PointBatch, RunJob
 from jobs.experiments.points import Digest, Series, merged, unpacked, unpacked_calls
 from jobs.experiments.rules import NoSuchExperiment, NoSuchRun
-from jobs.experiments.status import OPEN
+from jobs.experiments.status import OPEN, Status
 from jobs.models import Job, Membership, Project, User
+from jobs.queue.selectors import fresh_readings, listed_in
 from jobs.selectors import led_projects
 
 DIGEST_COLUMNS = tuple(Digest.__dataclass_fields__)
@@ -157,6 +158,28 @@ def unlinked_with_record(now: datetime) -> QuerySet[RunJob]:
 def open_runs() -> QuerySet[ExperimentRun]:
     """The runs whose status may change with time alone."""
     return ExperimentRun.objects.filter(status__in=sorted(OPEN))
+
+
+def lost_in_queue(now: datetime) -> QuerySet[Any]:
+    """The keys of lost runs one of whose stated jobs is in the queue, as it was read lately."""
+    waiting = RunJob.objects.filter(run__status=Status.LOST, linked_job__isnull=True)
+    return waiting.filter(_in_queue(fresh_readings(now))).values_list("run_id", flat=True).distinct()
+
+
+def left_the_queue(read_at: Mapping[str, datetime], now: datetime) -> QuerySet[RunJob]:
+    """Stated jobs without a record that are in none of these queues, read at these times, and are due to be asked for.
+
+    A job that was stated after a reading was in the queue then, or will be in the next one.
+    """
+    stated = Q(*(Q(cluster__in=("", name), stated_at__lt=at) for name, at in read_at.items()), _connector=Q.OR)
+    waiting = RunJob.objects.filter(stated, linked_job__isnull=True, stated_at__gte=now - CLAIMS_KEPT)
+    return waiting.filter(Q(ask_at__isnull=True) | Q(ask_at__lte=now)).exclude(_in_queue(read_at))
+
+
+def _in_queue(clusters: Collection[str]) -> Q:
+    """Whether a stated job is in one of these queues as a job of the run's owner."""
+    listed = listed_in(clusters).filter(job_id=OuterRef("job_id"), user=OuterRef("run__owner"))
+    return Q(Exists(listed), cluster="") | Q(Exists(listed.filter(cluster=OuterRef("cluster"))))
 
 
 def runs_of_changed_jobs(now: datetime) -> QuerySet[ExperimentRun]:

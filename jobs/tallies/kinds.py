@@ -65,7 +65,10 @@ class Times:
 
 PAYLOADS = ("node-summary", "job-record", "raw-samples")
 STATUSES = ("200", "201", "202", "400", "401", "403", "408", "413", "422", "429", "500", "503")
-SWEEPS = ("follow_up", "deliver", "escalate", "check_links", "import_directory", "expire", "backtest_waits")
+SWEEPS = (
+    *("follow_up", "deliver", "escalate", "check_links", "import_directory", "read_queue"),
+    *("expire", "backtest_waits"),
+)
 
 END_TO_JUDGEMENT = Times("kaiku_end_to_judgement_seconds", "From a job's end to its first judgement", SINCE_END_S)
 END_TO_REPORT = Times("kaiku_end_to_report_seconds", "From a job's end to its first report", SINCE_END_S)

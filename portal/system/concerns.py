@@ -13,6 +13,7 @@ from django.conf import settings
 from django.urls import reverse
 
 from analysis.site.selectors import month_ends
+from jobs.queue.selectors import fresh_since
 from portal.system.state import SystemState, seconds_since
 from portal.system.work_names import SWEEPS, set_aside, waiting
 from reports.numbers import counted, duration
@@ -67,6 +68,7 @@ def concerns(state: SystemState) -> list[Concern]:
         *_flags(state),
         *_months(state),
         *_directory(state),
+        *_queues(state),
         *_nodes(state),
         *_storage(state),
         *_versions(state),
@@ -122,6 +124,19 @@ def _directory(state: SystemState) -> Iterator[Concern]:
     if stored_at is None or (state.now - stored_at).total_seconds() > late_s:
         advice = "New members and PIs have no access until it works again."
         yield Concern("The directory is not imported", advice, stored_at, reverse("directory-state"))
+
+
+def _queues(state: SystemState) -> Iterator[Concern]:
+    known = {reading.cluster: reading for reading in state.queues}
+    for cluster in settings.QUEUE_CLUSTERS:
+        reading = known.get(cluster)
+        read_at = reading.read_at if reading else None
+        if read_at is None or read_at < fresh_since(state.now):
+            why = f"The last try failed: {reading.error}. " if reading and reading.error else ""
+            advice = (
+                f"{why}Workers need squeue and sacct there. Meanwhile the Queue page shows old jobs, marked as old."
+            )
+            yield Concern(f"The queue of {cluster} is not read", advice, read_at)
 
 
 def _nodes(state: SystemState) -> Iterator[Concern]:

@@ -19,8 +19,9 @@ from analysis.silence.selectors import jobs_missing_summaries, silent_nodes
 from analysis.site import selectors as site
 from jobs.failures.selectors import failures
 from jobs.imports.selectors import directory_imports, last_imports
-from jobs.models import DirectoryImport, Process, Tally
+from jobs.models import DirectoryImport, Process, QueueReading, Tally
 from jobs.processes.selectors import processes_there
+from jobs.queue.selectors import readings
 from jobs.tallies.kinds import COLLECTOR_FAILURES, MESSAGES, SWEEP_FAILURES
 from jobs.tallies.selectors import counted_since, last_rounds
 from portal.system.readiness import Part, parts
@@ -81,6 +82,7 @@ class SystemState:
     messages: dict[tuple[str, ...], Tally]
     imported: dict[str, datetime]
     last_import: DirectoryImport | None
+    queues: list[QueueReading]
     processes: list[Process]
     database_bytes: int
     disk: tuple[int, int] | None
@@ -144,6 +146,7 @@ def system_state(now: datetime) -> SystemState:
         messages=dict(counted_since(MESSAGES.name, day_ago)),
         imported=last_imports(now - IMPORTS_LOOKED_AT),
         last_import=directory_imports().first(),
+        queues=list(readings()),
         processes=list(processes_there(now)),
         database_bytes=database_bytes(),
         disk=data_directory(),

@@ -14,12 +14,16 @@ NIGHTLY = {"expire", "backtest-waits"}
 def test_the_beat_sends_what_the_schedule_names_and_each_of_its_tasks_exists() -> None:
     application.loader.import_default_modules()
     assert settings.CELERY_BEAT_SCHEDULE.keys() == {"follow-up", "deliver", "escalate", "check-links"} | NIGHTLY
-    whole = beat_schedule(sweep_seconds=10, deliver_seconds=60, flag_seconds=3600, directory_seconds=900)
+    whole = beat_schedule(
+        sweep_seconds=10, deliver_seconds=60, flag_seconds=3600, directory_seconds=900, queue_seconds=120
+    )
     assert {entry["task"] for entry in whole.values()} <= application.tasks.keys()
 
 
 def test_a_message_expires_when_the_next_one_comes() -> None:
-    entries = beat_schedule(sweep_seconds=7, deliver_seconds=61, flag_seconds=3601, directory_seconds=901)
+    entries = beat_schedule(
+        sweep_seconds=7, deliver_seconds=61, flag_seconds=3601, directory_seconds=901, queue_seconds=121
+    )
     for name in NIGHTLY:
         assert isinstance(entries.pop(name)["schedule"], crontab)
     pauses = {name: (entry["schedule"], entry["options"]["expires"]) for name, entry in entries.items()}
@@ -29,7 +33,9 @@ def test_a_message_expires_when_the_next_one_comes() -> None:
         "escalate": (3601, 3601),
         "check-links": (60, 60),
         "import-directory": (901, 901),
+        "read-queue": (121, 121),
     }
-    assert "import-directory" not in beat_schedule(
-        sweep_seconds=7, deliver_seconds=61, flag_seconds=3601, directory_seconds=None
+    least = beat_schedule(
+        sweep_seconds=7, deliver_seconds=61, flag_seconds=3601, directory_seconds=None, queue_seconds=None
     )
+    assert not {"import-directory", "read-queue"} & least.keys()

@@ -16,11 +16,17 @@ from django.db.models import Q, QuerySet
 
 from jobs.experiments.models import ExperimentRun, RunJob
 from jobs.experiments.rules import Attempt, attempts_of_run
-from jobs.experiments.selectors import jobs_of, open_runs, runs_of_changed_jobs, unlinked_with_record
-from jobs.experiments.status import Decided, JobWord, Reported, RunWord, Status, decided
+from jobs.experiments.selectors import (
+    jobs_of,
+    lost_in_queue,
+    open_runs,
+    runs_of_changed_jobs,
+    unlinked_with_record,
+)
+from jobs.experiments.status import JobWord, Reported, RunWord, Status, decided
 from jobs.failures.services import Work, attempt_each
 from jobs.models import Job
-from jobs.queue.selectors import state_in_queue
+from jobs.queue.selectors import states_in_queue
 from jobs.runs.services import touch_ended_runs
 
 FOLLOWING = "experiment run"
@@ -51,7 +57,7 @@ def follow_run(run_pk: int, now: datetime) -> bool:
 
 def settle(run: ExperimentRun, now: datetime) -> bool:
     """Decide the status of a run that the caller has locked, and store it; whether it changed."""
-    job, revision = job_word(run)
+    job, revision = job_words([run], now)[run.pk]
     found = decided(run_word(run), job, now, silent_after())
     columns = dict(zip(COLUMNS, (found.status, found.ended_at, found.is_by_slurm, revision), strict=True))
     changed = [name for name, value in columns.items() if getattr(run, name) != value]
@@ -86,19 +92,21 @@ def run_word(run: ExperimentRun) -> RunWord:
     return RunWord(Reported(run.reported), run.started_at, run.reported_at, run.heard_at, run.reported_end_at)
 
 
-def job_word(run: ExperimentRun) -> tuple[JobWord | None, int | None]:
-    """What Slurm reports of the latest job of a run, and the revision of its record; None for what is not known.
+def job_words(runs: Sequence[ExperimentRun], now: datetime) -> dict[int, tuple[JobWord | None, int | None]]:
+    """What Slurm reports of the latest job of each run, and the revision of its record; None for what is not known.
 
-    The record comes first, then what a webhook reported, then the queue.
+    The record comes first, then what a webhook reported, then the queue, as far as it was read lately.
     """
-    rows = jobs_of([run]).get(run.pk, [])
-    linked = [row.linked_job for row in rows if row.linked_job is not None]
-    job = max(linked, key=_begin, default=None)
-    if job is not None and (rows[-1].linked_job is not None or rows[-1].job_id == job.job_id):
-        return JobWord(job.state, job.started_at, job.ended_at), job.revision
-    if run.event_state:
-        return JobWord(run.event_state, None, run.event_at), None
-    return (_queue_word(rows[-1], run) if rows else None), None
+    stated = jobs_of(runs)
+    found = {run.pk: _recorded_word(stated.get(run.pk, [])) or _event_word(run) for run in runs}
+    asked = {
+        run.pk: (run.owner_id, stated[run.pk][-1].cluster, stated[run.pk][-1].job_id)
+        for run in runs
+        if run.pk in stated and found[run.pk] is None
+    }
+    states = states_in_queue(asked.values(), now) if asked else {}
+    queued = {pk: JobWord(states[key]) for pk, key in asked.items() if key in states}
+    return {pk: word or (queued.get(pk), None) for pk, word in found.items()}
 
 
 def silent_after() -> timedelta:
@@ -106,9 +114,16 @@ def silent_after() -> timedelta:
     return timedelta(minutes=settings.RUN_SILENT_MINUTES)
 
 
-def _queue_word(row: RunJob, run: ExperimentRun) -> JobWord | None:
-    state = state_in_queue(run.owner_id, row.cluster, row.job_id)
-    return JobWord(state) if state else None
+def _recorded_word(rows: Sequence[RunJob]) -> tuple[JobWord, int] | None:
+    linked = [row.linked_job for row in rows if row.linked_job is not None]
+    job = max(linked, key=_begin, default=None)
+    if job is None or not (rows[-1].linked_job is not None or rows[-1].job_id == job.job_id):
+        return None
+    return JobWord(job.state, job.started_at, job.ended_at), job.revision
+
+
+def _event_word(run: ExperimentRun) -> tuple[JobWord, None] | None:
+    return (JobWord(run.event_state, None, run.event_at), None) if run.event_state else None
 
 
 def _begin(job: Job) -> tuple[bool, datetime | None, int]:
@@ -171,13 +186,16 @@ def _due_pages(now: datetime) -> Iterator[list[int]]:
     heard_again = ExperimentRun.objects.filter(status=Status.LOST, heard_at__gte=silent_since)
     yield from _pages(heard_again.values_list("pk", flat=True))
     silent = open_runs().exclude(status=Status.LOST).filter(heard_at__lt=silent_since)
-    for page in _pages(silent.values_list("pk", flat=True)):
-        yield [run.pk for run in ExperimentRun.objects.filter(pk__in=page) if _would_change(run, now)]
+    for page in (*_pages(silent.values_list("pk", flat=True)), *_pages(lost_in_queue(now))):
+        yield _would_change(page, now)
 
 
-def _would_change(run: ExperimentRun, now: datetime) -> bool:
-    found: Decided = decided(run_word(run), job_word(run)[0], now, silent_after())
-    return (found.status, found.ended_at) != (run.status, run.ended_at)
+def _would_change(page: Sequence[int], now: datetime) -> list[int]:
+    """Those of these runs whose status would be another one now: three queries."""
+    runs = list(ExperimentRun.objects.filter(pk__in=page))
+    words = job_words(runs, now)
+    decisions = ((run, decided(run_word(run), words[run.pk][0], now, silent_after())) for run in runs)
+    return [run.pk for run, found in decisions if (found.status, found.ended_at) != (run.status, run.ended_at)]
 
 
 def _pages(keys: Iterable[int]) -> Iterator[list[int]]:

@@ -10,12 +10,10 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import DataError
 from django.utils import timezone
 
-from jobs.runs.services import RecordConflict
-from jobs.sacct import SACCT_FIELDS, Accounting, LeftOut, SacctFormatError, job_runs
-from jobs.services import record_job
+from jobs.accounting.services import store_runs
+from jobs.sacct import SACCT_FIELDS, Accounting, SacctFormatError, job_runs
 from jobs.slurm_client import SlurmClientError, accounting
 
 AGE = re.compile(r"([0-9]{1,5})([mhd])")
@@ -38,22 +36,12 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         found = _from_file(options) if options["from_file"] else _from_sacct(options)
-        known = new = 0
-        left_out = list(found.skipped)
-        for line, record in zip(found.lines, found.records, strict=True):
-            try:
-                is_new = record_job(record)
-            except RecordConflict as conflict:
-                left_out.append(LeftOut(line, str(record.job_id), str(conflict)))
-                continue
-            except (DataError, ValueError, TypeError, ArithmeticError, LookupError) as error:
-                # One row that cannot be stored must not prevent the others from being stored.
-                left_out.append(LeftOut(line, str(record.job_id), f"cannot be stored: {type(error).__name__}"))
-                continue
-            new, known = new + is_new, known + (not is_new)
-        for row in sorted(left_out, key=lambda row: row.line):
+        stored = store_runs(found)
+        for row in stored.left_out:
             self.stderr.write(str(row))
-        self.stdout.write(f"{new + known} runs: {new} new or changed, {known} unchanged; {len(left_out)} rows left out")
+        runs = stored.new + stored.known
+        said = f"{runs} runs: {stored.new} new or changed, {stored.known} unchanged"
+        self.stdout.write(f"{said}; {len(stored.left_out)} rows left out")
 
 
 def _from_sacct(options: dict[str, Any]) -> Accounting:

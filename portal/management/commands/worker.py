@@ -29,6 +29,7 @@ from analysis.waiting.services import check_waits
 from education.services.links import check_asked_links
 from jobs.models import Process
 from jobs.processes.services import keep_saying
+from jobs.tasks import read_queues_and_follow
 from portal import expiry
 from portal.logs import during_task
 from portal.rounds import a_round
@@ -58,7 +59,7 @@ class Command(BaseCommand):
         stop = threading.Event()
         for name in (signal.SIGTERM, signal.SIGINT):
             signal.signal(name, lambda *_: stop.set())
-        delivered_at = expire_at = escalate_at = backtest_at = -math.inf
+        delivered_at = expire_at = escalate_at = backtest_at = queue_at = -math.inf
         keep_saying(Process.Kind.WORKER)
         while not stop.is_set():
             if time.monotonic() - delivered_at >= settings.DELIVER_SECONDS:
@@ -74,6 +75,9 @@ class Command(BaseCommand):
             if time.monotonic() >= backtest_at:
                 backtest_at = time.monotonic() + BACKTEST_SECONDS
                 done("backtest_waits", lambda: keep_ranges(timezone.now()))
+            if settings.QUEUE_CLUSTERS and time.monotonic() >= queue_at:
+                queue_at = time.monotonic() + settings.QUEUE_SECONDS
+                done("read_queue", read_queues_and_follow)
             seen = changed_at()
             if not sweep():
                 wait(stop, options["seconds"], seen)

@@ -6,6 +6,8 @@ from datetime import UTC, datetime, timedelta
 from math import isnan, nan
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from jobs.experiments.models import Artifact, ExperimentRun, MetricSeries, PointBatch, RunJob
 from jobs.experiments.points import Point
@@ -23,7 +25,7 @@ from jobs.experiments.services.points import LoggedCall, log_calls, sort_points
 from jobs.experiments.services.runs import RunChange, StatedJob, change_run, delete_run, remove_tag, start_run
 from jobs.experiments.status import Reported
 from jobs.models import Job, Membership, Project, User
-from jobs.queue.models import QueuedJob
+from jobs.queue.models import QueuedJob, QueueReading
 from jobs.services import record_job
 from tests.payloads import job_record
 
@@ -347,13 +349,46 @@ def test_a_silent_run_is_lost_and_comes_back_with_a_word(alice: User) -> None:
     assert run.status == "RUNNING"
 
 
+def queued(alice: User, state: str, read_at: datetime, job_id: int = 123456) -> None:
+    """A queue, read then, that has one job of alice's."""
+    project, _ = Project.objects.get_or_create(name="project_1")
+    shown = {"user": alice, "project": project, "state": state}
+    QueuedJob.objects.update_or_create(cluster="lumi", job_id=job_id, defaults=shown)
+    QueueReading.objects.update_or_create(cluster="lumi", defaults={"read_at": read_at, "tried_at": read_at})
+
+
 def test_a_silent_run_whose_job_is_in_the_queue_is_running(alice: User) -> None:
-    run = run_of(alice)
-    project = Project.objects.create(name="project_1")
-    QueuedJob.objects.create(cluster="lumi", job_id=123456, user=alice, project=project, state="RUNNING")
-    assert follow_runs(10, BEGAN + timedelta(hours=9)) == 0
+    run, later = run_of(alice), BEGAN + timedelta(hours=9)
+    queued(alice, "RUNNING", later - timedelta(minutes=10))
+    assert follow_runs(10, later) == 0
     run.refresh_from_db()
     assert run.status == "RUNNING"
+
+
+def test_a_queue_that_was_read_long_ago_keeps_no_run_running_and_a_new_reading_brings_it_back(alice: User) -> None:
+    run, later = run_of(alice), BEGAN + timedelta(hours=9)
+    queued(alice, "RUNNING", later - timedelta(minutes=10, seconds=1))
+    assert follow_runs(10, later) == 1
+    run.refresh_from_db()
+    assert run.status == "LOST"
+    queued(alice, "RUNNING", later)
+    assert follow_runs(10, later) == 1
+    run.refresh_from_db()
+    assert run.status == "RUNNING"
+
+
+def test_many_silent_runs_in_the_queue_cost_as_many_queries_as_few(alice: User) -> None:
+    later = BEGAN + timedelta(hours=9)
+
+    def queries(numbers: range) -> int:
+        for number in numbers:
+            run_of(alice, job=number)
+            queued(alice, "RUNNING", later, job_id=number)
+        with CaptureQueriesContext(connection) as found:
+            assert follow_runs(10, later) == 0
+        return len(found)
+
+    assert queries(range(1, 2)) == queries(range(2, 12))
 
 
 def test_a_webhook_ends_the_runs_of_its_user_alone_and_the_record_decides_later(alice: User, bob: User) -> None:

@@ -16,7 +16,9 @@ from analysis.rollups import services as rollups
 from analysis.services import JUDGEMENT, analyse_due
 from analysis.site import services as site
 from education.services.links import LINK
-from jobs.models import DirectoryImport, Process, Tally, WorkFailure
+from jobs.experiments.services.following import FOLLOWING
+from jobs.models import DirectoryImport, Process, QueueReading, Tally, WorkFailure
+from jobs.queue.services import READING, note_failure
 from jobs.services import record_job
 from jobs.tallies.kinds import COLLECTOR_FAILURES, MESSAGES, ROUNDS, SWEEP_FAILURES, SWEEPS
 from jobs.tallies.services import add
@@ -102,11 +104,13 @@ def test_each_kind_of_failed_work_has_a_title(cast, worker: Process, now: dateti
 def test_all_work_that_can_fail_and_every_sweep_has_a_name_of_its_own() -> None:
     kinds = {
         *(escalation.OF_PEOPLE, escalation.OF_PROJECTS, outcomes.SETTLE, outcomes.CLOSE_MONTH, policy.CLOSE_MONTH),
-        *(site.CLOSE_MONTH, rollups.ROLL_UP, IMPORT, SUMMARY, PLANNING, LINK, REPORT, JUDGEMENT),
+        *(site.CLOSE_MONTH, rollups.ROLL_UP, IMPORT, SUMMARY, PLANNING, LINK, REPORT, JUDGEMENT, READING, FOLLOWING),
     }
     assert kinds == set(FAILED)
     assert kinds - {PLANNING} == set(COUNTED)
-    tasks = beat_schedule(sweep_seconds=1, deliver_seconds=1, flag_seconds=1, directory_seconds=1).values()
+    tasks = beat_schedule(
+        sweep_seconds=1, deliver_seconds=1, flag_seconds=1, directory_seconds=1, queue_seconds=1
+    ).values()
     assert {entry["task"].rpartition(".")[2] for entry in tasks} == set(NAMES_OF_SWEEPS) == set(SWEEPS)
 
 
@@ -202,6 +206,17 @@ def test_a_directory_that_is_not_imported_is_named(cast, worker: Process, now: d
     assert "no such file" in page(cast)
     DirectoryImport.objects.create(asked="people.csv", source="csv", began_at=now - timedelta(minutes=59))
     assert titles(cast) == []
+
+
+def test_a_queue_that_is_not_read_is_named_with_the_reason(cast, worker: Process, now: datetime, settings) -> None:
+    settings.QUEUE_CLUSTERS = ["lumi"]
+    assert titles(cast) == ["The queue of lumi is not read"]
+    reading = QueueReading.objects.create(cluster="lumi", read_at=now - timedelta(minutes=9), tried_at=now)
+    assert titles(cast) == []
+    QueueReading.objects.filter(pk=reading.pk).update(read_at=now - timedelta(minutes=11))
+    note_failure("lumi", "squeue cannot be started: No such file or directory", now)
+    assert titles(cast) == ["The queue of lumi is not read"]
+    assert "The last try failed: squeue cannot be started: No such file or directory." in page(cast)
 
 
 def test_two_versions_at_work_are_named(cast, worker: Process, now: datetime) -> None:
