@@ -8,7 +8,7 @@ from datetime import date, datetime, timedelta
 from analysis.history.run_sums import Days
 from jobs.models import ProjectAllocation
 from portal.charts.columns import HEIGHT, WIDTH, nice_top, scale
-from portal.pages.projects.forecast import Forecast, burn_down
+from portal.charts.forecast import Forecast, burn_down
 from reports.numbers import hours
 
 DAYS_AHEAD = 30

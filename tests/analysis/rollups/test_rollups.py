@@ -16,7 +16,7 @@ from analysis.history.periods import Period
 from analysis.history.run_sums import JudgedRun, RunSums, median_use, sums_by_day
 from analysis.models import JobEfficiency, PersonDay, ProjectDay, RollUpDue, WorkDay
 from analysis.rollups import services
-from analysis.rollups.selectors import Part, days_of, sums_by_member, sums_by_work
+from analysis.rollups.selectors import Part, days_by_project, days_of, sums_by_member, sums_by_work
 from analysis.rollups.services import note_all, roll_up_due
 from analysis.services import analyse_job
 from jobs.models import Job, Project, User
@@ -83,6 +83,28 @@ def test_pages_read_the_stored_sums(runs, django_assert_num_queries) -> None:
     part = alice()
     with django_assert_num_queries(2):
         assert whole(part).jobs == 2
+
+
+def test_the_days_of_several_projects_are_those_of_each(runs, django_assert_num_queries) -> None:
+    """Another project has a run on the same day; then a day of one is stored, and that of the other changed since."""
+    run(4, 30.0, NOW - 25 * HOUR, user_id="carol", project_id="project_465000002")
+    projects = sorted(Project.objects.values_list("pk", flat=True))
+
+    def each() -> list[RunSums]:
+        return [days_of([Part(project=project, by_site=True)], YEAR).total(YEAR) for project in projects]
+
+    def together() -> list[RunSums]:
+        with django_assert_num_queries(3 if RollUpDue.objects.exists() else 2):
+            found = days_by_project(projects, YEAR)
+        return [found[project].total(YEAR) for project in projects]
+
+    assert together() == each()
+    assert [sums.jobs for sums in each()] == [3, 1]
+    roll_up()
+    assert together() == each()
+    run(5, 60.0, NOW - 25 * HOUR)
+    assert together() == each()
+    assert [sums.jobs for sums in each()] == [4, 1]
 
 
 def test_late_data_changes_the_day_before_and_after_the_sweep(runs) -> None:

@@ -7,7 +7,7 @@ from datetime import date
 
 from jobs.allocations import AllocatedHours, Pace, pace_of
 from jobs.models import ProjectAllocation
-from portal.pages.projects.forecast import left_of
+from portal.charts.forecast import left_of
 
 METER_WIDTH = 100.0
 SOURCE_WORDS = {"lumi": "LUMI's project file", "waldur": "Puhuri", "csv": "the site's list", "demo": "the sample data"}
