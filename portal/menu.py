@@ -14,10 +14,14 @@ class Place:
     holds: frozenset[str]
 
 
+QUEUE_PLACE = Place("Queue", "queue", frozenset({"queue"}))
+"""Where the portal reads a queue; beside the projects, whose hours its jobs are going to use."""
+
 PLACES = (
     Place("Dashboard", "dashboard", frozenset({"dashboard", "sample-report", "flags"})),
     Place("Jobs", "my-jobs", frozenset({"my-jobs", "job", "compare", "work"})),
     Place("History", "history", frozenset({"history"})),
+    QUEUE_PLACE,
     Place("Projects", "projects", frozenset({"projects", "project"})),
     Place("Learn", "learn", frozenset({"learn", "lesson"})),
     Place("Settings", "settings", frozenset({"settings", "appearance", "api-tokens", "slurm-comments", "device"})),

@@ -46,6 +46,7 @@ from portal.pages.opt_out.views import opt_out_page
 from portal.pages.policy.views import policy as policy_page
 from portal.pages.projects.views import project, projects
 from portal.pages.public.views import public
+from portal.pages.queue.views import queue_page
 from portal.pages.raw_window.views import raw_window_page
 from portal.pages.settings.views import api_tokens, appearance, mail_settings, revoke
 from portal.pages.settings.views import slurm_comments as slurm_comments_page
@@ -87,6 +88,7 @@ urlpatterns = [
     path("flags/", flags, name="flags"),
     path("flags/requests/<int:pk>/", answer_request, name="answer-request"),
     path("history/", history, name="history"),
+    path("queue/", queue_page, name="queue"),
     path("projects/", projects, name="projects"),
     path("projects/<str:name>/", project, name="project"),
     path("about/", about, name="about"),

@@ -91,6 +91,18 @@ def duration(seconds: float | None) -> str:
     return f"{minutes} min {left_s:02d} s" if minutes else f"{left_s} s"
 
 
+def to_the_minute(seconds: float) -> str:
+    """The same without seconds, for times that are minutes old when they are shown.
+
+    >>> to_the_minute(45), to_the_minute(1441), to_the_minute(7500)
+    ('less than 1 min', '24 min', '2 h 05 min')
+    """
+    minutes = round(seconds / 60)
+    if not minutes:
+        return "less than 1 min"
+    return f"{minutes} min" if minutes < 60 else duration(60.0 * minutes)
+
+
 def energy(joules: float | None) -> str:
     """Energy in kWh.
 

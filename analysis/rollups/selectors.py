@@ -129,9 +129,7 @@ def days_of(parts: Iterable[Part], period: Period) -> Days:
 def days_by_project(projects: Collection[int], period: Period) -> dict[int, Days]:
     """The sums of each of these projects, as of its PI, for every day of a period: three queries for all of them."""
     first, last = first_and_last(period)
-    due = set(
-        RollUpDue.objects.filter(project__in=projects, day__range=(first, last)).values_list("project_id", "day")
-    )
+    due = set(RollUpDue.objects.filter(project__in=projects, day__range=(first, last)).values_list("project_id", "day"))
     found: dict[int, dict[date, RunSums]] = {project: {} for project in projects}
     stored = ProjectDay.objects.filter(project__in=projects, day__range=(first, last))
     for project, day, packed in stored.order_by().values_list("project_id", "day", "sums"):

@@ -42,6 +42,12 @@ def percent(value: float | None) -> str:
 
 
 @register.filter
+def to_the_minute(seconds: float) -> str:
+    """A duration in whole minutes, on one line."""
+    return numbers.to_the_minute(seconds).replace(" ", numbers.NO_BREAK)
+
+
+@register.filter
 def share(fraction: float | None) -> str:
     """A fraction as a percent whose number and sign stay on one line."""
     return numbers.unbroken(numbers.share(fraction))

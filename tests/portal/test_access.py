@@ -73,6 +73,7 @@ TABLE: dict[str, tuple[dict[str, object], tuple[int, ...]]] = {
     "flags": ({}, SIGNED_IN),
     "answer-request": ({"pk": 1}, WRITE_ONLY),
     "history": ({}, SIGNED_IN),
+    "queue": ({}, SIGNED_IN),
     "projects": ({}, SIGNED_IN),
     "project": ({"name": "project_465000001"}, (302, 404, 200, 200, 200, 404, 404, 404)),
     "about": ({}, OPEN),

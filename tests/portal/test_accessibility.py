@@ -17,6 +17,7 @@ from reports.services.links import opt_out_address
 from tests.payloads import raw_payload
 from tests.portal.conftest import carry_session
 from tests.portal.policy.test_policy_page import make_rows
+from tests.portal.queue.queued import allocate, read, started, waiting
 from tests.portal.test_access import WORK
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -27,9 +28,9 @@ PAGES = {
     "alice": f"/work/{WORK['key']}/ /compare/ /compare/?job=lumi/123456&job=lumi/123457&job=lumi/9 "
     "/ /jobs/ /jobs/?q=123 /jobs/lumi/123456/ /jobs/lumi/123456/raw/ /jobs/lumi/999/ /history/ /projects/ "
     "/projects/project_465000001/ /learn/ /learn/timeout/ /learn/nothing/ /settings/ "
-    "/settings/appearance/ /settings/tokens/ /settings/slurm/ /flags/ /device/",
-    "dave": "/ /sample-report/",
-    "carol": f"/work/{WORK['key']}/ /compare/?job=lumi/123457&job=lumi/123456 /projects/project_465000001/",
+    "/settings/appearance/ /settings/tokens/ /settings/slurm/ /flags/ /device/ /queue/",
+    "dave": "/ /sample-report/ /queue/",
+    "carol": f"/work/{WORK['key']}/ /compare/?job=lumi/123457&job=lumi/123456 /projects/project_465000001/ /queue/",
     "grace": "/system/ /admin/ /admin/jobs/user/ /admin/jobs/grant/ /admin/jobs/grant/add/ /admin/jobs/membership/add/ "
     "/admin/jobs/project/ /admin/jobs/apitoken/ /admin/metrics/collectortoken/ /admin/admin/logentry/ "
     "/admin/jobs/unknownidentity/ /admin/jobs/auditentry/ /policy/",
@@ -47,6 +48,13 @@ def page(request: pytest.FixtureRequest, browser, live_server) -> Iterator[objec
     )
     yield context.new_page()
     context.close()
+
+
+def queue_up(settings) -> None:
+    """A queue with jobs of alice and bob that run and wait, on an allocation that may not suffice for them."""
+    settings.QUEUE_CLUSTERS = ["lumi"]
+    allocate(8.0)
+    read(started(1), started(2, UserName="bob", Name="x" * 80), waiting(3, Reason="QOSMaxJobsPerUserLimit"))
 
 
 def assert_sound(page, path: str) -> None:
@@ -72,6 +80,7 @@ def test_no_page_has_a_barrier(name: str, page, live_server, cast, reported, set
     reported(123457, **on_four)
     record_raw_window(raw_payload())
     make_rows()
+    queue_up(settings)
     for path in paths_for(name, page, live_server, cast):
         assert_sound(page, path)
 

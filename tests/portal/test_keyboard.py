@@ -9,7 +9,7 @@ import pytest
 from metrics.services import record_raw_window
 from tests.payloads import raw_payload
 from tests.portal.conftest import PASSWORD, carry_session
-from tests.portal.test_accessibility import PAGES, paths_for
+from tests.portal.test_accessibility import PAGES, paths_for, queue_up
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -60,6 +60,7 @@ def test_tab_reaches_everything_and_shows_where_it_is(name: str, page, live_serv
     settings.RAW_ON_PAGE = settings.PUBLIC_PAGE = settings.SLURM_COMMENTS = True
     reported()
     record_raw_window(raw_payload())
+    queue_up(settings)
     for path in paths_for(name, page, live_server, cast):
         assert_usable_by_keys(page, path)
 

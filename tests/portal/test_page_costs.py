@@ -22,7 +22,17 @@ from analysis.escalation.rules import evidence_of
 from analysis.history.run_sums import RunSums
 from analysis.models import CaseEvent, Feedback, Flag, SupportCase
 from education.models import Lesson, LessonVersion
-from jobs.models import ApiToken, Job, JobOpening, Project, ProjectAllocation, SavedFilter, User
+from jobs.models import (
+    ApiToken,
+    Job,
+    JobOpening,
+    Project,
+    ProjectAllocation,
+    QueuedJob,
+    QueueReading,
+    SavedFilter,
+    User,
+)
 from jobs.services import record_opening, share_job
 from metrics.services import record_raw_window
 from reports.models import Delivery, HelpLetter
@@ -72,6 +82,7 @@ def grow(reported, numbers: range) -> None:
         reported(1000 + number, user_id=f"reader{number}", job_name=f"part {number}", **hours_ago(2))
         reported(2000 + number, **hours_ago(3))
         reader = User.objects.get(username=f"reader{number}")
+        queue_up(alice, reader, number)
         project = Project.objects.create(name=f"project_46500010{number}")
         for user in (alice, carol):
             set_role(user, project, "pi")
@@ -100,6 +111,16 @@ def grow(reported, numbers: range) -> None:
             editor=carol,
             saved_at=now,
         )
+
+
+def queue_up(alice: User, reader: User, number: int) -> None:
+    """A running job of alice's and a pending one of a reader's in the queue, which was read now."""
+    now, project = timezone.now(), Project.objects.get(name="project_465000001")
+    QueueReading.objects.update_or_create(cluster="lumi", defaults={"read_at": now, "tried_at": now})
+    shown = {"cluster": "lumi", "project": project, "partition": "small-g", "gpus": 2, "node_count": 1}
+    shown |= {"time_limit_s": 3600.0, "eligible_at": now, "reason": "Priority"}
+    QueuedJob.objects.create(job_id=3000 + number, user=alice, state="RUNNING", started_at=now, **shown)
+    QueuedJob.objects.create(job_id=4000 + number, user=reader, state="PENDING", **shown)
 
 
 def flag(reader: User, owner: User, project: Project, number: int) -> None:
@@ -148,6 +169,7 @@ def test_no_page_costs_more_queries_for_many_rows_than_for_few(clients, reported
         ("raw-window", "owner"),
         ("compare", "owner"),
         ("work", "pi"),
+        ("queue", "pi"),
         ("shared-jobs", "staff"),
     } <= few.keys()
     grow(reported, range(1, MANY))

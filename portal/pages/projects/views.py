@@ -23,12 +23,12 @@ from jobs.own_runs.rules import personal_project
 from jobs.selectors import Reach, allocations_of, own_memberships, reach_of
 from portal.access import membership_of, person
 from portal.charts.advice_outcomes import kind_rows
+from portal.charts.allocation_line import allocation_line
 from portal.charts.finding_list import since_of
 from portal.charts.flags import FlagCard, flag_cards
-from portal.charts.over_time import asked_period, over_time
-from portal.charts.allocation_line import allocation_line
-from portal.pages.projects.burn_down import burn_down_of
 from portal.charts.forecast import forecast_of
+from portal.charts.over_time import asked_period, over_time
+from portal.pages.projects.burn_down import burn_down_of
 from portal.pages.projects.tables import member_rows, work_rows
 
 WORKS_MAX = FLAGS_MAX = 10

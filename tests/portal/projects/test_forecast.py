@@ -8,8 +8,8 @@ import pytest
 
 from analysis.history.run_sums import Days, JudgedRun, sums_by_day
 from jobs.models import ProjectAllocation
-from portal.pages.projects.burn_down import burn_down_of
 from portal.charts.forecast import burn_down, forecast_of
+from portal.pages.projects.burn_down import burn_down_of
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 

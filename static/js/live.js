@@ -1,0 +1,48 @@
+// A part of a page that is loaded again each minute while somebody looks at it, as often as it states: 60 times are an hour.
+"use strict";
+
+const MINUTE_MS = 60000, FIRST_ERROR = 400;
+const said = document.getElementById("live-state");
+let loadedAt = performance.now(), left = Number(document.querySelector("[data-live]").dataset.live);
+
+function say(text) {
+  said.textContent = text;
+  said.hidden = !text;
+}
+
+// Not in a tab that nobody sees: it catches up as soon as it is seen again.
+function loadAgain() {
+  if (document.hidden || performance.now() - loadedAt < MINUTE_MS) return;
+  if (!left) {
+    clearInterval(timer);
+    say("This page no longer updates itself. Load it again to go on.");
+    return;
+  }
+  loadedAt = performance.now();
+  left -= 1;
+  htmx.trigger("[data-live]", "live");
+}
+const timer = setInterval(loadAgain, MINUTE_MS / 12);
+document.addEventListener("visibilitychange", loadAgain);
+
+// What is unfolded stays so; htmx keeps the focus on what has a name.
+let unfolded = [];
+document.body.addEventListener("htmx:beforeSwap", (event) => {
+  const { xhr, serverResponse } = event.detail;
+  if (xhr.status >= FIRST_ERROR) return;
+  if (!serverResponse.includes("data-live")) {
+    // The sign-in after a session has ended is a page of its own.
+    event.detail.shouldSwap = false;
+    location.reload();
+    return;
+  }
+  unfolded = [...document.querySelectorAll("[data-live] details[open]")].map((one) => one.id);
+  if (left) say("");
+});
+document.body.addEventListener("htmx:afterSettle", () => {
+  for (const id of unfolded) document.getElementById(id)?.setAttribute("open", "");
+});
+
+for (const name of ["htmx:sendError", "htmx:timeout", "htmx:responseError"]) {
+  document.body.addEventListener(name, () => say("The last update failed: this is as it was before. It is tried again."));
+}
