@@ -17,7 +17,7 @@ from jobs.sacct import SACCT_FIELDS
 # 1.6 million jobs of one week took sacct 79 s at a large site; a day of LUMI is far below that.
 TIMEOUT_S = 600.0
 QUEUE_TIMEOUT_S = 60.0
-"""squeue lists twenty thousand jobs in a second or two; slurmctld answers later while it is busy."""
+"""squeue lists twenty thousand jobs in a second or two, and sacct some jobs by number; later while Slurm is busy."""
 
 MESSAGE_LENGTH_MAX = 500
 # Variables that would change what is printed, or of which cluster: sacct(1), squeue(1), "Environment Variables".

@@ -10,17 +10,13 @@ from django.conf import settings
 from django.utils import timezone
 
 from jobs.directory_client import DirectoryError
-from jobs.experiments.services.following import follow_runs
-from jobs.experiments.services.left_jobs import record_left_jobs
+from jobs.experiments.services.left_jobs import follow_queued_runs
 from jobs.failures.services import Work, attempt_each
 from jobs.imports.services import import_from, without_secrets
 from jobs.queue.services import read_queues
 from jobs.services import DirectoryShrunk
 
 SOFT_LIMIT_S = 1800
-RUNS = 200
-"""Logged runs that one reading of the queue follows; the next one goes on."""
-
 IMPORT, ONLY = "directory import", 1
 """The kind of work under which a failure is recorded, and its key: there is one directory."""
 
@@ -60,6 +56,5 @@ def read_queue() -> None:
 def read_queues_and_follow() -> int:
     """The same for any worker; how many queues were read."""
     count = read_queues(settings.QUEUE_CLUSTERS, timezone.now())
-    record_left_jobs(timezone.now())
-    follow_runs(RUNS, timezone.now())
+    follow_queued_runs(timezone.now())
     return count

@@ -174,9 +174,9 @@ DIRECTORY_CLUSTER = text("DIRECTORY_CLUSTER", "lumi")
 DIRECTORY_SECONDS = number("DIRECTORY_SECONDS", 900)
 WALDUR_TOKEN, WALDUR_OFFERING = text("WALDUR_TOKEN"), text("WALDUR_OFFERING")
 
-# Clusters whose queue is read, by squeue, and how often; see docs/operations.md.
+# Clusters whose queue is read, by squeue, and how often, 0 for by the command alone; see docs/operations.md.
 QUEUE_CLUSTERS = cluster_names("QUEUE_CLUSTERS")
-QUEUE_SECONDS = number("QUEUE_SECONDS", 120)
+QUEUE_SECONDS = number("QUEUE_SECONDS", 120, lowest=0)
 
 # The site's GPUs, partitions and prices, a TOML file; empty is LUMI. `manage.py check_site` compares it with Slurm.
 SITE_PROFILE = text("SITE_PROFILE")
@@ -318,7 +318,7 @@ CELERY_BEAT_SCHEDULE = beat_schedule(
     deliver_seconds=DELIVER_SECONDS,
     flag_seconds=FLAG_SECONDS,
     directory_seconds=DIRECTORY_SECONDS if DIRECTORY_SOURCE else None,
-    queue_seconds=QUEUE_SECONDS if QUEUE_CLUSTERS else None,
+    queue_seconds=(QUEUE_SECONDS or None) if QUEUE_CLUSTERS else None,
 )
 
 # The content of log lines: portal/logs.py.

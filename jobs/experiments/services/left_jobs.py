@@ -18,9 +18,10 @@ from django.db.models.functions import RowNumber
 from jobs.accounting.services import store_runs
 from jobs.experiments.models import RunJob
 from jobs.experiments.selectors import left_the_queue
+from jobs.experiments.services.following import follow_runs
 from jobs.queue.selectors import fresh_readings
 from jobs.sacct import Accounting, SacctFormatError, job_runs
-from jobs.slurm_client import SlurmClientError, accounting_of
+from jobs.slurm_client import QUEUE_TIMEOUT_S, SlurmClientError, accounting_of
 
 ASKED_TOGETHER, OF_ONE_PERSON = 200, 20
 """Jobs that one round asks for: anybody can state numbers of jobs that never were."""
@@ -31,7 +32,9 @@ FIRST_PAUSE = timedelta(minutes=1)
 ATTEMPTS_WITHIN = timedelta(days=14)
 """How long before it was stated a job may have been started first: earlier jobs had the same number."""
 
-TIMEOUT_S = 120.0
+FOLLOWED_TOGETHER = 200
+"""Runs that one reading follows; the next one goes on."""
+
 log = logging.getLogger(__name__)
 
 
@@ -44,6 +47,12 @@ class Left:
     job_id: int
     username: str
     stated_at: datetime
+
+
+def follow_queued_runs(now: datetime) -> int:
+    """What a reading of the queues is followed by: records of jobs that left them, and runs that this changes."""
+    record_left_jobs(now)
+    return follow_runs(FOLLOWED_TOGETHER, now)
 
 
 def record_left_jobs(now: datetime) -> int:
@@ -72,7 +81,8 @@ def _left(read_at: Mapping[str, datetime], now: datetime) -> list[Left]:
 
 def _record(cluster: str, asked: Sequence[Left], now: datetime) -> int:
     since = min(row.stated_at for row in asked) - ATTEMPTS_WITHIN
-    output = accounting_of(sorted({row.job_id for row in asked}), since, cluster=cluster)
+    job_ids = sorted({row.job_id for row in asked})
+    output = accounting_of(job_ids, since, cluster=cluster, timeout_s=QUEUE_TIMEOUT_S)
     found = job_runs(output.text, cluster=cluster, zone=UTC, delimiter=output.delimiter)
     stored = store_runs(_of_owners(found, {(row.job_id, row.username) for row in asked}), now)
     if stored.left_out:

@@ -75,7 +75,7 @@ class Command(BaseCommand):
             if time.monotonic() >= backtest_at:
                 backtest_at = time.monotonic() + BACKTEST_SECONDS
                 done("backtest_waits", lambda: keep_ranges(timezone.now()))
-            if settings.QUEUE_CLUSTERS and time.monotonic() >= queue_at:
+            if settings.QUEUE_CLUSTERS and settings.QUEUE_SECONDS and time.monotonic() >= queue_at:
                 queue_at = time.monotonic() + settings.QUEUE_SECONDS
                 done("read_queue", read_queues_and_follow)
             seen = changed_at()

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from datetime import UTC, datetime, timedelta
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from django.core.management import call_command
+from django.utils import timezone
 
 from jobs.experiments.models import ExperimentRun, RunJob
 from jobs.experiments.services.experiments import named_experiment
@@ -194,3 +197,18 @@ def test_a_job_without_a_cluster_is_asked_for_in_each_and_one_with_it_there(alic
     run_of(alice, 9, cluster="elsewhere")
     record_left_jobs(NOW)
     assert sacct.asked == [["7"], ["7", "8"]]
+
+
+def test_the_command_follows_runs_as_the_worker_does(alice: User, lumi: None, sacct, settings) -> None:
+    """squeue lists nothing now, and accounting knows the end of the job."""
+    squeue = sacct.folder / "squeue"
+    squeue.write_text(f"#!{sys.executable}\n")
+    squeue.chmod(0o755)
+    now = timezone.now()
+    run = run_of(alice, 7, began=now - timedelta(hours=2))
+    times = [f"{now - timedelta(hours=hours):%Y-%m-%dT%H:%M:%S}" for hours in (3, 3, 1)]
+    sacct.rows.append(["7", "7", "alice", "project_1", "OUT_OF_MEMORY", *times, "7200", "", "", "nid1", "train"])
+    sacct.write()
+    call_command("read_queue", verbosity=0, stdout=StringIO())
+    run.refresh_from_db()
+    assert (run.status, run.is_by_slurm) == ("FAILED", True)
