@@ -20,6 +20,7 @@ from portal.api import (
     raw_samples,
     runs,
     slurm_comments,
+    webhooks,
     whoami,
     works,
 )
@@ -181,6 +182,7 @@ urlpatterns = [
     ),
     path("api/v1/slurm-comments", slurm_comments.SlurmComments.as_view(), name="api-slurm-comments"),
     path("api/v1/flags", policy.Flags.as_view(), name="api-flags"),
+    re_path("^webhooks/slurm/?$", webhooks.SlurmEvents.as_view(), name="slurm-events"),
     path("api/v1/device/authorization", device_api.DeviceAuthorization.as_view(), name="api-device-authorization"),
     path("api/v1/device/token", device_api.DeviceToken.as_view(), name="api-device-token"),
     path("api/v1/device/revoke", device_api.RevokeToken.as_view(), name="api-device-revoke"),
