@@ -170,7 +170,7 @@ urlpatterns = [
         name="api-experiment-runs-csv",
     ),
     re_path(rf"^api/v1/runs/{RUN}/?$", runs.RunDetail.as_view(), name="api-run"),
-    re_path(rf"^api/v1/runs/{RUN}/metrics/?$", runs.run_metrics, name="api-run-metrics"),
+    re_path(rf"^api/v1/runs/{RUN}/metrics/?$", runs.RunMetrics.as_view(), name="api-run-metrics"),
     re_path(rf"^api/v1/runs/{RUN}/metrics\.csv$", runs.RunMetricsCsv.as_view(), name="api-run-metrics-csv"),
     re_path(rf"^api/v1/runs/{RUN}/artifacts/?$", runs.RunArtifacts.as_view(), name="api-run-artifacts"),
     path("api/v1/projects/<str:project>/summary/", project_api.ProjectSummary.as_view(), name="api-project"),

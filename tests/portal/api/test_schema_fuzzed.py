@@ -32,7 +32,7 @@ CHECKOUT = Path(__file__).resolve().parents[3]
 EXAMPLES, SEED = 4, 20261120
 """Of each call in the fuzzing, beside some 3,500 cases that cover each bound of the document; the same at each run."""
 
-LIMITS = "API_CALLS ANONYMOUS_API_CALLS DEVICE_SIGN_INS DOWNLOADS RAW_WINDOWS".split()
+LIMITS = "API_CALLS RUN_CALLS ANONYMOUS_API_CALLS DEVICE_SIGN_INS DOWNLOADS RAW_WINDOWS".split()
 UNLIMITED = {f"{name}_PER_MINUTE": "1000000" for name in LIMITS} | {
     "RAW_BACKLOG_MAX": "1000000",
     "SLURM_COMMENTS": "yes",
