@@ -10,7 +10,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from jobs.directory_client import DirectoryError
-from jobs.experiments.services.left_jobs import follow_queued_runs
+from jobs.experiments.services.left_jobs import record_left_jobs
 from jobs.failures.services import Work, attempt_each
 from jobs.imports.services import import_from, without_secrets
 from jobs.queue.services import read_queues
@@ -49,12 +49,12 @@ def _import(_: int) -> bool:
 
 @shared_task(acks_late=True, ignore_result=True, soft_time_limit=SOFT_LIMIT_S)
 def read_queue() -> None:
-    """Read the queues of QUEUE_CLUSTERS, ask accounting for what left them, and follow the runs of these jobs."""
-    read_queues_and_follow()
+    """Read the queues of QUEUE_CLUSTERS, and from accounting the jobs of logged runs that left them."""
+    read_queues_and_left_jobs()
 
 
-def read_queues_and_follow() -> int:
+def read_queues_and_left_jobs() -> int:
     """The same for any worker; how many queues were read."""
     count = read_queues(settings.QUEUE_CLUSTERS, timezone.now())
-    follow_queued_runs(timezone.now())
+    record_left_jobs(timezone.now())
     return count

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -57,8 +58,12 @@ def make_run(job_id: int, ended_at: datetime, **record: object) -> Job:
     return job
 
 
-def removed(now: datetime) -> dict[str, int]:
-    return {outcome.kind.setting: outcome.removed for outcome in expiry.expire(now)}
+def removed(now: datetime) -> Counter[str]:
+    """How much was removed under each setting."""
+    found: Counter[str] = Counter()
+    for outcome in expiry.expire(now):
+        found[outcome.kind.setting] += outcome.removed
+    return found
 
 
 def job_ids() -> list[int]:
@@ -172,7 +177,7 @@ def test_zero_days_are_for_ever(now: datetime, settings, tmp_path: Path) -> None
     record_opening(job, User.objects.create(username="carol"), JobOpening.Role.PI, now)
     before = {model: model.objects.count() for model in models_of_runs()}
     outcomes = expiry.expire(now + timedelta(days=20_000))
-    assert [(outcome.removed, outcome.is_all) for outcome in outcomes] == [(0, True)] * 8
+    assert [(outcome.removed, outcome.is_all) for outcome in outcomes] == [(0, True)] * 9
     assert str(outcomes[0]) == "raw samples: 0 windows deleted, kept for ever"
     assert {model: model.objects.count() for model in models_of_runs()} == before
     assert run_metrics(("lumi", 1, 0)).series.length > 0
@@ -185,7 +190,7 @@ def test_what_is_left_when_the_time_is_over_goes_the_next_time(now: datetime, mo
         make_run(job_id, now - timedelta(days=1200))
     seen = []
     for _ in range(4):
-        outcome = {outcome.kind.setting: outcome for outcome in expiry.expire(now, 0)}["RUN_DAYS"]
+        outcome = {outcome.kind.name: outcome for outcome in expiry.expire(now, 0)}["runs"]
         seen.append((outcome.removed, outcome.is_all))
     assert seen == [(2, False), (2, False), (1, False), (0, True)]
 
@@ -199,7 +204,7 @@ def broken_runs(monkeypatch) -> None:
         raise OperationalError("somebody@users.example is away")
 
     kinds = [
-        expiry.Kind(kind.name, kind.unit, kind.setting, fail if kind.setting == "RUN_DAYS" else kind.remove)
+        expiry.Kind(kind.name, kind.unit, kind.setting, fail if kind.name == "runs" else kind.remove)
         for kind in expiry.KINDS
     ]
     monkeypatch.setattr(expiry, "KINDS", kinds)
@@ -216,6 +221,7 @@ def test_a_kind_that_fails_stops_no_other(broken_runs, now: datetime, capsys, se
         "PDFs: 0 PDFs deleted, kept for 30 days",
         "text of mail: 0 messages deleted, kept for 90 days",
         "runs: 3 runs deleted, kept for 1,100 days; stopped by OperationalError",
+        "logged runs: 0 logged runs deleted, kept for 1,100 days",
         "views and logs: 1 record deleted, kept for 400 days",
         "sign-ins of programs: 0 codes deleted, kept for 1 day",
         "queues that are no longer read: 0 jobs deleted, kept for 1 day",

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from jobs.experiments.models import ExperimentRun
 from jobs.experiments.services.experiments import named_experiment
+from jobs.experiments.services.following import follow_runs
 from jobs.experiments.services.runs import RunChange, StatedJob, start_run
 from jobs.models import Job, QueuedJob, QueueReading, User
 from jobs.tasks import read_queue
@@ -88,6 +89,7 @@ def test_a_run_whose_job_is_killed_by_its_time_limit_is_killed_without_any_hook(
 
     def status() -> str:
         read_queue()
+        follow_runs(10, timezone.now())
         return ExperimentRun.objects.get(pk=run.pk).status
 
     assert status() == "RUNNING"

@@ -18,7 +18,6 @@ from django.db.models.functions import RowNumber
 from jobs.accounting.services import store_runs
 from jobs.experiments.models import RunJob
 from jobs.experiments.selectors import left_the_queue
-from jobs.experiments.services.following import follow_runs
 from jobs.queue.selectors import fresh_readings
 from jobs.sacct import Accounting, SacctFormatError, job_runs
 from jobs.slurm_client import QUEUE_TIMEOUT_S, SlurmClientError, accounting_of
@@ -32,9 +31,6 @@ FIRST_PAUSE = timedelta(minutes=1)
 ATTEMPTS_WITHIN = timedelta(days=14)
 """How long before it was stated a job may have been started first: earlier jobs had the same number."""
 
-FOLLOWED_TOGETHER = 200
-"""Runs that one reading follows; the next one goes on."""
-
 log = logging.getLogger(__name__)
 
 
@@ -47,12 +43,6 @@ class Left:
     job_id: int
     username: str
     stated_at: datetime
-
-
-def follow_queued_runs(now: datetime) -> int:
-    """What a reading of the queues is followed by: records of jobs that left them, and runs that this changes."""
-    record_left_jobs(now)
-    return follow_runs(FOLLOWED_TOGETHER, now)
 
 
 def record_left_jobs(now: datetime) -> int:

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from jobs.experiments.services.left_jobs import follow_queued_runs
+from jobs.experiments.services.left_jobs import record_left_jobs
 from jobs.queue.services import QueueChange, read_queue, store_queue
 from jobs.queue.squeue import FILE_MARK, Queue, QueueFormatError, queue_format, queue_of
 from jobs.slurm_client import SlurmClientError
@@ -19,8 +19,8 @@ from jobs.slurm_client import SlurmClientError
 
 class Command(BaseCommand):
     help = (
-        "Store what is in the queue of each cluster of QUEUE_CLUSTERS now, in place of what was there, and follow the"
-        " logged runs of these jobs; a worker does this every QUEUE_SECONDS. A file is the output of"
+        "Store what is in the queue of each cluster of QUEUE_CLUSTERS now, in place of what was there, and the"
+        " records of jobs of logged runs that left it; a worker does this every QUEUE_SECONDS. A file is the output of"
         " TZ=UTC SLURM_BITSTR_LEN=0 squeue --all --noheader"
         f" --Format='{queue_format(FILE_MARK)}'; a job name can contain | and look like another job, so use it only"
         " for files you trust."
@@ -39,7 +39,7 @@ class Command(BaseCommand):
         if not clusters:
             raise CommandError("no cluster: name one with --cluster, or set QUEUE_CLUSTERS")
         failed = [cluster for cluster in clusters if not self._is_read(cluster)]
-        follow_queued_runs(timezone.now())
+        record_left_jobs(timezone.now())
         if failed:
             raise CommandError(f"not read: {', '.join(failed)}")
 

@@ -199,7 +199,7 @@ def test_a_job_without_a_cluster_is_asked_for_in_each_and_one_with_it_there(alic
     assert sacct.asked == [["7"], ["7", "8"]]
 
 
-def test_the_command_follows_runs_as_the_worker_does(alice: User, lumi: None, sacct, settings) -> None:
+def test_the_command_reads_what_left_the_queue_as_the_worker_does(alice: User, lumi: None, sacct, settings) -> None:
     """squeue lists nothing now, and accounting knows the end of the job."""
     squeue = sacct.folder / "squeue"
     squeue.write_text(f"#!{sys.executable}\n")
@@ -209,6 +209,7 @@ def test_the_command_follows_runs_as_the_worker_does(alice: User, lumi: None, sa
     times = [f"{now - timedelta(hours=hours):%Y-%m-%dT%H:%M:%S}" for hours in (3, 3, 1)]
     sacct.rows.append(["7", "7", "alice", "project_1", "OUT_OF_MEMORY", *times, "7200", "", "", "nid1", "train"])
     sacct.write()
-    call_command("read_queue", verbosity=0, stdout=StringIO())
+    call_command("read_queue", stdout=StringIO())
+    follow_runs(10, now)
     run.refresh_from_db()
     assert (run.status, run.is_by_slurm) == ("FAILED", True)
