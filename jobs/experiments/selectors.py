@@ -162,7 +162,7 @@ def open_runs() -> QuerySet[ExperimentRun]:
 
 def lost_in_queue(now: datetime) -> QuerySet[Any]:
     """The keys of lost runs one of whose stated jobs is in the queue, as it was read lately."""
-    waiting = RunJob.objects.filter(run__status=Status.LOST, linked_job__isnull=True)
+    waiting = RunJob.objects.filter(run__status=Status.LOST, linked_job__isnull=True, stated_at__gte=now - CLAIMS_KEPT)
     return waiting.filter(_in_queue(fresh_readings(now))).values_list("run_id", flat=True).distinct()
 
 

@@ -46,6 +46,8 @@ OF_SLURM = {
 }
 """The status that each final state of Slurm gives to what was running then (squeue(1), "JOB STATE CODES")."""
 
+PENDING = "PENDING"
+
 ENDED_WITH_JOB = timedelta(minutes=2)
 """A script that reports its end so shortly before its job ends, or later, reported it because the job was ending.
 
@@ -88,7 +90,8 @@ class Decided:
 
 
 def decided(run: RunWord, job: JobWord | None, now: datetime, silent_after: timedelta) -> Decided:
-    """The status of a run now: `silent_after` without a word makes it lost, unless Slurm reports that its job runs.
+    """The status of a run now: `silent_after` without a word makes it lost, unless Slurm reports that its job runs or,
+    after a requeue, waits.
 
     >>> from datetime import UTC
     >>> at = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -107,9 +110,12 @@ def decided(run: RunWord, job: JobWord | None, now: datetime, silent_after: time
         job = None
     if run.reported not in OPEN_REPORTS:
         return Decided(Status(run.reported), run.ended_at or run.heard_at)
+    is_silent = now - run.heard_at > silent_after
     if job is not None and not job.has_ended:
-        return Decided(Status.SCHEDULED if run.reported is Reported.SCHEDULED else Status.RUNNING, None)
-    if now - run.heard_at > silent_after:
+        # A queue that was read before the script's last word may still list its job as pending.
+        waits = run.reported is Reported.SCHEDULED or (job.state == PENDING and is_silent)
+        return Decided(Status.SCHEDULED if waits else Status.RUNNING, None)
+    if is_silent:
         return Decided(Status.LOST, None)
     return Decided(Status(run.reported), None)
 

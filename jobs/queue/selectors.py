@@ -35,8 +35,11 @@ def fresh_readings(now: datetime) -> dict[str, datetime]:
 
 
 def visible_queue(reach: Reach) -> QuerySet[QueuedJob]:
-    """The jobs in the queue that a person sees: their own, and those of projects they lead."""
-    return QueuedJob.objects.filter(reach.all).select_related("user", "project")
+    """The jobs in the queue that a person sees: their own, and those of projects they lead.
+
+    Three queries: many jobs are of few people and projects.
+    """
+    return QueuedJob.objects.filter(reach.all).prefetch_related("user", "project")
 
 
 def listed_in(clusters: Collection[str]) -> QuerySet[QueuedJob]:

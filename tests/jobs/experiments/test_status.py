@@ -77,6 +77,13 @@ def test_a_silent_run_whose_job_runs_is_running() -> None:
     assert decided(run, JobWord("RUNNING", STARTED), STARTED + timedelta(hours=5), SILENT).status.value == "RUNNING"
 
 
+@pytest.mark.parametrize(("minutes", "status"), [(59, "RUNNING"), (61, "SCHEDULED")])
+def test_a_silent_run_whose_job_waits_again_is_scheduled(minutes: int, status: str) -> None:
+    """Its job was requeued; while the script reports, a queue that still lists the job as pending is old."""
+    run = word("RUNNING", heard=0.0)
+    assert decided(run, JobWord("PENDING"), STARTED + timedelta(minutes=minutes), SILENT).status.value == status
+
+
 def test_the_end_of_a_killed_run_is_that_of_its_job() -> None:
     assert decided(word("RUNNING"), job("TIMEOUT"), JOB_ENDED, SILENT).ended_at == JOB_ENDED
     assert decided(word("FINISHED", 119.0), job("FAILED"), JOB_ENDED, SILENT).ended_at == STARTED + timedelta(
