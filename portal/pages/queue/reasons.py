@@ -17,7 +17,7 @@ IN_TURN = {
 """Here the queue alone delays a job, so earlier waits say something about it. By the start of the reason."""
 
 BLOCKED = {
-    "Dependency": "It waits for another job that it depends on (--dependency).",
+    "Dependency": "It waits for another job that it depends on.",
     "DependencyNeverSatisfied": "A job that it depends on did not end as required, so it never starts: cancel it.",
     "BeginTime": "Its earliest start (--begin, or some minutes after a requeue) has not come yet.",
     "JobHeldUser": "Its owner or a coordinator of the project holds it: scontrol release lets it start.",

@@ -194,7 +194,7 @@ def test_why_a_job_waits_is_said_in_plain_words_beside_slurms_own(cast) -> None:
     )
     said = page(cast("alice"))
     assert "The hours of the project are used up, or do not suffice for this job. AssocGrpGRESMinutes" in said
-    assert "It waits for another job that it depends on (--dependency). Dependency cannot start yet" in said
+    assert "It waits for another job that it depends on. Dependency cannot start yet" in said
     assert "A node that it needs is reserved, for example for maintenance, or down. ReqNodeNotAvail" in said
     assert "Slurm's reason is not explained here. Prolog" in said
     assert "nid005001" not in said
