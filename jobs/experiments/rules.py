@@ -29,6 +29,9 @@ CLOCKS_APART = timedelta(minutes=2)
 JOB_TAGS = ("slurm.job_id", "SLURM_JOB_ID", "slurm_job_id")
 """Tags by which scripts state their job, as in the guides of sites that run Slurm."""
 
+NAME_TAG = "mlflow.runName"
+"""The tag by which MLflow's clients name a run; it is stored as the name alone."""
+
 JOB_DIGITS_MAX = 16
 
 
