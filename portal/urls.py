@@ -23,6 +23,7 @@ from portal.api import (
 )
 from portal.api import device as device_api
 from portal.api import projects as project_api
+from portal.mlflow import views as mlflow
 from portal.pages.about.views import about
 from portal.pages.compare.views import compare
 from portal.pages.dashboard.sample_report import sample_figure, sample_report
@@ -64,6 +65,9 @@ from portal.sign_in.views import no_account, sign_in
 
 CLUSTER = r"(?P<cluster>[A-Za-z0-9_][A-Za-z0-9._@+-]{0,63})"
 JOB = CLUSTER + r"/(?P<job_id>[0-9]{1,16})"
+# A script states its job as j/JOBID/ or j/CLUSTER/JOBID/; outside of a job the variables of these parts are empty.
+STATED = rf"(?:{CLUSTER}/)?(?P<job_id>[0-9]{{1,16}})"
+MLFLOW = rf"^mlflow/(?:j/+(?:{STATED}/)?)?"
 
 handler404 = "portal.not_found.not_found"
 handler500 = "portal.middleware.outages.server_error"
@@ -164,6 +168,12 @@ urlpatterns = [
     path("api/v1/whoami/", whoami.WhoAmI.as_view(), name="api-whoami"),
     path("api/schema/", docs.schema, name="api-schema"),
     path("api/docs/", docs.docs, name="api-docs"),
+    re_path(rf"^mlflow/(?:j/*(?:{STATED}/?)?)?$", mlflow.link, name="mlflow"),
+    re_path(rf"{MLFLOW}api/2\.0/mlflow/(?P<name>.+)$", mlflow.tracking, name="mlflow-tracking"),
+    re_path(
+        rf"{MLFLOW}api/2\.0/mlflow-artifacts/artifacts(?:/(?P<address>.*))?$", mlflow.artifacts, name="mlflow-artifacts"
+    ),
+    re_path(rf"{MLFLOW}(?P<name>.+)$", mlflow.unknown, name="mlflow-unknown"),
     path("admin/", administration.urls),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),

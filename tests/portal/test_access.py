@@ -159,6 +159,11 @@ TABLE: dict[str, tuple[dict[str, object], tuple[int, ...]]] = {
     "api-policy-schema": ({"name": "flags"}, OPEN),
     "api-schema": ({}, OPEN),
     "api-docs": ({}, OPEN),
+    # The page leads on to one that is not open; the rest is for clients with a token that logs runs, and for no session.
+    "mlflow": ({}, OPEN),
+    "mlflow-tracking": ({"name": "runs/get"}, COLLECTORS),
+    "mlflow-artifacts": ({}, COLLECTORS),
+    "mlflow-unknown": ({"name": "version"}, COLLECTORS),
     "healthz": ({}, OPEN),
     "readyz": ({}, OPEN),
     # Not under the name that people know, however the request came.
