@@ -15,6 +15,7 @@ from jobs.experiments.services.points import LoggedCall, log_calls
 from jobs.models import User
 from jobs.records import printable
 from portal.mlflow.answers import done, invalid
+from portal.mlflow.call import checked_id
 from portal.mlflow.wire import LogBatch, Metric, Text, milliseconds, read, texts_of
 
 METRICS_MAX, TEXTS_MAX = 1000, 100
@@ -39,17 +40,17 @@ def read_logged(name: str, body: bytes, user: User, now: datetime) -> LoggedCall
 def _metric(body: bytes, user: User, now: datetime) -> LoggedCall:
     sent = read(body, Metric)
     points, odd_times = _points([sent], "", now)
-    return LoggedCall(user, sent.run, now, points, odd_times=odd_times)
+    return LoggedCall(user, checked_id(sent.run), now, points, odd_times=odd_times)
 
 
 def _parameter(body: bytes, user: User, now: datetime) -> LoggedCall:
     sent = read(body, Text)
-    return LoggedCall(user, sent.run, now, params=texts_of([sent], PARAM_LENGTH_MAX, "params"))
+    return LoggedCall(user, checked_id(sent.run), now, params=texts_of([sent], PARAM_LENGTH_MAX, "params"))
 
 
 def _tag(body: bytes, user: User, now: datetime) -> LoggedCall:
     sent = read(body, Text)
-    return LoggedCall(user, sent.run, now, tags=texts_of([sent], TAG_LENGTH_MAX, "tags"))
+    return LoggedCall(user, checked_id(sent.run), now, tags=texts_of([sent], TAG_LENGTH_MAX, "tags"))
 
 
 def _batch(body: bytes, user: User, now: datetime) -> LoggedCall:
@@ -60,7 +61,13 @@ def _batch(body: bytes, user: User, now: datetime) -> LoggedCall:
     points, odd_times = _points(sent.metrics, "metrics", now)
     params = texts_of(sent.params, PARAM_LENGTH_MAX, "params")
     return LoggedCall(
-        user, sent.run, now, points, params, texts_of(sent.tags, TAG_LENGTH_MAX, "tags"), odd_times=odd_times
+        user,
+        checked_id(sent.run),
+        now,
+        points,
+        params,
+        texts_of(sent.tags, TAG_LENGTH_MAX, "tags"),
+        odd_times=odd_times,
     )
 
 
