@@ -159,7 +159,7 @@ TABLE: dict[str, tuple[dict[str, object], tuple[int, ...]]] = {
     "api-policy-schema": ({"name": "flags"}, OPEN),
     "api-schema": ({}, OPEN),
     "api-docs": ({}, OPEN),
-    # The page leads on to one that is not open; the rest is for clients with a token that logs runs, and for no session.
+    # The page leads on to one that is not open; the rest is for clients with a token that logs runs.
     "mlflow": ({}, OPEN),
     "mlflow-tracking": ({"name": "runs/get"}, COLLECTORS),
     "mlflow-artifacts": ({}, COLLECTORS),

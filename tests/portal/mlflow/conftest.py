@@ -7,6 +7,9 @@ import pytest
 from jobs.models import User
 from tests.portal.mlflow.tracking import Tracking, logging_token
 
+collect_ignore = ["training"]
+"""Scripts for the Python of a client."""
+
 
 @pytest.fixture
 def alice(db: None) -> User:
