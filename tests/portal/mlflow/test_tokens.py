@@ -63,3 +63,8 @@ def test_a_database_that_cannot_be_reached_is_a_reason_to_try_again_soon(script:
     answer = script.sent("POST", f"{CALLS}runs/log-metric", {})
     assert error_of(answer) == (503, "TEMPORARILY_UNAVAILABLE")
     assert not answer.has_header("Retry-After")  # clients would wait that long, and their script with them
+
+
+@pytest.mark.parametrize("path", [f"{CALLS}runs/get?run_id=%00", f"{FILES}/1/{'0' * 32}/artifacts/%00", "%00"])
+def test_what_no_database_stores_is_refused_in_the_same_form(script: Tracking, path: str) -> None:
+    assert error_of(script.sent("GET", path)) == (400, "INVALID_PARAMETER_VALUE")
