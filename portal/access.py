@@ -15,6 +15,8 @@ from django.utils import timezone
 
 from education.models import Lesson
 from education.selectors import lesson_row
+from jobs.experiments.models import Experiment, ExperimentRun
+from jobs.experiments.selectors import visible_experiments, visible_runs
 from jobs.models import Grant, Job, JobOpening, Membership, User
 from jobs.selectors import led_projects, own_memberships, shared_jobs, visible_jobs
 from jobs.services import record_opening
@@ -84,6 +86,22 @@ def open_report(request: HttpRequest, cluster: str, job_id: int) -> tuple[Job, R
     if row is None:
         raise Http404("This job has no report yet.")
     return run, row
+
+
+def visible_experiment(request: HttpRequest, pk: int) -> Experiment:
+    """An experiment that this person sees; Http404 for any other."""
+    found = visible_experiments(person(request)).filter(pk=pk).first()
+    if found is None:
+        raise Http404("There is no such experiment here.")
+    return found
+
+
+def visible_experiment_run(request: HttpRequest, run_id: str) -> ExperimentRun:
+    """A run that this person sees, as a script logged it; Http404 for any other."""
+    found = visible_runs(person(request)).select_related("parent").filter(run_id=run_id).first()
+    if found is None:
+        raise Http404("There is no such run here.")
+    return found
 
 
 def membership_of(user: User, project: str) -> Membership:

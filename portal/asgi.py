@@ -32,6 +32,7 @@ from portal.ingest.asgi import Ingest  # noqa: E402
 from portal.ingest.door import SCHEMAS  # noqa: E402
 from portal.ingest.readiness import Readiness  # noqa: E402
 from portal.system.readiness import OK, status_of  # noqa: E402
+from portal.tracking.asgi import Tracking, door_of  # noqa: E402
 
 PAGE_BODY_BYTES_MAX = 4 * 2**20
 """More than Django itself accepts (`DATA_UPLOAD_MAX_MEMORY_SIZE`), so that Django can answer with its own page."""
@@ -55,7 +56,7 @@ ELSEWHERE = {"/metrics": "The page server has these numbers, at the same path."}
 Scope = dict[str, Any]
 Channel = Callable[..., Any]
 
-ingest, bodies = Ingest(), Bodies()
+ingest, tracking, bodies = Ingest(), Tracking(), Bodies()
 readiness = Readiness(ingest.writer)
 # The two write the types of the same calls differently.
 in_threads: Any = WSGIMiddleware(cast(Any, pages), workers=settings.PAGE_THREADS)
@@ -78,6 +79,8 @@ async def application(scope: Scope, receive: Channel, send: Channel) -> None:
         await _live(Process.Kind.PORTAL, receive, send)
     elif scope["path"] in SCHEMAS:
         await ingest(scope, receive, send)
+    elif found := door_of(scope):
+        await tracking(*found, scope, receive, send)
     else:
         await _page(scope, receive, send)
 
@@ -117,6 +120,7 @@ async def _live(kind: str, receive: Channel, send: Channel) -> None:
     await receive()
     counting.cancel()
     await asyncio.to_thread(ingest.writer.end, END_WITHIN_S)
+    await asyncio.to_thread(tracking.commit.writer.end, END_WITHIN_S)
     with suppress(TimeoutError):
         await asyncio.wait_for(ingest.write_count(kind), COUNT_WITHIN_S)
     await send({"type": "lifespan.shutdown.complete"})

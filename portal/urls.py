@@ -11,24 +11,30 @@ from portal.api import (
     check,
     docs,
     education,
+    experiments,
     hints,
     ingest,
     insights,
     jobs,
     policy,
     raw_samples,
+    runs,
     slurm_comments,
+    webhooks,
     whoami,
     works,
 )
 from portal.api import device as device_api
 from portal.api import projects as project_api
+from portal.mlflow import addresses
 from portal.mlflow import views as mlflow
 from portal.pages.about.views import about
 from portal.pages.compare.views import compare
 from portal.pages.dashboard.sample_report import sample_figure, sample_report
 from portal.pages.dashboard.views import dashboard
 from portal.pages.device.views import device
+from portal.pages.experiments.views import experiment
+from portal.pages.experiments.views import experiments as experiments_page
 from portal.pages.flags.views import answer_request, flags
 from portal.pages.history.views import history
 from portal.pages.job.feedback import job_feedback
@@ -48,6 +54,7 @@ from portal.pages.policy.views import policy as policy_page
 from portal.pages.projects.views import project, projects
 from portal.pages.public.views import public
 from portal.pages.raw_window.views import raw_window_page
+from portal.pages.run.views import run
 from portal.pages.settings.views import api_tokens, appearance, mail_settings, revoke
 from portal.pages.settings.views import slurm_comments as slurm_comments_page
 from portal.pages.site.views import site
@@ -65,9 +72,7 @@ from portal.sign_in.views import no_account, sign_in
 
 CLUSTER = r"(?P<cluster>[A-Za-z0-9_][A-Za-z0-9._@+-]{0,63})"
 JOB = CLUSTER + r"/(?P<job_id>[0-9]{1,16})"
-# A script states its job as j/JOBID/ or j/CLUSTER/JOBID/; outside of a job the variables of these parts are empty.
-STATED = rf"(?:{CLUSTER}/)?(?P<job_id>[0-9]{{1,16}})"
-MLFLOW = rf"^mlflow/(?:j/+(?:{STATED}/)?)?"
+EXPERIMENT, RUN = r"(?P<pk>[0-9]{1,16})", r"(?P<run_id>[0-9a-f]{32})"
 
 handler404 = "portal.not_found.not_found"
 handler500 = "portal.middleware.outages.server_error"
@@ -88,6 +93,9 @@ urlpatterns = [
     path("saved-filters/<int:pk>/remove/", remove_saved_filter, name="remove-filter"),
     path("compare/", compare, name="compare"),
     re_path(r"^work/(?P<key>[0-9a-f]{32})/$", work, name="work"),
+    path("experiments/", experiments_page, name="experiments"),
+    re_path(rf"^experiments/{EXPERIMENT}/$", experiment, name="experiment"),
+    re_path(rf"^runs/{RUN}/$", run, name="run"),
     path("flags/", flags, name="flags"),
     path("flags/requests/<int:pk>/", answer_request, name="answer-request"),
     path("history/", history, name="history"),
@@ -153,6 +161,20 @@ urlpatterns = [
     path("api/v1/hints/", hints.Hints.as_view(), name="api-hints"),
     path("api/v1/works/", works.Works.as_view(), name="api-works"),
     re_path(r"^api/v1/works/(?P<key>[0-9a-f]{32})/$", works.WorkDetail.as_view(), name="api-work"),
+    path("api/v1/experiments/", experiments.Experiments.as_view(), name="api-experiments"),
+    re_path(rf"^api/v1/experiments/{EXPERIMENT}/?$", experiments.ExperimentDetail.as_view(), name="api-experiment"),
+    re_path(
+        rf"^api/v1/experiments/{EXPERIMENT}/runs/?$", experiments.ExperimentRuns.as_view(), name="api-experiment-runs"
+    ),
+    re_path(
+        rf"^api/v1/experiments/{EXPERIMENT}/runs\.csv$",
+        experiments.ExperimentRunsCsv.as_view(),
+        name="api-experiment-runs-csv",
+    ),
+    re_path(rf"^api/v1/runs/{RUN}/?$", runs.RunDetail.as_view(), name="api-run"),
+    re_path(rf"^api/v1/runs/{RUN}/metrics/?$", runs.RunMetrics.as_view(), name="api-run-metrics"),
+    re_path(rf"^api/v1/runs/{RUN}/metrics\.csv$", runs.RunMetricsCsv.as_view(), name="api-run-metrics-csv"),
+    re_path(rf"^api/v1/runs/{RUN}/artifacts/?$", runs.RunArtifacts.as_view(), name="api-run-artifacts"),
     path("api/v1/projects/<str:project>/summary/", project_api.ProjectSummary.as_view(), name="api-project"),
     re_path(r"^api/v1/policy/efficiency\.(?P<name>json|csv)$", policy.PolicyEfficiency.as_view(), name="api-policy"),
     re_path(
@@ -162,18 +184,17 @@ urlpatterns = [
     ),
     path("api/v1/slurm-comments", slurm_comments.SlurmComments.as_view(), name="api-slurm-comments"),
     path("api/v1/flags", policy.Flags.as_view(), name="api-flags"),
+    re_path("^webhooks/slurm/?$", webhooks.SlurmEvents.as_view(), name="slurm-events"),
     path("api/v1/device/authorization", device_api.DeviceAuthorization.as_view(), name="api-device-authorization"),
     path("api/v1/device/token", device_api.DeviceToken.as_view(), name="api-device-token"),
     path("api/v1/device/revoke", device_api.RevokeToken.as_view(), name="api-device-revoke"),
     path("api/v1/whoami/", whoami.WhoAmI.as_view(), name="api-whoami"),
     path("api/schema/", docs.schema, name="api-schema"),
     path("api/docs/", docs.docs, name="api-docs"),
-    re_path(rf"^mlflow/(?:j/*(?:{STATED}/?)?)?$", mlflow.link, name="mlflow"),
-    re_path(rf"{MLFLOW}api/2\.0/mlflow/(?P<name>.+)$", mlflow.tracking, name="mlflow-tracking"),
-    re_path(
-        rf"{MLFLOW}api/2\.0/mlflow-artifacts/artifacts(?:/(?P<address>.*))?$", mlflow.artifacts, name="mlflow-artifacts"
-    ),
-    re_path(rf"{MLFLOW}(?P<name>.+)$", mlflow.unknown, name="mlflow-unknown"),
+    re_path(addresses.LINK, mlflow.link, name="mlflow"),
+    re_path(addresses.CALLS, mlflow.tracking, name="mlflow-tracking"),
+    re_path(addresses.FILES, mlflow.artifacts, name="mlflow-artifacts"),
+    re_path(addresses.OTHERS, mlflow.unknown, name="mlflow-unknown"),
     path("admin/", administration.urls),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),

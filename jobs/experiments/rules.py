@@ -26,6 +26,8 @@ AHEAD_MAX = timedelta(days=1)
 CLOCKS_APART = timedelta(minutes=2)
 """Between the clocks of a node, of Slurm and of the portal."""
 
+EARLIEST_MS = int(datetime(YEARS.start, 1, 1, tzinfo=UTC).timestamp() * 1000)
+
 JOB_TAGS = ("slurm.job_id", "SLURM_JOB_ID", "slurm_job_id")
 """Tags by which scripts state their job, as in the guides of sites that run Slurm."""
 
@@ -148,7 +150,7 @@ def as_text(value: Any) -> str:
 
 
 def point_problems(point: Point, path: str) -> list[Problem]:
-    """Why a point cannot be stored; its time is not among the reasons (`timely`)."""
+    """Why a point cannot be stored; its time is not among the reasons (`is_timely`)."""
     found = []
     if not point.name.strip() or len(point.name) > KEY_LENGTH_MAX:
         found.append((f"{path}name", f"must have 1 to {KEY_LENGTH_MAX} characters"))
@@ -157,10 +159,9 @@ def point_problems(point: Point, path: str) -> list[Problem]:
     return found
 
 
-def timely(point: Point, now: datetime) -> Point | None:
-    """The point if its time can be true; None for a clock that is not set, or for seconds sent as milliseconds."""
-    first_ms, last_ms = datetime(YEARS.start, 1, 1, tzinfo=UTC).timestamp() * 1e3, (now + AHEAD_MAX).timestamp() * 1e3
-    return point if first_ms <= point.time_ms <= last_ms else None
+def is_timely(time_ms: int, now: datetime) -> bool:
+    """Whether a point can be of that time: not of a clock that is not set, nor of seconds sent as milliseconds."""
+    return EARLIEST_MS <= time_ms <= (now + AHEAD_MAX).timestamp() * 1000
 
 
 def is_possible(at: datetime | None, now: datetime) -> bool:

@@ -68,10 +68,11 @@ class JobWord:
 
 @dataclass(frozen=True)
 class RunWord:
-    """What the script of a run reported, and when: `reported_at` its status, `heard_at` anything at all."""
+    """What the script of a run reported, and when it arrived: the run itself (`made_at`), its status, anything at
+    all."""
 
     reported: Reported
-    began_at: datetime
+    made_at: datetime
     reported_at: datetime
     heard_at: datetime
     ended_at: datetime | None = None
@@ -124,7 +125,7 @@ def _went_on(run: RunWord, job: JobWord) -> bool:
     """Whether the script reported that it runs after that job had ended: it resumed the run somewhere else."""
     if run.reported not in OPEN_REPORTS or job.ended_at is None:
         return False
-    return run.began_at <= job.ended_at < run.reported_at - ENDED_WITH_JOB
+    return run.made_at <= job.ended_at < run.reported_at - ENDED_WITH_JOB
 
 
 def _ended_by_slurm(run: RunWord, job: JobWord) -> Decided:

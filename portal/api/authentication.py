@@ -12,13 +12,22 @@ from jobs.models import ApiToken, User
 from portal.ingest.senders import ENDED, bearer
 from portal.sign_in.personal_tokens import token_and_holder
 
-SENDS_ONLY = "This token only sends measurements of your own runs; it cannot read."
+READ, SEND, RUNS = ApiToken.Kind.READ, ApiToken.Kind.SEND, ApiToken.Kind.RUNS
+OTHER_PURPOSE = {
+    READ: "This token only reads.",
+    SEND: "This token only sends measurements of your own runs; it cannot read.",
+    RUNS: "This token only logs your experiments and their runs; it cannot read jobs.",
+}
 
 
 class PersonalTokenAuthentication(BaseAuthentication):
-    """`Authorization: Bearer kaiku_pat_…`: a person's own program reads what the person may see, and writes nothing."""
+    """`Authorization: Bearer kaiku_pat_…`: a person's own program reads what the person may see, and writes nothing.
 
-    is_read_only = True
+    `kinds` are those of tokens that the call takes, `writing` those with which it may change something.
+    """
+
+    kinds: frozenset[str] = frozenset({READ})
+    writing: frozenset[str] = frozenset()
 
     def authenticate(self, request: Request) -> tuple[User, ApiToken] | None:
         secret = bearer(get_authorization_header(request).decode("latin-1"))
@@ -27,11 +36,11 @@ class PersonalTokenAuthentication(BaseAuthentication):
         found = token_and_holder(secret, timezone.now())
         if found is None:
             raise AuthenticationFailed(ENDED)
-        if found[0].kind == ApiToken.Kind.SEND:
-            raise PermissionDenied(SENDS_ONLY)
-        if self.is_read_only and request.method not in SAFE_METHODS:
-            raise PermissionDenied("A personal token is read-only.")
         token, holder = found
+        if token.kind not in self.kinds:
+            raise PermissionDenied(OTHER_PURPOSE[ApiToken.Kind(token.kind)])
+        if request.method not in SAFE_METHODS and token.kind not in self.writing:
+            raise PermissionDenied("A personal token is read-only.")
         return holder, token
 
     def authenticate_header(self, request: Request) -> str:
@@ -41,10 +50,16 @@ class PersonalTokenAuthentication(BaseAuthentication):
 class OwnTokenAuthentication(PersonalTokenAuthentication):
     """The same for a call that changes nothing but the token itself, and is not for sessions."""
 
-    is_read_only = False
+    kinds = writing = frozenset({READ, RUNS})
 
 
 class AskingTokenAuthentication(PersonalTokenAuthentication):
     """The same for a call that takes its question as a body: it reads as well, and stores nothing."""
 
-    is_read_only = False
+    writing = frozenset({READ})
+
+
+class LoggingTokenAuthentication(PersonalTokenAuthentication):
+    """The same for calls about experiments: a token that logs (`kaiku_log_…`) writes them, and one that reads reads."""
+
+    kinds, writing = frozenset({READ, RUNS}), frozenset({RUNS})

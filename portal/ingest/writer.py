@@ -9,12 +9,12 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import Any
 
 from django.conf import settings
 from django.db import close_old_connections, connection
 
 from portal.asgi_bodies import NoRoom
-from portal.ingest.services import Item, Result, store
 from portal.troubles import trouble
 
 log = logging.getLogger(__name__)
@@ -28,29 +28,32 @@ GROUP_SHARE = 0.4
 WAITING_RECORDS_MAX = 20_000
 """Size of the queue: all nodes of LUMI-G at once, several times."""
 
-Came = list[Result] | Exception
+Came = list[Any] | Exception
 """The outcome of each record; or that the database was unreachable, or an error of the portal."""
+
+Store = Callable[[Sequence[Any], float | None], list[Any]]
+"""Stores records in one transaction whose statements take no longer than so many seconds; the outcome of each."""
 
 
 @dataclass(frozen=True, eq=False)
 class Waiting:
     """Records of one call, and the outcome of the first of them so far."""
 
-    items: Sequence[Item]
-    results: list[Result] = field(default_factory=list)
+    items: Sequence[Any]
+    results: list[Any] = field(default_factory=list)
 
-    def next_items(self, number: int) -> Sequence[Item]:
+    def next_items(self, number: int) -> Sequence[Any]:
         return self.items[len(self.results) : len(self.results) + number]
 
 
 class Writer:
-    """The only one of its process that stores payloads, over a separate connection.
+    """The only one of its process that stores what arrives at some door, over a separate connection.
 
     `tell` is called in its thread with the outcome of everything that was stored together.
     """
 
-    def __init__(self, tell: Callable[[list[tuple[Waiting, Came]]], None]) -> None:
-        self._tell = tell
+    def __init__(self, tell: Callable[[list[tuple[Waiting, Came]]], None], store: Store, thread: str) -> None:
+        self._tell, self._store, self._name = tell, store, thread
         self._queue: deque[Waiting] = deque()
         self._there = threading.Condition()
         self._thread: threading.Thread | None = None
@@ -84,7 +87,7 @@ class Writer:
             self._records += len(waiting.items)
             self._queue.append(waiting)
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="ingest-writer", daemon=True)
+                self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
                 self._thread.start()
             self._there.notify()
 
@@ -145,7 +148,7 @@ class Writer:
         only."""
         parts = [waiting.next_items(self._together) for waiting in group]
         try:
-            results = iter(store([item for part in parts for item in part], settings.INGEST_PATIENCE_S))
+            results = iter(self._store([item for part in parts for item in part], settings.INGEST_PATIENCE_S))
         except Exception as error:
             if trouble(error) is not None:
                 return [(waiting, error) for waiting in group]

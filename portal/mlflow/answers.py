@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from http import HTTPStatus
 from typing import Any
@@ -16,18 +15,22 @@ from typing import Any
 import msgspec
 
 from jobs.experiments.rules import NameTaken, NoSuchExperiment, NoSuchRun, NotAccepted
+from portal.ingest.door import JSON
+from portal.ingest.senders import TurnedAway
 from portal.logs import type_of
+from portal.tracking.call import Answer
 from portal.troubles import trouble
 
 log = logging.getLogger(__name__)
 
-JSON, BYTES = "application/json", "application/octet-stream"
+BYTES = "application/octet-stream"
 
 
 class Code(StrEnum):
     """The codes of errors that are used, as MLflow names them (`mlflow/protos/databricks.proto`)."""
 
     ENDPOINT_NOT_FOUND = "ENDPOINT_NOT_FOUND"
+    INTERNAL_ERROR = "INTERNAL_ERROR"
     INVALID_PARAMETER_VALUE = "INVALID_PARAMETER_VALUE"
     NOT_IMPLEMENTED = "NOT_IMPLEMENTED"
     PERMISSION_DENIED = "PERMISSION_DENIED"
@@ -39,6 +42,7 @@ class Code(StrEnum):
 
 STATUSES = {
     Code.ENDPOINT_NOT_FOUND: HTTPStatus.NOT_FOUND,
+    Code.INTERNAL_ERROR: HTTPStatus.INTERNAL_SERVER_ERROR,
     Code.INVALID_PARAMETER_VALUE: HTTPStatus.BAD_REQUEST,
     Code.NOT_IMPLEMENTED: HTTPStatus.NOT_IMPLEMENTED,
     Code.PERMISSION_DENIED: HTTPStatus.FORBIDDEN,
@@ -54,46 +58,54 @@ OF_RULES: dict[type[NotAccepted], Code] = {
     NoSuchExperiment: Code.RESOURCE_DOES_NOT_EXIST,
     NameTaken: Code.RESOURCE_ALREADY_EXISTS,
 }
+OF_STATUS = {
+    HTTPStatus.UNAUTHORIZED: Code.UNAUTHENTICATED,
+    HTTPStatus.FORBIDDEN: Code.PERMISSION_DENIED,
+    HTTPStatus.REQUEST_TIMEOUT: Code.TEMPORARILY_UNAVAILABLE,
+    HTTPStatus.INTERNAL_SERVER_ERROR: Code.INTERNAL_ERROR,
+    HTTPStatus.SERVICE_UNAVAILABLE: Code.TEMPORARILY_UNAVAILABLE,
+}
+"""The codes of other refusals; else the call itself is wrong."""
+
+NOT_SENT = {"retry-after"}
+"""Clients obey it, and their script waits with them: their own waits are shorter than what one could state."""
 
 
-class Refused(Exception):
+class Refused(NotAccepted):
     """A call that is not accepted, with the code and the message that the client gets."""
 
     def __init__(self, code: Code, why: str) -> None:
-        super().__init__(why)
-        self.code, self.why = code, why
-
-
-@dataclass(frozen=True)
-class Answer:
-    """The answer to a call."""
-
-    status: HTTPStatus
-    content: bytes
-    content_type: str = JSON
-    headers: Mapping[str, str] = field(default_factory=dict)
+        super().__init__([("", why)])
+        self.code = code
 
 
 def done(members: Mapping[str, Any] | None = None) -> Answer:
     """Success, with these members of the answer; an empty body would fail in clients of version 2."""
-    return Answer(HTTPStatus.OK, msgspec.json.encode(members or {}))
+    return Answer(HTTPStatus.OK, msgspec.json.encode(members or {}), JSON)
+
+
+def declined(error: NotAccepted) -> Answer:
+    """The answer to a call that was not accepted."""
+    code = error.code if isinstance(error, Refused) else OF_RULES.get(type(error), Code.INVALID_PARAMETER_VALUE)
+    return _error(STATUSES[code], code, str(error), {})
+
+
+def problem(status: HTTPStatus, why: str, headers: Mapping[str, str]) -> Answer:
+    """The answer to a call that failed with this status."""
+    return _error(status, OF_STATUS.get(status, Code.INVALID_PARAMETER_VALUE), why, headers)
 
 
 def refusal(error: Exception) -> Answer | None:
-    """The answer to a call that was not accepted, or cannot be answered now; None for an unexpected error.
-
-    Without `Retry-After`, which clients obey: their own waits are shorter than an outage of any length that one could
-    state, and their script waits with them.
-    """
-    if isinstance(error, Refused):
-        return _error(error.code, error.why)
+    """The answer to a call that was not accepted, or cannot be answered now; None for an unexpected error."""
     if isinstance(error, NotAccepted):
-        return _error(OF_RULES.get(type(error), Code.INVALID_PARAMETER_VALUE), str(error))
+        return declined(error)
+    if isinstance(error, TurnedAway):
+        return problem(error.status, error.why, error.headers)
     found = trouble(error)
     if found is None:
         return None
     log.error("%s: %s", found.status, type_of(error))
-    return _error(Code.TEMPORARILY_UNAVAILABLE, found.sentence)
+    return problem(HTTPStatus.SERVICE_UNAVAILABLE, found.sentence, {})
 
 
 def no_such_call(name: str) -> Refused:
@@ -106,7 +118,6 @@ def invalid(why: str) -> Refused:
     return Refused(Code.INVALID_PARAMETER_VALUE, why)
 
 
-def _error(code: Code, why: str) -> Answer:
-    status = STATUSES[code]
-    headers = {"WWW-Authenticate": "Bearer"} if status == HTTPStatus.UNAUTHORIZED else {}
-    return Answer(status, msgspec.json.encode({"error_code": code, "message": why}), headers=headers)
+def _error(status: HTTPStatus, code: Code, why: str, headers: Mapping[str, str]) -> Answer:
+    sent = {name: value for name, value in headers.items() if name.lower() not in NOT_SENT}
+    return Answer(status, msgspec.json.encode({"error_code": code, "message": why}), JSON, sent)

@@ -14,10 +14,11 @@ from urllib.parse import unquote
 from jobs.experiments.models import Artifact, ExperimentRun
 from jobs.experiments.selectors import artifacts_of
 from jobs.experiments.services.artifacts import keep_upload
-from portal.mlflow.answers import BYTES, Answer, Code, Refused, done, invalid
+from portal.mlflow.answers import BYTES, Code, Refused, done, invalid
 from portal.mlflow.call import Call, checked_id
 from portal.mlflow.shown import artifact_uri
 from portal.mlflow.wire import ListArtifacts
+from portal.tracking.call import Answer
 
 NOT_KEPT = "This file was uploaded and not kept: only text of limited size is."
 NO_SUCH_FILE = "There is no such file of this run; only text of limited size is kept."

@@ -1,4 +1,4 @@
-"""Every call of MLflow's clients that is answered, from its name and bytes to its answer."""
+"""Every call of MLflow's clients that is answered, but for what is logged again and again (`logged`)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from http import HTTPMethod
 from typing import Any
 
-from portal.mlflow.answers import Answer, done, no_such_call
+from portal.mlflow.answers import done, no_such_call
 from portal.mlflow.artifacts import list_artifacts
 from portal.mlflow.call import Call
 from portal.mlflow.experiments import (
@@ -18,9 +18,9 @@ from portal.mlflow.experiments import (
     restore,
     tag_experiment,
 )
-from portal.mlflow.logged import DONE, READERS, log, read_logged
 from portal.mlflow.runs import create_run, delete_tag, get_run, log_inputs, metric_history, remove_run, update_run
 from portal.mlflow.search import search_experiments, search_runs
+from portal.tracking.call import Answer
 
 Answering = Callable[[Call], dict[str, Any]]
 
@@ -48,7 +48,7 @@ WRITING: dict[str, Answering] = {
     "runs/log-inputs": log_inputs,
     "runs/search": search_runs,
 }
-"""Those with POST, beside what is logged again and again (`logged.READERS`)."""
+"""Those with POST."""
 
 
 BY_METHOD = {HTTPMethod.GET.value: READING, HTTPMethod.POST.value: WRITING}
@@ -56,9 +56,6 @@ BY_METHOD = {HTTPMethod.GET.value: READING, HTTPMethod.POST.value: WRITING}
 
 def answer(method: str, name: str, call: Call) -> Answer:
     """The answer to a call. Raises Refused and NotAccepted."""
-    if isinstance(call.sent, bytes) and name in READERS:
-        log(read_logged(name, call.sent, call.user, call.now))
-        return DONE
     answering = BY_METHOD.get(method, {}).get(name)
     if answering is None:
         raise no_such_call(name)

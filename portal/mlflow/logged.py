@@ -1,6 +1,7 @@
-"""What a script logs again and again: from the bytes of a call to what is stored; nothing here knows of requests.
+"""What a script logs again and again: from the bytes of a call to what is stored, and its answer.
 
-Reading, storing and answering are three steps, so that a server may store the calls of many scripts together.
+Reading, storing and answering are three steps, so that the calls of many scripts are stored together
+(`portal.tracking`).
 """
 
 from __future__ import annotations
@@ -10,31 +11,30 @@ from datetime import datetime
 
 from jobs.experiments.limits import PARAM_LENGTH_MAX, TAG_LENGTH_MAX
 from jobs.experiments.points import Point
-from jobs.experiments.rules import NotAccepted, point_problems, timely
-from jobs.experiments.services.points import LoggedCall, log_calls
+from jobs.experiments.rules import NotAccepted, is_timely, point_problems
+from jobs.experiments.services.points import LoggedCall
 from jobs.models import User
 from jobs.records import printable
-from portal.mlflow.answers import done, invalid
+from portal.mlflow.addresses import LOGGED
+from portal.mlflow.answers import declined, done, invalid, problem
 from portal.mlflow.call import checked_id
 from portal.mlflow.wire import LogBatch, Metric, Text, milliseconds, read, texts_of
+from portal.tracking.call import Answer, Door, Read, Received
 
 METRICS_MAX, TEXTS_MAX = 1000, 100
 """Of one batch; clients split what is more (`mlflow/utils/validation.py`)."""
 
 DONE = done()
-"""The answer to each of these calls."""
 
 
-def log(call: LoggedCall) -> None:
-    """Store one call. Raises NotAccepted."""
-    (why,) = log_calls([call])
-    if why is not None:
-        raise why
+def read_logged(received: Received) -> Read:
+    """What a call has to be stored. Raises NotAccepted."""
+    return Read(READERS[received.named["name"] or ""](received.body, received.user, received.at))
 
 
-def read_logged(name: str, body: bytes, user: User, now: datetime) -> LoggedCall:
-    """What the call of this name, one of `READERS`, has to be stored. Raises Refused and NotAccepted."""
-    return READERS[name](body, user, now)
+def said(_: Read) -> Answer:
+    """The answer to each of these calls."""
+    return DONE
 
 
 def _metric(body: bytes, user: User, now: datetime) -> LoggedCall:
@@ -77,6 +77,7 @@ READERS: dict[str, Callable[[bytes, User, datetime], LoggedCall]] = {
     "runs/set-tag": _tag,
     "runs/log-batch": _batch,
 }
+LOGGED_CALLS = Door(LOGGED, read_logged, said, declined, problem)
 
 
 def _points(metrics: Iterable[Metric], path: str, now: datetime) -> tuple[list[Point], int]:
@@ -87,7 +88,7 @@ def _points(metrics: Iterable[Metric], path: str, now: datetime) -> tuple[list[P
         at_ms = now_ms if sent.timestamp is None else sent.timestamp
         point = Point(printable(sent.key), sent.step or 0, at_ms, sent.value)
         problems += point_problems(point, f"{path}[{place}]." if path else "")
-        if timely(point, now) is None:
+        if not is_timely(point.time_ms, now):
             point, odd_times = point._replace(time_ms=now_ms), odd_times + 1
         points.append(point)
     if problems:

@@ -14,26 +14,29 @@ from django.views.decorators.http import require_safe
 from jobs.experiments.limits import TEXT_BYTES_MAX
 from jobs.experiments.rules import job_number
 from jobs.experiments.services.runs import StatedJob
-from portal.mlflow.answers import Answer, Code, Refused, no_such_call, refusal
+from portal.mlflow.answers import Code, Refused, no_such_call, refusal
 from portal.mlflow.artifacts import NO_PARTS, download, keep, list_folder
 from portal.mlflow.call import Call
 from portal.mlflow.calls import answer
 from portal.mlflow.holder import holder_of
-from portal.mlflow.wire import BODY_BYTES_MAX
+from portal.mlflow.logged import LOGGED_CALLS, READERS
+from portal.tracking.call import BODY_BYTES_MAX, Answer
+from portal.tracking.views import take
 
-EXPERIMENTS = "/experiments/"
 CHUNK_BYTES = 2**16
 
 
 @require_safe
 def link(request: HttpRequest, cluster: str | None = None, job_id: str | None = None) -> HttpResponse:
     """The page that clients link to with `#/experiments/…`: a script leads on to the page of the experiment or run."""
-    return render(request, "portal/mlflow/link.html", {"experiments": EXPERIMENTS})
+    return render(request, "portal/mlflow/link.html")
 
 
 @csrf_exempt
 def tracking(request: HttpRequest, name: str, cluster: str | None = None, job_id: str | None = None) -> HttpResponse:
     """One call of the tracking server."""
+    if request.method == HTTPMethod.POST and name in READERS:
+        return take(request, LOGGED_CALLS, name=name)
     return _answered(request, cluster, job_id, lambda call: answer(request.method or "", name, call))
 
 

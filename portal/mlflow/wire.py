@@ -17,9 +17,7 @@ import msgspec
 from jobs.experiments.rules import NotAccepted, Problem, is_possible
 from jobs.records import printable
 from portal.mlflow.answers import invalid
-
-BODY_BYTES_MAX = 2**20
-"""Of one call, but for uploads: as in MLflow's own server (`MAX_BATCH_LOG_REQUEST_SIZE`)."""
+from portal.tracking.call import BODY_BYTES_MAX
 
 MILLISECOND = timedelta(milliseconds=1)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

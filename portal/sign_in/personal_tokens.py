@@ -1,5 +1,4 @@
-"""Personal tokens, to read the API, to send own runs or to log experiments: how a secret is created, and whose access it
-gives."""
+"""Personal tokens, to read the API, to send own runs or to log experiments: how they are created, and what for."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def note_event(username: str, cluster: str, job_id: int, state: str, now: dateti
 
 def run_word(run: ExperimentRun) -> RunWord:
     """What the script of a run reported."""
-    return RunWord(Reported(run.reported), run.started_at, run.reported_at, run.heard_at, run.reported_end_at)
+    return RunWord(Reported(run.reported), run.created_at, run.reported_at, run.heard_at, run.reported_end_at)
 
 
 def job_word(run: ExperimentRun) -> tuple[JobWord | None, int | None]:

@@ -12,7 +12,7 @@ import pytest
 from django.db import OperationalError
 
 from portal import asgi_bodies
-from portal.ingest import asgi, writer
+from portal.ingest import asgi, look_ups, writer
 from portal.ingest.asgi import Ingest
 from portal.ingest.senders import Sender
 from portal.ingest.services import KINDS
@@ -46,9 +46,9 @@ class Store:
 @pytest.fixture
 def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     made = Store()
-    monkeypatch.setattr(writer, "store", made)
+    monkeypatch.setattr(asgi, "store", made)
     monkeypatch.setattr(writer, "close_old_connections", lambda: None)
-    monkeypatch.setattr(asgi, "_asked", lambda question, *about: None if question is asgi.raw_load else COLLECTOR)
+    monkeypatch.setattr(look_ups, "_asked", lambda question, *about: None if question is asgi.raw_load else COLLECTOR)
     yield made
     made.is_open.set()
 
@@ -259,7 +259,7 @@ def test_bodies_that_fill_the_memory_or_never_end_are_given_up(store: Store, mon
 
 
 def test_look_ups_of_tokens_are_bounded(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asgi, "LOOK_UPS_MAX", 0)
+    monkeypatch.setattr(look_ups, "LOOK_UPS_MAX", 0)
     assert asyncio.run(call(Ingest(), "summaries", summary()))[0] == 503
 
 

@@ -37,7 +37,7 @@ def database(monkeypatch: pytest.MonkeyPatch) -> Iterator[Database]:
 
 
 def writer() -> Writer:
-    return Writer(lambda came: None)
+    return Writer(lambda came: None, lambda items, patience_s: [True] * len(items), "writer")
 
 
 async def status(ready: Readiness) -> str:

@@ -113,7 +113,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
         parsed_filter(text, RUNS)
         parsed_orders([text], RUNS)
     except Refused as error:
-        error.why.encode()
+        str(error).encode()
 
 
 @pytest.mark.parametrize(

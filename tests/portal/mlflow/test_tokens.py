@@ -55,12 +55,16 @@ def test_a_closed_account_logs_nothing(alice: User, script: Tracking) -> None:
     assert script.refused("runs/create", experiment_id="0") == UNAUTHENTICATED
 
 
-def test_a_database_that_cannot_be_reached_is_a_reason_to_try_again_soon(script: Tracking, monkeypatch) -> None:
+@pytest.mark.parametrize("name", ["runs/create", "runs/log-metric"])
+def test_a_database_that_cannot_be_reached_is_a_reason_to_try_again_soon(
+    script: Tracking, monkeypatch, name: str
+) -> None:
     def unreachable(*_: object) -> None:
         raise OperationalError
 
     monkeypatch.setattr("portal.mlflow.views.holder_of", unreachable)
-    answer = script.sent("POST", f"{CALLS}runs/log-metric", {})
+    monkeypatch.setattr("portal.tracking.views.logging_person", unreachable)
+    answer = script.sent("POST", CALLS + name, {})
     assert error_of(answer) == (503, "TEMPORARILY_UNAVAILABLE")
     assert not answer.has_header("Retry-After")  # clients would wait that long, and their script with them
 

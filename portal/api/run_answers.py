@@ -1,0 +1,269 @@
+"""The answers about experiments and runs, as structs from which the OpenAPI document is generated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from math import isinf, isnan
+from typing import Annotated
+
+import msgspec
+from django.urls import reverse
+from msgspec import Meta
+
+from jobs.experiments.models import Artifact, Experiment, ExperimentRun, RunJob
+from jobs.experiments.points import Digest, Series
+from jobs.experiments.selectors import digests_of, jobs_of
+from jobs.models import User
+from jobs.selectors import reach_of
+from portal.api.answers import RejectedRecord
+
+Special = Annotated[str, Meta(pattern=r"\A(NaN|-?Infinity)\Z")]
+Number = float | Special
+"""A value of a metric: what is no number of JSON is a text."""
+
+
+class ExperimentAnswer(msgspec.Struct, frozen=True):
+    """One experiment; `project` is whose PI sees it too, and with `is_shared` its members."""
+
+    experiment_id: int
+    name: str
+    owner: str
+    project: str | None
+    is_shared: bool
+    tags: dict[str, str]
+    runs: int
+    created_at: datetime
+    changed_at: datetime
+    url: str
+
+
+class ExperimentPage(msgspec.Struct, frozen=True):
+    """One page of experiments, the one that changed last first."""
+
+    count: int
+    next: str | None
+    previous: str | None
+    results: list[ExperimentAnswer]
+
+
+class RunJobAnswer(msgspec.Struct, frozen=True):
+    """A Slurm job that the script stated; `state` is null until there is a record of it as a job of the run's owner.
+
+    `url` is empty for who does not see the job.
+    """
+
+    job_id: int
+    cluster: str | None
+    attempt: int | None
+    state: str | None
+    url: str
+
+
+class MetricAnswer(msgspec.Struct, frozen=True):
+    """What is exact of all points of a metric; `nan_since_step` is where it became NaN for good."""
+
+    count: int
+    last_step: int
+    last_value: Number
+    last_at: datetime
+    least_value: Number | None
+    least_step: int | None
+    most_value: Number | None
+    most_step: int | None
+    nan_count: int
+    nan_since_step: int | None
+
+
+class RunAnswer(msgspec.Struct, frozen=True):
+    """One run: `status` is what it is, `reported` what its script reported last; `status_by` says whose word decided.
+
+    `LOST`: no word for a while, and none from Slurm. `config` are its parameters as text.
+    """
+
+    run_id: str
+    experiment_id: int
+    name: str
+    owner: str
+    status: str
+    reported: str
+    status_by: str
+    seed: str
+    config: dict[str, str]
+    tags: dict[str, str]
+    parent_run_id: str | None
+    jobs: list[RunJobAnswer]
+    started_at: datetime
+    ended_at: datetime | None
+    heard_at: datetime
+    metrics: dict[str, MetricAnswer]
+    points_dropped: int
+    points_thinned: int
+    url: str
+
+
+class RunPage(msgspec.Struct, frozen=True):
+    """One page of the runs of an experiment."""
+
+    count: int
+    next: str | None
+    previous: str | None
+    results: list[RunAnswer]
+
+
+class PointAnswer(msgspec.Struct, frozen=True):
+    """One kept point."""
+
+    step: int
+    time: datetime
+    value: Number
+
+
+class SeriesAnswer(msgspec.Struct, frozen=True):
+    """One metric with its kept points in the order of time; `is_thinned` says that more arrived."""
+
+    name: str
+    is_thinned: bool
+    summary: MetricAnswer
+    points: list[PointAnswer]
+
+
+class PointsAnswer(msgspec.Struct, frozen=True):
+    """What became of the points of one call; everything accepted is committed."""
+
+    accepted: int
+    rejected: list[RejectedRecord]
+
+
+class ArtifactAnswer(msgspec.Struct, frozen=True):
+    """A file of a run: its path as the script stated it; the portal never reads it."""
+
+    path: str
+    kind: str
+    step: int | None
+    size_bytes: int | None
+    stated_at: datetime
+
+
+class ArtifactsAnswer(msgspec.Struct, frozen=True):
+    """How many files were stored."""
+
+    accepted: int
+
+
+class MadeRun(msgspec.Struct, frozen=True):
+    """A run that was started."""
+
+    run_id: str
+    url: str
+
+
+def number(value: float) -> Number:
+    """A value as JSON has it.
+
+    >>> number(0.5), number(float("nan")), number(float("-inf"))
+    (0.5, 'NaN', '-Infinity')
+    """
+    if isnan(value):
+        return "NaN"
+    return ("Infinity" if value > 0 else "-Infinity") if isinf(value) else value
+
+
+def moment(time_ms: int) -> datetime:
+    """The time of a point."""
+    return datetime.fromtimestamp(time_ms / 1000, UTC)
+
+
+def experiment_answer(experiment: Experiment, runs: int) -> ExperimentAnswer:
+    return ExperimentAnswer(
+        experiment_id=experiment.pk,
+        name=experiment.name,
+        owner=experiment.owner.username,
+        project=experiment.project.name if experiment.project else None,
+        is_shared=experiment.is_shared,
+        tags=experiment.tags,
+        runs=runs,
+        created_at=experiment.created_at,
+        changed_at=experiment.changed_at,
+        url=reverse("experiment", args=[experiment.pk]),
+    )
+
+
+def run_answers(runs: Sequence[ExperimentRun], user: User) -> list[RunAnswer]:
+    """These runs with their metrics and jobs, as this person may see them: four queries for all."""
+    digests, jobs, reach = digests_of(runs), jobs_of(runs), reach_of(user)
+
+    def is_seen(row: RunJob) -> bool:
+        job = row.linked_job
+        return job is not None and (job.user_id == reach.user_id or job.project_id in reach.led)
+
+    return [
+        _run_answer(run, digests[run.pk], [_job_answer(row, is_seen=is_seen(row)) for row in jobs.get(run.pk, ())])
+        for run in runs
+    ]
+
+
+def series_answer(name: str, series: Series) -> SeriesAnswer:
+    points = series.points
+    rows = zip(points.steps.tolist(), points.times_ms.tolist(), points.values.tolist(), strict=True)
+    return SeriesAnswer(
+        name=name,
+        is_thinned=series.is_thinned,
+        summary=_metric_answer(series.digest),
+        points=[PointAnswer(step, moment(time_ms), number(value)) for step, time_ms, value in rows],
+    )
+
+
+def artifact_answers(files: Iterable[Artifact]) -> list[ArtifactAnswer]:
+    return [ArtifactAnswer(file.path, file.kind, file.step, file.size_bytes, file.stated_at) for file in files]
+
+
+def _run_answer(run: ExperimentRun, digests: dict[str, Digest], jobs: list[RunJobAnswer]) -> RunAnswer:
+    return RunAnswer(
+        run_id=run.run_id,
+        experiment_id=run.experiment_id,
+        name=run.name,
+        owner=run.owner.username,
+        status=run.status,
+        reported=run.reported,
+        status_by="slurm" if run.is_by_slurm else "script",
+        seed=run.seed,
+        config=run.params,
+        tags=run.tags,
+        parent_run_id=run.parent.run_id if run.parent else None,
+        jobs=jobs,
+        started_at=run.started_at,
+        ended_at=run.ended_at,
+        heard_at=run.heard_at,
+        metrics={name: _metric_answer(digest) for name, digest in sorted(digests.items())},
+        points_dropped=run.points_dropped,
+        points_thinned=run.points_thinned,
+        url=reverse("run", args=[run.run_id]),
+    )
+
+
+def _job_answer(row: RunJob, *, is_seen: bool) -> RunJobAnswer:
+    """Who sees the run sees the state of its job, as its status says the same; the job itself only within its reach."""
+    job = row.linked_job
+    return RunJobAnswer(
+        job_id=row.job_id,
+        cluster=(job.cluster if job else row.cluster) or None,
+        attempt=job.attempt if job else None,
+        state=job.state if job else None,
+        url=reverse("job", args=[job.cluster, job.job_id]) if job and is_seen else "",
+    )
+
+
+def _metric_answer(digest: Digest) -> MetricAnswer:
+    return MetricAnswer(
+        count=digest.count,
+        last_step=digest.last_step,
+        last_value=number(digest.last_value),
+        last_at=moment(digest.last_ms),
+        least_value=None if digest.least_value is None else number(digest.least_value),
+        least_step=digest.least_step,
+        most_value=None if digest.most_value is None else number(digest.most_value),
+        most_step=digest.most_step,
+        nan_count=digest.nan_count,
+        nan_since_step=digest.nan_since_step,
+    )
