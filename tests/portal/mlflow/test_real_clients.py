@@ -25,8 +25,13 @@ from jobs.services import record_job
 from tests.parts import missing
 from tests.payloads import job_record
 from tests.portal.mlflow.tracking import logging_token
+from tests.portal.served import database_environment, serving
 
-pytestmark = [pytest.mark.postgresql, pytest.mark.django_db(transaction=True)]
+pytestmark = [
+    pytest.mark.postgresql,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.xdist_group("serving"),
+]
 
 CLIENTS = Path(sys.prefix) / "clients"
 """Where tests/clients/install puts them."""
@@ -66,10 +71,23 @@ class Training:
 
 
 @pytest.fixture(params=["mlflow-3", "mlflow-2"])
-def training(request: pytest.FixtureRequest, live_server, tmp_path: Path) -> Training:
+def client(request: pytest.FixtureRequest) -> str:
     if connection.vendor != "postgresql":
         pytest.skip("clients log from several threads at once, which SQLite in memory does not take")
-    return Training(request.param, live_server.url, tmp_path)
+    return request.param
+
+
+@pytest.fixture
+def training(client: str, live_server, tmp_path: Path) -> Training:
+    """Scripts that log to the pages' threads."""
+    return Training(client, live_server.url, tmp_path)
+
+
+@pytest.fixture
+def served(client: str, transactional_db: None, tmp_path: Path) -> Iterator[Training]:
+    """Scripts that log to the real server with its event loop."""
+    with serving(database_environment(tmp_path)) as server:
+        yield Training(client, f"http://127.0.0.1:{server.port}", tmp_path)
 
 
 @pytest.fixture(autouse=True)
@@ -123,9 +141,9 @@ def test_a_script_that_logs_in_every_way(training: Training) -> None:
     assert any(name.startswith("system/") for name in series_of(run))
 
 
-def test_the_ways_in_which_scripts_end_and_one_that_goes_on_in_another_job(training: Training) -> None:
+def test_the_ways_in_which_scripts_end_and_one_that_goes_on_in_another_job(served: Training) -> None:
     """What is reported last is often wrong or missing; the record of the job decides about the killed one."""
-    done = training.run("ends.py", job="1")
+    done = served.run("ends.py", job="1")
     assert done.returncode == -signal.SIGTERM, done.stderr
     run_id = done.stdout.splitlines()[-1]
     statuses = dict(ExperimentRun.objects.values_list("name", "status"))
@@ -136,7 +154,13 @@ def test_the_ways_in_which_scripts_end_and_one_that_goes_on_in_another_job(train
     killed = ExperimentRun.objects.get(run_id=run_id)
     assert (killed.status, killed.is_by_slurm) == ("KILLED", True)
     ExperimentRun.objects.filter(pk=killed.pk).update(started_at=ended - timedelta(hours=2))
-    again = training.run("resumes.py", "2", MLFLOW_RUN_ID=run_id, MLFLOW_ENABLE_ASYNC_LOGGING="true")
+    again = served.run(
+        "resumes.py",
+        "2",
+        MLFLOW_RUN_ID=run_id,
+        MLFLOW_ENABLE_ASYNC_LOGGING="true",
+        MLFLOW_ASYNC_LOGGING_BUFFERING_SECONDS="1",
+    )
     assert again.returncode == 1
     assert "a mistake in the script" in again.stderr
     sort_points(10, timezone.now())
