@@ -16,3 +16,6 @@ OTHERS = rf"^{BASE}(?P<name>.+)$"
 
 LOGGED = re.compile(rf"/{BASE}api/2\.0/mlflow/(?P<name>runs/(?:log-metric|log-parameter|set-tag|log-batch))")
 """What scripts log again and again."""
+
+UPLOADED = re.compile(rf"/{BASE}api/2\.0/mlflow-artifacts/artifacts/(?P<address>.+)", re.DOTALL)
+"""A file of a run, as it is uploaded."""
