@@ -138,12 +138,16 @@ def start_if_due(session: Session) -> None:
     if session.options.flag("offline") or session.options.text("token-file"):
         return
     session.terminal.flush()
+    ours, theirs = os.pipe()
     if os.fork():
+        os.close(theirs)
+        # Until the other process has let go of everything, such as a lock of whoever runs this.
+        os.read(ours, 1)
         return
     try:
         # A connection of its own: that of the command before belongs to another process.
         session.forget_portal()
-        detach()
+        detach(theirs)
         refresh_quietly(session)
     finally:
         os._exit(0)
@@ -163,8 +167,11 @@ def refresh_quietly(session: Session) -> None:
         return
 
 
-def detach() -> None:
-    """Let go of terminal, session and every open file of the process that started this, and end within a minute."""
+def detach(last: int = 2) -> None:
+    """Let go of terminal, session and every open file of the process that started this, and end within a minute.
+
+    `last` is the file that is closed after all others.
+    """
     if os.getpid() != os.getpgid(0):  # the first process of a group already has one of its own
         os.setsid()
     signal = __import__("signal")
@@ -173,7 +180,16 @@ def detach() -> None:
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(null, descriptor)
-    os.closerange(3, DESCRIPTORS_MAX)
+    for descriptor in sorted(_opened(), key=lambda each: each == last):
+        if descriptor > 2:
+            os.closerange(descriptor, descriptor + 1)
+
+
+def _opened() -> list[int]:
+    try:
+        return [int(name) for name in os.listdir("/proc/self/fd")]
+    except OSError:
+        return list(range(DESCRIPTORS_MAX))
 
 
 def _is_due(found: Stored | None) -> bool:

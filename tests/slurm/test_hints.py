@@ -133,9 +133,11 @@ def test_an_old_file_is_refreshed_in_the_background(slurm: Submitting, place: Pa
         assert slurm.submitted(*OPTIONS, "job.sh") == SHOWN
     assert not list(started.iterdir())
     put(place, written(due_in_s=-60))
-    # A lock that the caller holds is not handed on, and what it prints is not waited for.
-    words = ("-c", 'exec 7>"$0"; exec sbatch "$@"', str(started / "lock"), *OPTIONS, "job.sh")
-    assert slurm.sbatch(*words, program="sh").stderr == SHOWN
+    # A lock that the caller holds is not handed on, also by what starts kaiku, and what it prints is not waited for.
+    code = """exec 7>"$0" 200>"$0" 1000>"$0"; flock -n 200; echo "sleep 60" > ~/rc; export BASH_ENV=~/rc
+              sbatch "$@"; exec 7>&- 200>&- 1000>&-; flock -n "$0" echo free"""
+    done = slurm.sbatch("-c", code, str(started / "lock"), *OPTIONS, "job.sh", program="bash")
+    assert (done.stderr, done.stdout.splitlines()[1:]) == (SHOWN, ["free"])
     deadline = time.monotonic() + 20
     while not (started / "done").exists() and time.monotonic() < deadline:
         time.sleep(0.05)
