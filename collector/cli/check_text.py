@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from collector.cli.job_script import JobScript
     from collector.cli.sbatch.rewriting import Change
-    from collector.cli.sbatch.script import Component
+    from collector.cli.sbatch.script import Component, Script
     from collector.cli.suggested import Suggested
     from collector.cli.terminal import Terminal
 
@@ -75,7 +75,7 @@ def script_lines(into: Lines, job: JobScript) -> None:
         names = [name for name in left_out(component) if name in NAMES]
         into.points("Not sent", [harmless(_not_sent(component, name)) for name in names], "yellow")
     if not script.refusals and not script.warnings:
-        into.labelled("Script", "Slurm reads every directive as written.")
+        into.labelled("Script", f"Slurm reads every directive as written{_unchecked(script)}.")
     if job.words.behind:
         shown = " ".join(harmless(word) for word in job.words.behind)
         into.labelled(
@@ -86,6 +86,12 @@ def script_lines(into: Lines, job: JobScript) -> None:
         into.labelled(
             "Arguments", f"{counted(len(job.words.belong), 'word')} behind the script: left to the script, not read."
         )
+
+
+def _unchecked(script: Script) -> str:
+    """Of which options that is not known, because only the cluster, or a file, decides."""
+    names = " and ".join(f"--{name}" for name in script.unchecked)
+    return f"; whether the cluster accepts the values of {names} is not checked here" if names else ""
 
 
 def job_name(job: JobScript) -> str:

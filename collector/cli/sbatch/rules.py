@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from collector.cli.sbatch.arrays import is_array
+from collector.cli.sbatch.forms import FORMS, LATE, is_taken
 from collector.cli.sbatch.script import Component, Script
 
 GPU_OPTIONS = ("gpus", "gpus-per-node", "gpus-per-task", "gpus-per-socket")
@@ -19,9 +20,9 @@ TYPE = re.compile(r"[\w.-]*\Z", re.ASCII)
 """What can be the name of a type: anything else is a value that was meant otherwise, such as `$(nproc)`."""
 BARE_TYPE = re.compile(r"(?![+-]?\d+\.)[^:,]*\Z", re.ASCII)
 HINTS = frozenset("compute_bound memory_bound multithread nomultithread".split())
-INSTEAD_OF_HINT = frozenset({"threads-per-core", "ntasks-per-core"})
+INSTEAD_OF_HINT = frozenset({"threads-per-core", "ntasks-per-core", "extra-node-info"})
 """Where one of these is set, sbatch drops --hint."""
-CONTROLLER = frozenset("array array_het no_value nice time_min gpus gres".split())
+CONTROLLER = frozenset("array array_het no_value nice reboot time_min gpus gres dependency".split())
 """Codes of what only the controller refuses, when sbatch has read all components."""
 NODES_MAX = 1 << 30
 UNITS = {"k": 1024, "m": 1024**2}
@@ -102,6 +103,11 @@ def _refused(script: Script, component: Component) -> Iterator[tuple[tuple[str, 
             yield (name,), "no_value", f"--{name} has no value."
     if options.get("nice", "0").startswith("-"):
         yield ("nice",), "nice", "Only administrators may set a --nice below 0."
+    if "reboot" in options:
+        yield ("reboot",), "reboot", "--reboot is for administrators alone."
+    for name in LATE:
+        if name in component.winner and is_taken(name, options.get(name, "")) is False:
+            yield (name,), name, f"--{name}={options[name][:40]} {FORMS[name].reason}."
     if options.get("time-min") == "UNLIMITED" or _minutes(options, "time-min") > _minutes(options, "time"):
         yield ("time-min",), "time_min", "--time-min is longer than --time."
     counted = {name: value for name, value in options.items() if not own or name not in outside}

@@ -114,6 +114,17 @@ def test_what_a_line_loses_against_is_named() -> None:
     ]
 
 
+def test_a_time_that_slurm_reads_as_another_one_is_shown() -> None:
+    script = script_of("-t 10", "--time=-5")
+    assert is_accepted(script)
+    assert [warning.sentence for warning in script.warnings] == [
+        "Line 3: Slurm reads --time=-5 as 2982611-04:17:00.",
+        "Line 2: --time of this line is replaced by line 3.",
+    ]
+    # What is refused replaces nothing, and nothing replaces it.
+    assert codes(script_of("-t 10", "--time=soon")) == []
+
+
 def test_a_variable_that_sbatch_does_not_read_is_named() -> None:
     script = read_script("#!/bin/bash\n", {"SBATCH_NTASKS": "4"})
     assert slurm_options(script) == [{}]
@@ -139,6 +150,9 @@ def test_arguments_apply_to_every_component_and_a_colon_separates_them() -> None
 def test_what_only_the_cluster_knows_is_listed() -> None:
     script = script_of("-p small-g -C a100 -A project_465000001 -G1")
     assert (is_accepted(script), script.undecided) == (True, ("account", "constraint", "partition"))
+    assert script.unchecked == ["constraint"]
+    for gres, names in (("gpu:2", []), ("none", []), ("nvme:1", ["gres"]), ("gpu:1,gres/nvme:1", ["gres"])):
+        assert script_of(f"--gres={gres}").unchecked == names, gres
 
 
 def test_pbs_lines_are_read_up_to_a_hundred_commands_later() -> None:
