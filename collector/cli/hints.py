@@ -1,6 +1,7 @@
 """The hints for `sbatch`, as `deploy/slurm/cli_filter.lua` reads them: one small text file of this person alone.
 
-    kaiku-hints/1 MADE DUE IS_ON        seconds since 1970; from DUE on it may be refreshed; 1, or 0 for "show nothing"
+    kaiku-hints/1 MADE DUE IS_ON        seconds since 1970; from DUE on it may be refreshed; 1, or 0 for "show nothing";
+                                        MADE is 0 where the portal was asked and has never answered
     off<tab>TEXT                        why nothing is shown
     account<tab>CLUSTER<tab>PROJECT     the account that Slurm takes where none is given
     work<tab>CLUSTER<tab>PROJECT        the next lines belong to this work of the person
@@ -45,6 +46,11 @@ class Stored:
 
     def __init__(self, made_s: int, due_s: int, body: str, *, is_on: bool) -> None:
         self.made_s, self.due_s, self.body, self.is_on = made_s, due_s, body, is_on
+
+    @property
+    def was_read(self) -> bool:
+        """Whether the portal ever answered: the file may only keep the next try from coming at once."""
+        return self.made_s > 0
 
     def written(self) -> bytes:
         return f"{MARK} {self.made_s} {self.due_s} {int(self.is_on)}\n{self.body}{END}".encode("utf-8", "replace")

@@ -176,6 +176,20 @@ def test_without_the_portal_what_was_stored_stays_and_the_next_try_waits(
     assert file.stat().st_mtime_ns == before
 
 
+def test_a_portal_that_never_answered_switches_nothing_off(kaiku: str, environ: dict[str, str], tmp_path: Path) -> None:
+    nowhere = ("--url", "http://127.0.0.1:1")
+    assert ran(kaiku, environ, "hints", "--refresh", *nowhere)[0] == 4
+    assert ran(kaiku, environ, "hints", *nowhere)[::2] == (
+        1,
+        "kaiku: no hints are stored: run `kaiku hints --refresh`\n",
+    )
+    # Nothing asks again within the hour.
+    before = place(tmp_path).read_bytes()
+    assert before.split(b" ")[1] == b"0"
+    assert ran(kaiku, environ, "hints", "--if-due", *nowhere) == (0, "", "")
+    assert place(tmp_path).read_bytes() == before
+
+
 def test_without_a_sign_in_there_is_no_file(kaiku: str, environ: dict[str, str], tmp_path: Path) -> None:
     refreshed(kaiku, environ, ANSWER)
     with answering([plain(b"{}", "401 Unauthorized")]) as (port, _):
