@@ -56,6 +56,7 @@ bench: setup ## Measure pipeline, collector and analysis as ratios against limit
 	$(BIN)/python -m bench.turnaround
 	$(BIN)/python -m bench.hints
 	$(BIN)/python -m bench.ingest
+	$(BIN)/python -m bench.runs
 	$(BIN)/python -m bench.workers
 	$(BIN)/python -m bench.latency
 	$(BIN)/python -m bench.policy

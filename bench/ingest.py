@@ -18,7 +18,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
 from itertools import count, cycle, islice
 from pathlib import Path
@@ -80,9 +80,23 @@ def calls(source: Iterator[dict[str, Any]], number: int, token: str, batch: int 
     return [request(PATH, token, gzip.compress(json.dumps(body).encode(), 6)) for body in bodies]
 
 
+def server(kind: str) -> AbstractContextManager[tuple[int, int]]:
+    """The ingest, or the bare application, in a process of its own."""
+    if kind == "bare":
+        return bare_server("bench.bare_ingest:application")
+    return serving("manage.py", "serve", "--ingest-only", "--workers", str(PROCESSES))
+
+
+def bare_server(application: str) -> AbstractContextManager[tuple[int, int]]:
+    """A bare WSGI application in the portal's own server, eight threads each."""
+    quiet = ("--log-level", "warning", "--backlog", "4096", "--workers", str(PROCESSES))
+    how = ("--interface", "wsgi", "--http", "1", "--blocking-threads", "8")
+    return serving("-m", "granian", *how, *quiet, application)
+
+
 @contextmanager
-def server(kind: str) -> Iterator[tuple[int, int]]:
-    """A server in a process of its own: its port and its process."""
+def serving(*command: str) -> Iterator[tuple[int, int]]:
+    """A server in a process of its own, on the benchmark's database: its port and its process."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -93,22 +107,8 @@ def server(kind: str) -> Iterator[tuple[int, int]]:
         **{"DATABASE_URL": url, "BARE_DATABASE_URL": url, "DJANGO_SETTINGS_MODULE": "portal.settings"},
         **{"SECRET_KEY": "only for the benchmark", "ALLOWED_HOSTS": "127.0.0.1", "HTTPS": "0"},
     }
-    commands = {
-        "kaiku": ["manage.py", "serve", "--ingest-only", "--workers", str(PROCESSES), "--bind", f"127.0.0.1:{port}"],
-        "bare": [
-            *("-m", "granian", "--interface", "wsgi", "--http", "1", "--port", str(port), "--blocking-threads", "8"),
-            *(
-                "--log-level",
-                "warning",
-                "--backlog",
-                "4096",
-                "--workers",
-                str(PROCESSES),
-                "bench.bare_ingest:application",
-            ),
-        ],
-    }
-    process = subprocess.Popen([sys.executable, *commands[kind]], env=environment, stdout=subprocess.DEVNULL)
+    where = ("--bind", f"127.0.0.1:{port}") if command[0] == "manage.py" else ("--port", str(port))
+    process = subprocess.Popen([sys.executable, *command, *where], env=environment, stdout=subprocess.DEVNULL)
     try:
         wait_for(port)
         yield port, process.pid
@@ -129,7 +129,7 @@ def wait_for(port: int) -> None:
 
 
 def measured(name: str, servers: Servers, make: Callable[[], list[bytes]], senders: int, records: int) -> Taken:
-    """Median seconds of each server over the rounds, in turns; and one line of the table."""
+    """Median seconds of each server over the rounds, in turns; and one line of the table, of so many records."""
     taken: dict[str, list[float]] = {kind: [] for kind in servers}
     used = {kind: -processor_s(pid) for kind, (_, pid) in servers.items()}
     for _ in range(ROUNDS):

@@ -22,6 +22,7 @@ from analysis.silence.services import forget_silent_nodes
 from analysis.waiting.selectors import CHECK
 from jobs.audit.services import remove_entries
 from jobs.device_sign_in.services import remove_over
+from jobs.experiments.services.expiry import remove_logged_runs
 from jobs.expiry.services import forget_runs, forget_work, locked_old_runs, remove_logs, remove_rows
 from jobs.models import Job, User
 from metrics.expiry import services as measurements
@@ -147,6 +148,7 @@ KINDS = (
     Kind("PDFs", "PDF", "PDF_DAYS", remove_pdfs),
     Kind("text of mail", "message", "MAIL_DAYS", remove_letters),
     Kind("runs", "run", "RUN_DAYS", remove_runs),
+    Kind("logged runs", "logged run", "RUN_DAYS", remove_logged_runs),
     Kind("views and logs", "record", "LOG_DAYS", remove_audit_logs),
     Kind("sign-ins of programs", "code", "DEVICE_SIGN_IN_DAYS", remove_over),
 )

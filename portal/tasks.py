@@ -17,6 +17,8 @@ from analysis.queue_waits.services import keep_ranges
 from analysis.rollups.services import roll_up_due
 from analysis.site.services import close_months
 from analysis.waiting.services import check_waits
+from jobs.experiments.services.following import follow_runs
+from jobs.experiments.services.points import sort_points
 from portal import expiry
 from reports.services.publishing import follow_up as judge_and_report
 
@@ -34,6 +36,9 @@ PEOPLE = 50
 IDLE_RUNS = 200
 """Runs with idle GPUs for which one run checks who waited."""
 
+LOGGED_RUNS = 200
+"""Runs of scripts whose points one run sorts, and whose jobs it follows."""
+
 EXPIRES_S = 30
 EXPIRE_SECONDS_A_KIND = 240
 
@@ -42,7 +47,10 @@ log = logging.getLogger(__name__)
 
 @shared_task(acks_late=True, ignore_result=True, soft_time_limit=240)
 def follow_up() -> None:
-    """Judge what changed, make its reports, keep the sums and outcomes that follow from it, close ended months."""
+    """Sort what scripts logged, judge what changed, make its reports, keep the sums and outcomes that follow from it,
+    close ended months."""
+    sort_points(LOGGED_RUNS, timezone.now())
+    follow_runs(LOGGED_RUNS, timezone.now())
     if judge_and_report(ALONE) >= ALONE:
         call_another()
         judge_and_report(BATCH_SIZE)

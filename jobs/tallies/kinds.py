@@ -64,7 +64,7 @@ class Times:
 
 
 PAYLOADS = ("node-summary", "job-record", "raw-samples")
-STATUSES = ("200", "201", "202", "400", "401", "403", "408", "413", "422", "429", "500", "503")
+STATUSES = ("200", "201", "202", "400", "401", "403", "404", "408", "413", "422", "429", "500", "503")
 SWEEPS = ("follow_up", "deliver", "escalate", "check_links", "import_directory", "expire", "backtest_waits")
 
 END_TO_JUDGEMENT = Times("kaiku_end_to_judgement_seconds", "From a job's end to its first judgement", SINCE_END_S)
@@ -98,6 +98,15 @@ RECORDS = Count(
     ("kind", "outcome"),
     (PAYLOADS, ("accepted", "duplicate", "rejected")),
 )
+LOGGED_CALLS = Count(
+    "kaiku_logged_calls", "Calls of scripts that log points, by the status of their answer", ("code",), (STATUSES,)
+)
+LOGGED_POINTS = Count(
+    "kaiku_logged_points",
+    "Points that scripts logged; thinned ones were left out while too much waited",
+    ("outcome",),
+    (("stored", "thinned"),),
+)
 SUMMARIES = Count("kaiku_node_summaries", "Node summaries stored from the site's collectors", ("cluster",))
 COLLECTOR_FAILURES = Count(
     "kaiku_collector_failures", "Node summaries that state what their collector could not do", ("cluster", "reason")
@@ -106,6 +115,7 @@ COLLECTOR_FAILURES = Count(
 KINDS: tuple[Count | Times, ...] = (
     *(END_TO_JUDGEMENT, END_TO_REPORT, END_TO_MAIL, ROUNDS),
     *(JUDGEMENTS, REPORTS, MESSAGES, SWEEP_FAILURES, CALLS, BODY_BYTES, RECORDS, SUMMARIES, COLLECTOR_FAILURES),
+    *(LOGGED_CALLS, LOGGED_POINTS),
 )
 
 

@@ -32,6 +32,7 @@ from portal.api.asked import asked_choice, asked_text
 from portal.api.authentication import LoggingTokenAuthentication
 from portal.api.pagination import JobPages
 from portal.api.problems import problem
+from portal.api.rate_limits import RunCalls
 from portal.api.run_answers import MadeRun, experiment_answer, run_answers
 from portal.api.run_bodies import (
     ExperimentChange,
@@ -51,6 +52,7 @@ class LoggingView(APIView):
     """A call of scripts and people about experiments; what is not accepted is 422, what is not theirs 404."""
 
     authentication_classes = (LoggingTokenAuthentication, SessionAuthentication)
+    throttle_classes = (RunCalls,)
 
     def handle_exception(self, exc: Exception) -> Response:
         if isinstance(exc, NoSuchRun | NoSuchExperiment):

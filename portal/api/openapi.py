@@ -14,7 +14,7 @@ from collector.wire import NODE_SUMMARY, RAW_SAMPLES
 from jobs.records import SCHEMA as JOB_RECORD
 from metrics.gpu_fields import GPU_FIELDS
 from portal.api.answers import Problem
-from portal.api.operation import COLLECTOR, COMMENTS, PERSON, POLICY, PROGRAM, SENDER, Operation
+from portal.api.operation import COLLECTOR, COMMENTS, LOGGER, PERSON, POLICY, PROGRAM, READER, SENDER, Operation
 from portal.api.operations import OPERATIONS, QUERY
 from portal.ingest.senders import RECORDS_MAX
 from reports.job_report import SCHEMA as JOB_REPORT
@@ -38,6 +38,11 @@ SCHEMES = {
         "scheme": "bearer",
         "description": "Created with `manage.py create_policy_token`; reads the policy figures alone.",
     },
+    "loggingToken": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "Created under Settings, API tokens; logs experiments and runs of your own.",
+    },
     "commentToken": {
         "type": "http",
         "scheme": "bearer",
@@ -51,6 +56,8 @@ LETS_IN = {
     PERSON: ("personalToken", "portalSession"),
     PROGRAM: ("personalToken",),
     COMMENTS: ("commentToken",),
+    LOGGER: ("loggingToken", "portalSession"),
+    READER: ("personalToken", "loggingToken", "portalSession"),
     POLICY: ("policyToken", "personalToken", "portalSession"),
 }
 PATH: dict[str, dict[str, Any]] = {
@@ -58,6 +65,8 @@ PATH: dict[str, dict[str, Any]] = {
     "job_id": {"type": "integer", "minimum": 1, "maximum": 2**53},
     "project": {"type": "string", "pattern": "^[A-Za-z0-9_][A-Za-z0-9._@+-]{0,63}$"},
     "key": {"type": "string", "pattern": "^[0-9a-f]{32}$"},
+    "pk": {"type": "integer", "minimum": 1, "maximum": 2**53},
+    "run_id": {"type": "string", "pattern": "^[0-9a-f]{32}$"},
 }
 """The parts of an address, as in the records (`jobs.records`)."""
 

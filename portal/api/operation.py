@@ -9,6 +9,7 @@ from typing import Any
 JSON, FORM = "application/json", "application/x-www-form-urlencoded"
 COLLECTOR, SENDER, PERSON, POLICY, ANYONE = "collector", "sender", "person", "policy", "anyone"
 PROGRAM, COMMENTS = "program", "comments"
+LOGGER, READER = "logger", "reader"
 ACCESS = {
     COLLECTOR: "With a collector's token.",
     SENDER: "With a collector's token, or, for your own runs, with a personal token that sends.",
@@ -16,6 +17,8 @@ ACCESS = {
     PROGRAM: "With a personal token.",
     POLICY: "With a policy token, or as staff or policy reader with your portal session or a personal token.",
     COMMENTS: "With a comment token.",
+    LOGGER: "With a personal token that logs runs, or, but for points, with your portal session.",
+    READER: "With your portal session, or a personal token that reads or logs runs.",
     ANYONE: "Open to everyone.",
 }
 PROBLEMS = {
@@ -25,6 +28,8 @@ PROBLEMS = {
     PROGRAM: (400, 401, 403, 429, 503),
     POLICY: (400, 401, 403, 404, 429, 503),
     COMMENTS: (400, 401, 403, 404, 429, 503),
+    LOGGER: (400, 401, 403, 404, 408, 413, 422, 429, 503),
+    READER: (400, 401, 403, 404, 429, 503),
     ANYONE: (400, 429, 503),
 }
 """The statuses of the problems that a call may answer, by who may call it."""

@@ -28,6 +28,7 @@ from portal.api.answers import (
 )  # fmt: skip
 from portal.api.operation import ANYONE, COLLECTOR, COMMENTS, FORM, JSON, POLICY, PROGRAM, SENDER, Operation
 from portal.api.own_operations import OWN_OPERATIONS, OWN_QUERY
+from portal.api.run_operations import RUN_OPERATIONS, RUN_QUERY
 from reports.job_report import JobReport
 from reports.services.formats import FORMATS
 
@@ -36,42 +37,49 @@ SINCE_MAX = 2**63 - 1
 MONTH_PATTERN = "^20[0-9]{2}-(0[1-9]|1[0-2])$"
 FIRST_DAY_PATTERN = "^20[0-9]{2}-(0[1-9]|1[0-2])(-01)?$"
 
-QUERY: Mapping[str, dict[str, Any]] = OWN_QUERY | {
-    "attempt": {
-        "description": "Slurm's restart count of the run; without it the latest run.",
-        "schema": {"type": "integer", "minimum": 0, "maximum": 99_999_999},
-    },
-    "page": {"description": "Page number; 404 after the last page.", "schema": {"type": "integer", "minimum": 1}},
-    "page_size": {"description": "Runs per page, at most 200.", "schema": {"type": "integer", "minimum": 1}},
-    "days": {"description": "Number of days to include.", "schema": {"type": "integer", "enum": list(DAYS_OFFERED)}},
-    "period": {
-        "description": "A closed month; without one the latest. 404 where it is not closed, 400 where it is outside "
-        "`since` and `until`.",
-        "schema": {"type": "string", "pattern": MONTH_PATTERN},
-    },
-    "since": {
-        "description": "Closed months from this one, or its first day, instead of the latest alone. 404 where none "
-        "is closed, 400 where it is not before `until`, or is after `period`.",
-        "schema": {"type": "string", "pattern": FIRST_DAY_PATTERN},
-    },
-    "until": {
-        "description": "Closed months before this one, or its first day, instead of the latest alone. 404 where none "
-        "is closed, 400 where it is not after `since` and `period`.",
-        "schema": {"type": "string", "pattern": FIRST_DAY_PATTERN},
-    },
-    "place": {
-        "name": "since",
-        "description": "The `next_since` of the call before; without one from the beginning.",
-        "schema": {"type": "integer", "minimum": 0, "maximum": SINCE_MAX},
-    },
-    "comments": {
-        "name": "limit",
-        "description": f"The most comments; default {COMMENTS_DEFAULT}.",
-        "schema": {"type": "integer", "minimum": 1, "maximum": COMMENTS_MAX},
-    },
-    "by": {"description": "Rows of one kind alone.", "schema": {"type": "string", "enum": list(KINDS)}},
-    "language": {"description": "Default: English.", "schema": {"type": "string", "enum": list(LANGUAGES)}},
-}
+QUERY: Mapping[str, dict[str, Any]] = (
+    OWN_QUERY
+    | RUN_QUERY
+    | {
+        "attempt": {
+            "description": "Slurm's restart count of the run; without it the latest run.",
+            "schema": {"type": "integer", "minimum": 0, "maximum": 99_999_999},
+        },
+        "page": {"description": "Page number; 404 after the last page.", "schema": {"type": "integer", "minimum": 1}},
+        "page_size": {"description": "Runs per page, at most 200.", "schema": {"type": "integer", "minimum": 1}},
+        "days": {
+            "description": "Number of days to include.",
+            "schema": {"type": "integer", "enum": list(DAYS_OFFERED)},
+        },
+        "period": {
+            "description": "A closed month; without one the latest. 404 where it is not closed, 400 where it is "
+            "outside `since` and `until`.",
+            "schema": {"type": "string", "pattern": MONTH_PATTERN},
+        },
+        "since": {
+            "description": "Closed months from this one, or its first day, instead of the latest alone. 404 where none "
+            "is closed, 400 where it is not before `until`, or is after `period`.",
+            "schema": {"type": "string", "pattern": FIRST_DAY_PATTERN},
+        },
+        "until": {
+            "description": "Closed months before this one, or its first day, instead of the latest alone. 404 where "
+            "none is closed, 400 where it is not after `since` and `period`.",
+            "schema": {"type": "string", "pattern": FIRST_DAY_PATTERN},
+        },
+        "place": {
+            "name": "since",
+            "description": "The `next_since` of the call before; without one from the beginning.",
+            "schema": {"type": "integer", "minimum": 0, "maximum": SINCE_MAX},
+        },
+        "comments": {
+            "name": "limit",
+            "description": f"The most comments; default {COMMENTS_DEFAULT}.",
+            "schema": {"type": "integer", "minimum": 1, "maximum": COMMENTS_MAX},
+        },
+        "by": {"description": "Rows of one kind alone.", "schema": {"type": "string", "enum": list(KINDS)}},
+        "language": {"description": "Default: English.", "schema": {"type": "string", "enum": list(LANGUAGES)}},
+    }
+)
 """The query parameters, by name; `name` where two calls have different ones of the same name."""
 
 OF_THE_PATH = {"cluster": "$request.path.cluster", "job_id": "$request.path.job_id"}
@@ -263,4 +271,5 @@ OPERATIONS = (
         query=("language",),
     ),
     *OWN_OPERATIONS,
+    *RUN_OPERATIONS,
 )

@@ -145,6 +145,12 @@ class ArtifactAnswer(msgspec.Struct, frozen=True):
     stated_at: datetime
 
 
+class ArtifactsAnswer(msgspec.Struct, frozen=True):
+    """How many files were stored."""
+
+    accepted: int
+
+
 class MadeRun(msgspec.Struct, frozen=True):
     """A run that was started."""
 

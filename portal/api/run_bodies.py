@@ -109,7 +109,7 @@ def body_of(request: Request, kind: type[Body]) -> Body:
     except (RawPostDataException, RequestDataTooBig):
         raise Unreadable from None
     try:
-        found: Body = msgspec.json.decode(content or b"{}", type=kind)
+        found: Body = msgspec.json.decode(content, type=kind)
     except msgspec.ValidationError as error:
         message, _, path = str(error).partition(" - at ")
         raise Unfit([(path.strip("`$."), message)]) from None

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from http import HTTPStatus
 
 import msgspec
-from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
+from django.http import HttpResponse, StreamingHttpResponse
 from django.utils import timezone
-from django.views.decorators.csrf import csrf_exempt
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.throttling import BaseThrottle
 
 from jobs.experiments.models import ExperimentRun
 from jobs.experiments.selectors import artifacts_of, series_of
@@ -45,12 +45,22 @@ class RunDetail(LoggingView):
 
 
 class RunMetrics(LoggingView):
-    """`GET /api/v1/runs/{id}/metrics`: the points of all metrics, or of the one in `?name=`."""
+    """`/api/v1/runs/{id}/metrics`: the points of all metrics, or of the one in `?name=`; and new ones.
+
+    On the portal's own server new points come in where they are committed together (`portal.tracking.asgi`).
+    """
+
+    def get_throttles(self) -> list[BaseThrottle]:
+        # A script that has to wait stops training; what it may send is bounded otherwise.
+        return [] if self.request.method == "POST" else super().get_throttles()
 
     def get(self, request: Request, run_id: str) -> Response:
         run, name = visible_experiment_run(request, run_id), asked_text(request, "name")
         found = series_of(run, [name] if name else None)
         return Response(msgspec.to_builtins([series_answer(name, series) for name, series in found.items()]))
+
+    def post(self, request: Request, run_id: str) -> HttpResponse:
+        return take(request._request, OWN_POINTS, run_id=run_id)
 
 
 class RunMetricsCsv(LoggingView):
@@ -73,14 +83,6 @@ class RunArtifacts(LoggingView):
         asked = body_of(request, ArtifactRequest | list[ArtifactRequest])  # type: ignore[arg-type]
         stated = state_files(person(request), run_id, stated_files(asked), timezone.now())
         return Response({"accepted": stated}, HTTPStatus.CREATED)
-
-
-@csrf_exempt
-def run_metrics(request: HttpRequest, run_id: str) -> HttpResponseBase:
-    """Points come in where they are committed together, and are read like everything else."""
-    if request.method == "POST":
-        return take(request, OWN_POINTS, run_id=run_id)
-    return RunMetrics.as_view()(request, run_id=run_id)
 
 
 def _point_rows(run: ExperimentRun) -> Iterator[tuple[object, ...]]:

@@ -1,4 +1,4 @@
-"""Counts of the ingest: calls by kind and answer, and what the collectors reported that they could not do."""
+"""Counts of what arrives: calls by kind and answer, and what the collectors reported that they could not do."""
 
 from __future__ import annotations
 
@@ -10,7 +10,16 @@ from django.db import DatabaseError, InterfaceError
 from django.utils import timezone
 
 from collector.wire import NODE_SUMMARY
-from jobs.tallies.kinds import BODY_BYTES, CALLS, COLLECTOR_FAILURES, RECORDS, SUMMARIES, Counts
+from jobs.tallies.kinds import (
+    BODY_BYTES,
+    CALLS,
+    COLLECTOR_FAILURES,
+    LOGGED_CALLS,
+    LOGGED_POINTS,
+    RECORDS,
+    SUMMARIES,
+    Counts,
+)
 from jobs.tallies.selectors import REASONS_KEPT, counted_since
 from jobs.tallies.services import add
 from metrics.payloads import NodePayload
@@ -53,6 +62,14 @@ class Waiting:
             for item, result in zip(checked.sound, results, strict=True):
                 if result is True:
                     self._add(SUMMARIES.of(item.record.cluster), _failures(item.record))
+
+    def logged(self, code: int) -> None:
+        """A call of a script that logs points was answered."""
+        self._add(LOGGED_CALLS.of(str(code)))
+
+    def points(self, stored: int, thinned: int) -> None:
+        """How many points of a call were stored, and how many left out of it."""
+        self._add(LOGGED_POINTS.of("stored", times=stored), LOGGED_POINTS.of("thinned", times=thinned))
 
     def write(self) -> None:
         """Write what was counted since the last time, or keep it for the next time if the database is unreachable."""

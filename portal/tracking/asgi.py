@@ -6,19 +6,24 @@ does not answer is it asked to try again.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from django.utils import timezone
 
+from jobs.experiments.services.points import LoggedCall
 from jobs.models import User
 from portal.asgi_bodies import Bodies, Gone, discard
+from portal.ingest.asgi import INLINE_BYTES
 from portal.ingest.commit import GroupCommit
 from portal.ingest.look_ups import LookUps
 from portal.ingest.senders import TurnedAway, bearer
+from portal.ingest.tallies import waiting as counted
 from portal.logs import during_request
 from portal.middleware.request_id import HEADER, given
-from portal.tracking.call import BODY_BYTES_MAX, Answer, Door, Received, lighter, unpacked
+from portal.tracking.call import BODY_BYTES_MAX, Answer, Door, Read, Received, lighter, unpacked
 from portal.tracking.errors import answer_to
 from portal.tracking.holders import logging_person
 from portal.tracking.own_points import OWN_POINTS
@@ -47,6 +52,8 @@ class Tracking:
         self.commit = GroupCommit(store_calls, "tracking-writer")
         self._holders: LookUps[User] = LookUps(logging_person, "tracking-look-up")
         self._bodies = Bodies()
+        # Only one at a time; otherwise several large bodies would block the event loop.
+        self._reader = ThreadPoolExecutor(1, "tracking-read")
 
     async def __call__(
         self,
@@ -60,6 +67,7 @@ class Tracking:
         with during_request(given(headers)) as request_id:
             answer = await self._answered(door, named, headers, receive)
         if answer is not None:
+            counted.logged(int(answer.status))
             await _send(answer, request_id, send)
 
     async def _answered(
@@ -83,18 +91,25 @@ class Tracking:
             raise
         with self._bodies.one() as body:
             arrived = unpacked(await body.whole(receive, BODY_BYTES_MAX), headers)
-            read = door.read(Received(named, headers, arrived, user, timezone.now()))
+            received = Received(named, headers, arrived, user, timezone.now())
+            read = await self._read(door, received)
             if read.call is not None:
-                await self._store([read.call])
+                await self._store(read.call)
             return door.said(read)
 
-    async def _store(self, calls: list[Any]) -> None:
+    async def _read(self, door: Door, received: Received) -> Read:
+        if len(received.body) <= INLINE_BYTES:
+            return door.read(received)
+        return await asyncio.get_running_loop().run_in_executor(self._reader, door.read, received)
+
+    async def _store(self, call: LoggedCall) -> None:
         """Store this call. Raises NotAccepted."""
         if max(self.commit.writer.fill, self._bodies.fill) >= THIN_ABOVE:
-            calls = [lighter(call) for call in calls]
-        (why,) = await self.commit.stored(calls)
+            call = lighter(call)
+        (why,) = await self.commit.stored([call])
         if why is not None:
             raise why
+        counted.points(len(call.points), call.thinned)
 
 
 async def _send(answer: Answer, request_id: str, send: Callable[..., Any]) -> None:

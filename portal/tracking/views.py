@@ -5,7 +5,6 @@ from __future__ import annotations
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
-from django.views.decorators.csrf import csrf_exempt
 
 from portal.ingest.body import BodyTooLarge
 from portal.ingest.senders import bearer
@@ -15,9 +14,8 @@ from portal.tracking.holders import logging_person
 from portal.tracking.services import store_calls
 
 
-@csrf_exempt
 def take(request: HttpRequest, door: Door, **named: str | None) -> HttpResponse:
-    """One call of a script, stored when it is answered."""
+    """One call of a script, stored when it is answered; only its token says who calls."""
     try:
         answer = _answer(request, door, named)
     except Exception as error:

@@ -15,9 +15,12 @@ from pathlib import Path
 import pytest
 from django.contrib.auth import get_user_model
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
+from django.utils import timezone
 
+from jobs.models import ApiToken, PointBatch, User
 from metrics.models import NodeSummary
 from metrics.services import create_collector_token
+from portal.sign_in.personal_tokens import issue_token
 from tests.deploy.proxy import NAME, Proxy, certificate, laid_out, nginx, proxied
 from tests.payloads import summary
 from tests.portal.served import SUMMARIES
@@ -79,7 +82,8 @@ def proxy(running: Proxy) -> Proxy:
 def test_what_comes_without_encryption_is_sent_on_and_tokens_are_refused(proxy: Proxy, drip: Drip) -> None:
     page = proxy.ask_plain("/jobs/?sort=-ended")
     assert (page.status, page.headers["Location"]) == (308, f"https://{NAME}/jobs/?sort=-ended")
-    assert proxy.ask_plain(SUMMARIES, "POST").status == 403
+    for path in (SUMMARIES, "/mlflow/api/2.0/mlflow/runs/create", "/webhooks/slurm"):
+        assert proxy.ask_plain(path, "POST").status == 403
     with pytest.raises(OSError, match=r"closed|reset"):
         proxy.ask_plain("/", host="other.example")
 
@@ -117,6 +121,17 @@ def test_packed_payloads_pass_to_the_ingest_and_pages_do_not(proxy: Proxy) -> No
     assert NodeSummary.objects.count() == 1
     # What the ingest does not know ends there: it shows no pages.
     assert proxy.ask("/api/v1/ingest/other").body == b"Not Found\n"
+
+
+def test_what_scripts_log_passes_to_the_portal(proxy: Proxy) -> None:
+    alice = User.objects.create(username="alice")
+    token = issue_token(alice, name="training", days=1, now=timezone.now(), kind=ApiToken.Kind.RUNS)
+    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {token}"}
+    made = proxy.ask("/api/v1/experiments/", "POST", b'{"name": "vit"}', **headers).json()
+    run = proxy.ask(f"/api/v1/experiments/{made['experiment_id']}/runs", "POST", b"{}", **headers).json()["run_id"]
+    answer = proxy.ask(f"/api/v1/runs/{run}/metrics", "POST", b'{"name": "loss", "value": 0.5}', **headers)
+    assert (answer.status, answer.json()["accepted"]) == (201, 1)
+    assert PointBatch.objects.count() == 1
 
 
 def test_a_forged_address_changes_no_limit(proxy: Proxy) -> None:

@@ -27,12 +27,14 @@ from analysis.selectors import last_change
 from analysis.site.services import close_months
 from analysis.waiting.services import check_waits
 from education.services.links import check_asked_links
+from jobs.experiments.services.following import follow_runs
+from jobs.experiments.services.points import sort_points
 from jobs.models import Process
 from jobs.processes.services import keep_saying
 from portal import expiry
 from portal.logs import during_task
 from portal.rounds import a_round
-from portal.tasks import IDLE_RUNS, PEOPLE, PROJECTS
+from portal.tasks import IDLE_RUNS, LOGGED_RUNS, PEOPLE, PROJECTS
 from portal.troubles import trouble
 from reports.mail.services.sending import deliver_due
 from reports.services.publishing import follow_up
@@ -102,6 +104,8 @@ def sweep() -> int:
     if judged is None:
         # Single runs that fail stop nothing, so this server cannot work now: the rest would only report it again.
         return 0
+    done("sort_points", lambda: sort_points(LOGGED_RUNS, timezone.now()))
+    done("follow_runs", lambda: follow_runs(LOGGED_RUNS, timezone.now()))
     done("roll_up", lambda: roll_up_due(PROJECTS, timezone.now()))
     done("settle_advice", lambda: settle_due(PEOPLE, timezone.now()))
     done("check_waits", lambda: check_waits(IDLE_RUNS, timezone.now()))

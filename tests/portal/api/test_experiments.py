@@ -218,7 +218,7 @@ def test_each_kind_of_token_does_what_it_is_for(cast: Cast) -> None:
     assert logs.get(EXPERIMENTS).status_code == 200
     assert reads.get(f"/api/v1/runs/{run}").status_code == 200
     assert sent(reads, EXPERIMENTS, {"name": "x"}).status_code == 403
-    assert sent(reads, f"/api/v1/runs/{run}/metrics", {"name": "x", "value": 1}).status_code == 401
+    assert sent(reads, f"/api/v1/runs/{run}/metrics", {"name": "x", "value": 1}).status_code == 403
     assert sends.get(EXPERIMENTS).status_code == 403
     nobody = Client()
     assert nobody.get(EXPERIMENTS).status_code == 401

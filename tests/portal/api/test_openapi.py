@@ -31,7 +31,7 @@ def test_it_is_valid(document: dict) -> None:
 def test_every_address_of_the_api_is_in_it(document: dict) -> None:
     routes = [str(each.pattern).lstrip("^") for each in urlpatterns if "api/v1/" in str(each.pattern)]
     patterns = [re.compile(re.sub(r"<str:\w+>", r"[^/]+", route)) for route in routes]
-    named = {"cluster": "lumi", "job_id": 1, "project": "p", "key": "0" * 32}
+    named = {"cluster": "lumi", "job_id": 1, "project": "p", "key": "0" * 32, "pk": 1, "run_id": "0" * 32}
     examples = [path.strip("/").format(**named) for path in document["paths"]]
     for pattern in patterns:
         assert any(pattern.match(example + end) for example in examples for end in ("", "/")), pattern.pattern

@@ -16,7 +16,7 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from jobs.audit.services import by_command
-from jobs.models import Membership, Project, User
+from jobs.models import ApiToken, Membership, Project, User
 from jobs.services import record_job
 from metrics.services import create_collector_token, record_node_summary, record_raw_window
 from portal.sign_in.comment_tokens import issue_comment_token
@@ -32,7 +32,7 @@ CHECKOUT = Path(__file__).resolve().parents[3]
 EXAMPLES, SEED = 4, 20261120
 """Of each call in the fuzzing, beside some 3,500 cases that cover each bound of the document; the same at each run."""
 
-LIMITS = "API_CALLS ANONYMOUS_API_CALLS DEVICE_SIGN_INS DOWNLOADS RAW_WINDOWS".split()
+LIMITS = "API_CALLS RUN_CALLS ANONYMOUS_API_CALLS DEVICE_SIGN_INS DOWNLOADS RAW_WINDOWS".split()
 UNLIMITED = {f"{name}_PER_MINUTE": "1000000" for name in LIMITS} | {
     "RAW_BACKLOG_MAX": "1000000",
     "SLURM_COMMENTS": "yes",
@@ -63,6 +63,12 @@ include-path-regex = "^/api/v1/device/revoke$"
 enabled = false
 
 [[operations]]
+include-path-regex = "^/api/v1/(experiments|runs)/"
+headers = {{ Authorization = "Bearer {logging}" }}
+# A project of somebody else, a run that does not exist, a parameter that has another value.
+checks.positive_data_acceptance.expected-statuses = ["2xx", "404", "422"]
+
+[[operations]]
 include-path-regex = "^/api/v1/ingest/"
 headers = {{ Authorization = "Bearer {collector}" }}
 
@@ -86,6 +92,7 @@ def tokens(transactional_db: None) -> dict[str, str]:
     set_role(alice, Project.objects.get(name="project_465000001"), Membership.Role.PI)
     return {
         "personal": issue_token(alice, name="fuzzing", days=30, now=timezone.now()),
+        "logging": issue_token(alice, name="logging", days=30, now=timezone.now(), kind=ApiToken.Kind.RUNS),
         "collector": create_collector_token("nodes", "lumi"),
         "comments": issue_comment_token("op", cluster="lumi", days=30, now=timezone.now(), by=by_command("test")),
         "policy": issue_policy_token("slurm", days=30, now=timezone.now(), by=by_command("test")),

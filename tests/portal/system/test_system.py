@@ -16,6 +16,8 @@ from analysis.rollups import services as rollups
 from analysis.services import JUDGEMENT, analyse_due
 from analysis.site import services as site
 from education.services.links import LINK
+from jobs.experiments.services.following import FOLLOWING
+from jobs.experiments.services.points import SORTING
 from jobs.models import DirectoryImport, Process, Tally, WorkFailure
 from jobs.services import record_job
 from jobs.tallies.kinds import COLLECTOR_FAILURES, MESSAGES, ROUNDS, SWEEP_FAILURES, SWEEPS
@@ -102,7 +104,7 @@ def test_each_kind_of_failed_work_has_a_title(cast, worker: Process, now: dateti
 def test_all_work_that_can_fail_and_every_sweep_has_a_name_of_its_own() -> None:
     kinds = {
         *(escalation.OF_PEOPLE, escalation.OF_PROJECTS, outcomes.SETTLE, outcomes.CLOSE_MONTH, policy.CLOSE_MONTH),
-        *(site.CLOSE_MONTH, rollups.ROLL_UP, IMPORT, SUMMARY, PLANNING, LINK, REPORT, JUDGEMENT),
+        *(site.CLOSE_MONTH, rollups.ROLL_UP, IMPORT, SUMMARY, PLANNING, LINK, REPORT, JUDGEMENT, SORTING, FOLLOWING),
     }
     assert kinds == set(FAILED)
     assert kinds - {PLANNING} == set(COUNTED)
