@@ -45,6 +45,8 @@ def gpus_of(option: str, text: str) -> list[Gpus] | None:
             if name != "gpu":
                 continue
             given = given or "1"
+        elif not element:
+            continue
         gpus = _gpus(given)
         if gpus is None:
             return None
