@@ -116,6 +116,11 @@ class Script:
         if len(self.warnings) < REMARKS_MAX:
             self.warnings.append(Remark(code, line, _printable(sentence)))
 
+    def warn_not_read(self, line: int, words: int) -> None:
+        """A header so long that Slurm reads more of it than is read here."""
+        sentence = f"Line {line}: only the first {words:,} words of the directives are read here; Slurm reads them all."
+        self.warn("too_many", line, sentence)
+
 
 def _printable(sentence: str) -> str:
     """The sentence without what a terminal could take for a command: it quotes words of the script."""
