@@ -15,17 +15,22 @@ from collector.cli.sbatch.script import Component, Script
 GPU_OPTIONS = ("gpus", "gpus-per-node", "gpus-per-task", "gpus-per-socket")
 MEMORY_OPTIONS = ("mem", "mem-per-cpu", "mem-per-gpu")
 GRES_EQUALS_SINCE = "23.11"
-GPU = re.compile(r"(?:(?P<type>[^:,]*[^:,\d][^:,]*):)?(?P<count>[+-]?\d{1,9}[km]?)\Z", re.ASCII | re.IGNORECASE)
+GPU = re.compile(
+    r"(?:(?P<type>[^:,]*[^:,\d][^:,]*):)?(?P<count>[+-]?\d{1,20})(?P<unit>[kmgtp]?)(?:(?<=[kmgtp])b)?\Z",
+    re.ASCII | re.IGNORECASE,
+)
+GPUS_END = (1 << 64) - 1
+"""From here on it is no number to Slurm."""
 TYPE = re.compile(r"[\w.-]*\Z", re.ASCII)
 """What can be the name of a type: anything else is a value that was meant otherwise, such as `$(nproc)`."""
-BARE_TYPE = re.compile(r"(?![+-]?\d+\.)[^:,]*\Z", re.ASCII)
+BARE_TYPE = re.compile(r"(?![+-]?\d)[^:,]*\Z", re.ASCII)
 HINTS = frozenset("compute_bound memory_bound multithread nomultithread".split())
 INSTEAD_OF_HINT = frozenset({"threads-per-core", "ntasks-per-core", "extra-node-info"})
 """Where one of these is set, sbatch drops --hint."""
 CONTROLLER = frozenset("array array_het no_value nice reboot time_min gpus gres dependency".split())
 """Codes of what only the controller refuses, when sbatch has read all components."""
 NODES_MAX = 1 << 30
-UNITS = {"k": 1024, "m": 1024**2}
+UNITS = {unit: 1024**power for power, unit in enumerate(["", *"kmgtp"])}
 
 Gpus = tuple[str, int]
 """A type, or "" for any, and how many."""
@@ -56,11 +61,12 @@ def gpus_of(option: str, text: str) -> list[Gpus] | None:
 
 def _gpus(element: str) -> Gpus | None:
     found = GPU.match(element)
-    if found is not None:
-        number = found["count"].lower()
-        unit = UNITS.get(number[-1], 1)
-        return found["type"] or "", int(number if unit == 1 else number[:-1]) * unit
-    return (element, 1) if BARE_TYPE.match(element) else None
+    if found is None:
+        return (element, 1) if BARE_TYPE.match(element) else None
+    number = int(found["count"])
+    if number >= GPUS_END or (number < 0 and found["type"]):
+        return None
+    return found["type"] or "", number * UNITS[found["unit"].lower()]
 
 
 def gpus_named(options: Mapping[str, str]) -> dict[str, int]:

@@ -10,7 +10,7 @@ import re
 from typing import NamedTuple
 
 from collector.cli.sbatch.arrays import Array, array_of
-from collector.cli.sbatch.rules import BARE_TYPE, GPU_OPTIONS, memory_forms
+from collector.cli.sbatch.rules import GPU_OPTIONS, gpus_of, memory_forms
 from collector.cli.sbatch.script import Component, Script
 
 SHARED = (
@@ -83,10 +83,8 @@ def _spelled(name: str, value: str) -> str:
         return ""
     if name == "time" and len(value.partition("-")[0]) > DAYS_DIGITS_MAX and "-" in value:
         return "UNLIMITED"
-    if name not in GPU_OPTIONS:
-        return value
-    elements = filter(None, value.split(","))
-    return ",".join(f"{each}:1" if BARE_TYPE.match(each) and not each.isdecimal() else each for each in elements)
+    gpus = gpus_of(name, value) if name in GPU_OPTIONS else None
+    return value if gpus is None else ",".join(f"{kind}:{count}" if kind else str(count) for kind, count in gpus)
 
 
 def printable_name(name: str) -> str:

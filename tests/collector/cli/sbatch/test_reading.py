@@ -93,6 +93,11 @@ REFUSED = {
     "bad value": ("#!/bin/bash\n#SBATCH -t 1h\n", ("value", 2)),
     "a command for the GPUs": ("#!/bin/bash\n#SBATCH --gpus=$(id)\n", ("gpus", 2)),
     "no number for the GPUs": ("#!/bin/bash\n#SBATCH -n1\n#SBATCH --gpus-per-node=\u221e\n", ("gpus", 3)),
+    "a number and letters for the GPUs": ("#!/bin/bash\n#SBATCH --gpus=0x2\n", ("gpus", 2)),
+    "a slice of a GPU without its number": ("#!/bin/bash\n#SBATCH --gres=gpu:3g.20gb\n", ("gpus", 2)),
+    "a negative number of a type": ("#!/bin/bash\n#SBATCH --gpus=mi250:-1\n", ("gpus", 2)),
+    "more GPUs than Slurm can count": (f"#!/bin/bash\n#SBATCH --gpus={2**64 - 1}\n", ("gpus", 2)),
+    "a million digits for the GPUs": ("#!/bin/bash\n#SBATCH --gpus=" + "9" * 1_000_000 + "\n", ("gpus", 2)),
     "GPUs that disagree": ("#!/bin/bash\n#SBATCH -G5 -N2\n#SBATCH --gpus-per-node=2\n", ("gpu_forms", 3)),
     "two memory options": ("#!/bin/bash\n#SBATCH --mem=1G\n#SBATCH --mem-per-cpu=1G\n", ("memory_forms", 3)),
 }

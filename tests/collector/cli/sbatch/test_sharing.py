@@ -76,6 +76,8 @@ def test_what_to_slurm_is_not_set_or_no_limit_is_sent_so() -> None:
         ([], {"SBATCH_GPUS": ""}, {}),
         (["--gpus=,2"], None, {"--gpus": "2"}),
         (["--gpus=a,b:2"], None, {"--gpus": "a:1,b:2"}),
+        (["--gpus=3g.20gb:1"], None, {"--gpus": "3g.20gb:1"}),
+        (["--gpus=+1kb"], None, {"--gpus": "1024"}),
         (["--account=", "--gpus="], None, {}),
     ):
         parsed = read_script(script, environment, arguments)
