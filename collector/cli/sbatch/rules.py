@@ -165,7 +165,8 @@ def _gpus_refused(options: Mapping[str, str]) -> Iterator[tuple[tuple[str, ...],
         yield from _gpus_of_tasks_refused(options)
     if "gpus-per-socket" in named and "sockets-per-node" not in options:
         yield ("gpus-per-socket",), "sockets", "--gpus-per-socket needs --sockets-per-node."
-    if task and not job and not tasks_of(options):
+    is_known = bool(job or tasks_of(options) or re.search(r"\d", options.get("extra-node-info", "")))
+    if task and not is_known:
         yield ("gpus-per-task",), "gpus_per_task", "--gpus-per-task needs --ntasks or --gpus."
     types = {bool(kind) for option in named for kind, number in gpus_of(option, options[option]) or () if number}
     if len(types) > 1:

@@ -130,6 +130,11 @@ def test_a_time_that_slurm_reads_as_another_one_is_shown() -> None:
     assert codes(script_of("-t 10", "--time=soon")) == []
 
 
+def test_sockets_of_nodes_stand_for_tasks_and_instead_of_a_hint() -> None:
+    assert is_accepted(script_of("--gpus-per-task=1 -B 1:4 --hint=x"))
+    assert not is_accepted(script_of("--gpus-per-task=1 -B *:*"))
+
+
 def test_a_variable_that_sbatch_does_not_read_is_named() -> None:
     script = read_script("#!/bin/bash\n", {"SBATCH_NTASKS": "4"})
     assert slurm_options(script) == [{}]
