@@ -326,6 +326,14 @@ def test_a_state_of_another_shape_begins_anew(settings, content: Any) -> None:
     assert (found.since, found.waiting) == (5 if isinstance(content, dict) and "waiting" in content else 0, {})
 
 
+def test_a_state_that_is_a_pipe_begins_anew(settings, portal, fake) -> None:
+    os.mkdir(settings.state_dir, 0o700)
+    os.mkfifo(f"{settings.state_dir}/state")
+    portal.comments = [comment(1)]
+    assert comments(settings, is_dry=False) == 0
+    assert (fake.comments(), os.path.isfile(f"{settings.state_dir}/state")) == ({1: A}, True)
+
+
 def test_what_waits_is_given_up_after_a_week_and_bounded() -> None:
     known, wanted = state.State(0, {1: (A, STARTED_S, 0.0), 2: (A, STARTED_S, 600_000.0)}), Wanted(A, STARTED_S)
     assert known.keep_waiting({3: wanted}, 604_801.0) == 1
