@@ -131,8 +131,13 @@ def test_an_old_file_is_refreshed_in_the_background(slurm: Submitting, place: Pa
     for due_in_s in (60, -8 * DAY_S):
         put(place, written(due_in_s=due_in_s))
         assert slurm.submitted(*OPTIONS, "job.sh") == SHOWN
-    assert not list(started.iterdir())
+    # Where the file cannot be written, a refresh would fail at every submission.
     put(place, written(due_in_s=-60))
+    place.parent.chmod(0o500)
+    assert slurm.submitted(*OPTIONS, "job.sh") == SHOWN
+    time.sleep(0.5)
+    assert not list(started.iterdir())
+    place.parent.chmod(0o700)
     # A lock that the caller holds is not handed on, also by what starts kaiku, and what it prints is not waited for.
     code = """exec 7>"$0" 200>"$0" 1000>"$0"; flock -n 200; echo "sleep 60" > ~/rc; export BASH_ENV=~/rc
               sbatch "$@"; exec 7>&- 200>&- 1000>&-; flock -n "$0" echo free"""
