@@ -38,6 +38,7 @@ cli: ## Build dist/kaiku.pyz, the one file for login nodes (KAIKU_URL: your port
 	deploy/cli-zip dist/kaiku.pyz
 
 test: setup ## Run every test that this machine can run, and list what was skipped
+	PYTHON_BIN=$(BIN) tests/clients/install
 	PYTHON_BIN=$(BIN) tests/run
 
 lint: setup ## Check formatting, lint, types, dead code and templates

@@ -33,6 +33,7 @@ from portal.ingest.door import SCHEMAS  # noqa: E402
 from portal.ingest.readiness import Readiness  # noqa: E402
 from portal.system.readiness import OK, status_of  # noqa: E402
 from portal.tracking.asgi import Tracking, door_of  # noqa: E402
+from portal.tracking.uploads import upload_of  # noqa: E402
 
 PAGE_BODY_BYTES_MAX = 4 * 2**20
 """More than Django itself accepts (`DATA_UPLOAD_MAX_MEMORY_SIZE`), so that Django can answer with its own page."""
@@ -81,6 +82,8 @@ async def application(scope: Scope, receive: Channel, send: Channel) -> None:
         await ingest(scope, receive, send)
     elif found := door_of(scope):
         await tracking(*found, scope, receive, send)
+    elif address := upload_of(scope):
+        await tracking.upload(address, scope, receive, send)
     else:
         await _page(scope, receive, send)
 

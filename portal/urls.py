@@ -26,6 +26,8 @@ from portal.api import (
 )
 from portal.api import device as device_api
 from portal.api import projects as project_api
+from portal.mlflow import addresses
+from portal.mlflow import views as mlflow
 from portal.pages.about.views import about
 from portal.pages.compare.views import compare
 from portal.pages.dashboard.sample_report import sample_figure, sample_report
@@ -189,6 +191,10 @@ urlpatterns = [
     path("api/v1/whoami/", whoami.WhoAmI.as_view(), name="api-whoami"),
     path("api/schema/", docs.schema, name="api-schema"),
     path("api/docs/", docs.docs, name="api-docs"),
+    re_path(addresses.LINK, mlflow.link, name="mlflow"),
+    re_path(addresses.CALLS, mlflow.tracking, name="mlflow-tracking"),
+    re_path(addresses.FILES, mlflow.artifacts, name="mlflow-artifacts"),
+    re_path(addresses.OTHERS, mlflow.unknown, name="mlflow-unknown"),
     path("admin/", administration.urls),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),

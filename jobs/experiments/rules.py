@@ -31,6 +31,9 @@ EARLIEST_MS = int(datetime(YEARS.start, 1, 1, tzinfo=UTC).timestamp() * 1000)
 JOB_TAGS = ("slurm.job_id", "SLURM_JOB_ID", "slurm_job_id")
 """Tags by which scripts state their job, as in the guides of sites that run Slurm."""
 
+NAME_TAG = "mlflow.runName"
+"""The tag by which MLflow's clients name a run; it is stored as the name alone."""
+
 JOB_DIGITS_MAX = 16
 
 

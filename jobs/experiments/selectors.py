@@ -84,20 +84,23 @@ def series_of(run: ExperimentRun, names: Collection[str] | None = None) -> dict[
     return dict(sorted(found.items()))
 
 
-def digests_of(runs: Iterable[ExperimentRun]) -> dict[int, dict[str, Digest]]:
-    """What is exact of each metric, by run and name, without the points: two queries for all of these."""
+def digests_of(runs: Iterable[ExperimentRun], names: Collection[str] | None = None) -> dict[int, dict[str, Digest]]:
+    """What is exact of each metric, of `names` alone if given, by run and name, without the points: two queries for all
+    of these."""
     pks = [run.pk for run in runs]
     found: dict[int, dict[str, Digest]] = {pk: {} for pk in pks}
     waiting = _waiting(pks)
-    for run_pk, name, *columns in MetricSeries.objects.filter(run__in=pks).values_list(
-        "run_id", "name", *DIGEST_COLUMNS
-    ):
+    series = MetricSeries.objects.filter(run__in=pks)
+    if names is not None:
+        series = series.filter(name__in=names)
+    for run_pk, name, *columns in series.values_list("run_id", "name", *DIGEST_COLUMNS):
         found[run_pk][name] = _digest(dict(zip(DIGEST_COLUMNS, columns, strict=True)))
     # Only what has not been sorted yet needs the points that it is added to.
     for run_pk, by_name in waiting.items():
-        rows = MetricSeries.objects.filter(run=run_pk, name__in=by_name)
+        wanted = [name for name in by_name if names is None or name in names]
+        rows = MetricSeries.objects.filter(run=run_pk, name__in=wanted)
         stored = {row.name: series_value(row) for row in rows}
-        found[run_pk] |= {name: merged(stored.get(name), points).digest for name, points in by_name.items()}
+        found[run_pk] |= {name: merged(stored.get(name), by_name[name]).digest for name in wanted}
     return found
 
 

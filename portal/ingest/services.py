@@ -158,7 +158,7 @@ def store(items: Sequence[Item], patience_s: float | None = None) -> list[Result
     try:
         return _in_one_transaction(items, patience_s)
     except OperationalError as error:
-        if len(items) == 1 or not _is_in_the_way(error):
+        if len(items) == 1 or not is_in_the_way(error):
             raise
     until_s = time.monotonic() + (patience_s or math.inf)
     return [_by_itself(item, patience_s) if time.monotonic() < until_s else OUT_OF_TIME for item in items]
@@ -170,6 +170,11 @@ def limit_statements(statement_s: float, lock_s: float) -> None:
         settings = "SELECT set_config('statement_timeout', %s, true), set_config('lock_timeout', %s, true)"
         with connection.cursor() as cursor:
             cursor.execute(settings, [f"{statement_s * 1000:.0f}", f"{lock_s * 1000:.0f}"])
+
+
+def is_in_the_way(error: OperationalError) -> bool:
+    """Whether another transaction holds what this one needs: a deadlock, or a lock that was not granted in time."""
+    return getattr(error.__cause__, "sqlstate", "") in IN_THE_WAY
 
 
 def outcome_of(checked: Checked, results: Sequence[Result]) -> Outcome:
@@ -272,7 +277,7 @@ def _by_itself(item: Item, patience_s: float | None) -> Result:
     try:
         return _in_one_transaction([item], patience_s)[0]
     except OperationalError as error:
-        if not _is_in_the_way(error):
+        if not is_in_the_way(error):
             raise
         return error
 
@@ -297,11 +302,6 @@ def _log_fault(what: str, kind: Kind, error: Exception) -> None:
     """A database error quotes the row, so only its type is logged."""
     is_quoting = isinstance(error, DatabaseError)
     log.error(f"{what}: %s", kind.struct.__name__, type(error).__name__, exc_info=None if is_quoting else error)
-
-
-def _is_in_the_way(error: OperationalError) -> bool:
-    """Whether another transaction holds what this one needs: a deadlock, or a lock that was not granted in time."""
-    return getattr(error.__cause__, "sqlstate", "") in IN_THE_WAY
 
 
 def _schema(document: Document, kinds: Kinds, *, is_brief: bool) -> str:

@@ -18,6 +18,7 @@ from django.views.defaults import bad_request
 
 from portal.api.problems import ProblemRenderer, problem
 from portal.ingest.door import SCHEMAS
+from portal.mlflow.answers import invalid, refusal
 
 NUL = "\0"
 WHY = "The request contains a NUL character, which is not allowed in any value."
@@ -58,6 +59,8 @@ def _of(fields: QueryDict) -> Iterator[str]:
 
 
 def _refusal(request: HttpRequest) -> HttpResponse:
+    if request.path_info.startswith("/mlflow/") and (answer := refusal(invalid(WHY))):
+        return HttpResponse(answer.content, answer.content_type, answer.status)
     if not request.path_info.startswith("/api/"):
         return bad_request(request, BadRequest(WHY))
     said = problem(HTTPStatus.BAD_REQUEST, WHY).data

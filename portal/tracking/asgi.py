@@ -23,16 +23,18 @@ from portal.ingest.senders import TurnedAway, bearer
 from portal.ingest.tallies import waiting as counted
 from portal.logs import during_request
 from portal.middleware.request_id import HEADER, given
+from portal.mlflow.logged import LOGGED_CALLS
 from portal.tracking.call import BODY_BYTES_MAX, Answer, Door, Read, Received, lighter, unpacked
 from portal.tracking.errors import answer_to
 from portal.tracking.holders import logging_person
 from portal.tracking.own_points import OWN_POINTS
 from portal.tracking.services import store_calls
+from portal.tracking.uploads import Uploads
 
 THIN_ABOVE = 0.25
 """How full the queue may be before the points of a call are thinned."""
 
-DOORS: Sequence[Door] = (OWN_POINTS,)
+DOORS: Sequence[Door] = (OWN_POINTS, LOGGED_CALLS)
 
 
 def door_of(scope: Mapping[str, Any]) -> tuple[Door, dict[str, str | None]] | None:
@@ -54,6 +56,17 @@ class Tracking:
         self._bodies = Bodies()
         # Only one at a time; otherwise several large bodies would block the event loop.
         self._reader = ThreadPoolExecutor(1, "tracking-read")
+        self._uploads = Uploads()
+
+    async def upload(
+        self, address: str, scope: Mapping[str, Any], receive: Callable[..., Any], send: Callable[..., Any]
+    ) -> None:
+        """Serve the upload of a file."""
+        headers = headers_of(scope)
+        with during_request(given(headers)) as request_id:
+            answer = await self._uploads.answered(headers, address, receive)
+        if answer is not None:
+            await _send(answer, request_id, send)
 
     async def __call__(
         self,
@@ -63,7 +76,8 @@ class Tracking:
         receive: Callable[..., Any],
         send: Callable[..., Any],
     ) -> None:
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        """Serve a call that logs."""
+        headers = headers_of(scope)
         with during_request(given(headers)) as request_id:
             answer = await self._answered(door, named, headers, receive)
         if answer is not None:
@@ -103,13 +117,18 @@ class Tracking:
         return await asyncio.get_running_loop().run_in_executor(self._reader, door.read, received)
 
     async def _store(self, call: LoggedCall) -> None:
-        """Store this call. Raises NotAccepted."""
+        """Store this call. Raises NotAccepted, OperationalError."""
         if max(self.commit.writer.fill, self._bodies.fill) >= THIN_ABOVE:
             call = lighter(call)
         (why,) = await self.commit.stored([call])
-        if why is not None:
+        if isinstance(why, Exception):
             raise why
         counted.points(len(call.points), call.thinned)
+
+
+def headers_of(scope: Mapping[str, Any]) -> dict[str, str]:
+    """The headers of a request, by their names in lower case."""
+    return {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
 
 
 async def _send(answer: Answer, request_id: str, send: Callable[..., Any]) -> None:

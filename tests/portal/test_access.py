@@ -35,11 +35,13 @@ SITE = (302, 404, 404, 404, 404, 200, 200, 200)
 STAFF = (302, 404, 404, 404, 404, 200, 404, 200)
 COLLECTORS = (401,) * 8
 WRITE_ONLY = (405,) * 8
+NOT_FOUND, API_NOT_FOUND = (302, *(404,) * 7), (401, *(404,) * 7)
 TO_THE_PAGE = (302,) * 8
 # What stands at the address of a row that does not exist: the way back to the list, or no leave to do it to any row.
 TO_THE_LIST, NOT_EVEN_THERE = 302, 403
 JOB = {"cluster": "lumi", "job_id": 123456}
 WORK = {"key": work_key(configured.WORK_KEY_SECRET.encode(), "lumi", "alice", "project_465000001", "train")}
+LOGGED_RUN = {"run_id": "0" * 32}
 LESSON = {"code": "timeout", "language": "en"}
 
 
@@ -88,6 +90,10 @@ TABLE: dict[str, tuple[dict[str, object], tuple[int, ...]]] = {
     "remove-filter": ({"pk": 1}, TO_THE_PAGE),
     "compare": ({}, SIGNED_IN),
     "work": (WORK, OF_THE_JOB),
+    "experiments": ({}, SIGNED_IN),
+    # Of experiments that there are: tests/portal/experiments and tests/portal/run.
+    "experiment": ({"pk": 0}, NOT_FOUND),
+    "run": (LOGGED_RUN, NOT_FOUND),
     "job": (JOB, OF_THE_JOB),
     "job-feedback": (JOB, TO_THE_PAGE),
     "job-note": (JOB, TO_THE_PAGE),
@@ -151,6 +157,14 @@ TABLE: dict[str, tuple[dict[str, object], tuple[int, ...]]] = {
     # With a token alone, also for those with a session.
     "api-device-revoke": ({}, COLLECTORS),
     "api-whoami": ({}, API),
+    "api-experiments": ({}, API),
+    # Of those that there are: tests/portal/api/test_experiments.py.
+    **{
+        name: ({"pk": 0}, API_NOT_FOUND)
+        for name in ("api-experiment", "api-experiment-runs", "api-experiment-runs-csv")
+    },
+    **{f"api-run{end}": (LOGGED_RUN, API_NOT_FOUND) for end in ("", "-metrics", "-metrics-csv", "-artifacts")},
+    "slurm-events": ({}, COLLECTORS),
     "api-project": ({"project": "project_465000001"}, (401, 404, 404, 404, 200, 404, 404, 404)),
     "api-policy": ({"name": "json"}, POLICY_API),
     # With a comment token alone, also for those with a session.
@@ -159,6 +173,11 @@ TABLE: dict[str, tuple[dict[str, object], tuple[int, ...]]] = {
     "api-policy-schema": ({"name": "flags"}, OPEN),
     "api-schema": ({}, OPEN),
     "api-docs": ({}, OPEN),
+    # The page leads on to one that is not open; the rest is for clients with a token that logs runs.
+    "mlflow": ({}, OPEN),
+    "mlflow-tracking": ({"name": "runs/get"}, COLLECTORS),
+    "mlflow-artifacts": ({}, COLLECTORS),
+    "mlflow-unknown": ({"name": "version"}, COLLECTORS),
     "healthz": ({}, OPEN),
     "readyz": ({}, OPEN),
     # Not under the name that people know, however the request came.

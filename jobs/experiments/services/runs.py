@@ -14,6 +14,7 @@ from jobs.experiments.limits import RUNS_MAX
 from jobs.experiments.models import RUN_ID_LENGTH, Experiment, ExperimentRun, RunJob
 from jobs.experiments.rules import (
     JOB_TAGS,
+    NAME_TAG,
     NoSuchRun,
     NotAccepted,
     is_possible,
@@ -155,14 +156,17 @@ def _apply(run: ExperimentRun, change: RunChange, now: datetime) -> None:
         raise NotAccepted([("ended_at", IMPOSSIBLE_TIME)])
     if change.ended_at and change.ended_at < run.started_at:
         raise NotAccepted([("ended_at", "is before the run started")])
-    if change.name is not None:
-        run.name = shown_name(change.name)
+    tags = dict(change.tags or {})
+    tagged = tags.pop(NAME_TAG, None)
+    name = tagged if change.name is None else change.name
+    if name is not None:
+        run.name = shown_name(name)
     if change.seed is not None:
         run.seed = change.seed
     if change.params:
         run.params = with_params(run.params, change.params)
-    if change.tags:
-        run.tags = with_tags(run.tags, change.tags)
+    if tags:
+        run.tags = with_tags(run.tags, tags)
     if change.reported is not None:
         _report(run, change.reported, change.ended_at, now)
 

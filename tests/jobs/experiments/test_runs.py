@@ -157,6 +157,15 @@ def test_the_digests_of_many_runs_include_what_is_not_sorted_yet(alice: User) ->
     assert found[second.pk]["loss"].last_value == 0.1
 
 
+def test_digests_of_some_names_alone_leave_out_the_others_sorted_or_not(alice: User) -> None:
+    run = run_of(alice)
+    for name in ("loss", "acc"):
+        log_calls([call(alice, run, 0.5, name=name)])
+    assert digests_of([run], ["loss"])[run.pk].keys() == {"loss"}
+    sort_points(10, NOW)
+    assert digests_of([run], ["loss"])[run.pk].keys() == {"loss"}
+
+
 def test_a_call_for_a_run_of_somebody_else_is_as_for_none_and_stops_no_other(alice: User, bob: User) -> None:
     run = run_of(alice)
     said = log_calls([call(bob, run, 0.5), call(alice, run, 0.5), LoggedCall(alice, "f" * 32, NOW)])
@@ -200,6 +209,18 @@ def test_one_poisoned_call_does_not_stop_the_points_of_others(alice: User) -> No
     log_calls([call(alice, sound, 0.5)])
     assert sort_points(10, NOW) == 1
     assert MetricSeries.objects.filter(run=sound).count() == 1
+
+
+def test_the_tag_by_which_mlflow_names_a_run_is_its_name(alice: User) -> None:
+    run = run_of(alice, tags={"mlflow.runName": " first\n", "a": "1"})
+    assert (run.name, run.tags) == ("first", {"a": "1"})
+    log_calls([LoggedCall(alice, run.run_id, NOW, tags={"mlflow.runName": "second"})])
+    run.refresh_from_db()
+    assert (run.name, run.tags) == ("second", {"a": "1"})
+
+
+def test_a_stated_name_comes_before_that_of_the_tag(alice: User) -> None:
+    assert run_of(alice, name="stated", tags={"mlflow.runName": "tagged"}).name == "stated"
 
 
 def test_a_tag_is_removed_once(alice: User) -> None:

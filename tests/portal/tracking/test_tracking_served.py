@@ -18,7 +18,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from jobs.experiments.models import ExperimentRun, MetricSeries
+from jobs.experiments.models import Artifact, ExperimentRun, MetricSeries
 from jobs.experiments.selectors import series_of
 from jobs.experiments.services.experiments import named_experiment
 from jobs.experiments.services.points import sort_points
@@ -33,7 +33,8 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.xdist_group("
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    return database_environment(tmp_path)
+    # Longer than other work on this machine takes, shorter than a test waits for an answer.
+    return database_environment(tmp_path) | {"INGEST_PATIENCE_MS": "5000"}
 
 
 @pytest.fixture
@@ -121,6 +122,33 @@ def test_a_locked_run_holds_up_no_other(server: Server) -> None:
         for run in (held, other):
             assert log(server, run, {"name": "loss", "value": 0.5}).status == 201
         holder.rollback()
+
+
+def test_a_call_with_tags_waits_for_a_locked_run_and_holds_up_no_other(server: Server) -> None:
+    """Its tags change the row that somebody holds: it alone is asked to try again, and then stored."""
+    held, other = run_of(), run_of()
+    body = json.dumps({"run_id": held, "key": "note", "value": "x"}).encode()
+    headers = {"Authorization": f"Bearer {server.token}", "Content-Type": "application/json"}
+    path = "/mlflow/api/2.0/mlflow/runs/set-tag"
+    with psycopg.connect(**connection.get_connection_params()) as holder, ThreadPoolExecutor(2) as pool:
+        holder.execute("SELECT 1 FROM jobs_experimentrun WHERE run_id = %s FOR NO KEY UPDATE", [held])
+        tagged = pool.submit(server.ask, path, "POST", body, **headers)
+        assert log(server, other, {"name": "loss", "value": 0.5}).status == 201
+        assert tagged.result().status == 503
+        holder.rollback()
+    assert server.ask(path, "POST", body, **headers).status == 200
+    assert ExperimentRun.objects.get(run_id=held).tags == {"note": "x"}
+
+
+def test_a_large_upload_of_mlflow_passes_through(server: Server) -> None:
+    run = run_of()
+    experiment = ExperimentRun.objects.get(run_id=run).experiment_id
+    path = f"/mlflow/api/2.0/mlflow-artifacts/artifacts/{experiment}/{run}/artifacts"
+    headers = {"Authorization": f"Bearer {server.token}", "Content-Type": "application/octet-stream"}
+    for name, body in (("model.pt", b"\0" * 20 * 2**20), ("config.json", b"{}")):
+        assert server.ask(f"{path}/{name}", "PUT", body, **headers).status == 200
+    found = {file.path: (file.kind, file.size_bytes) for file in Artifact.objects.all()}
+    assert found == {"model.pt": ("discarded", 20 * 2**20), "config.json": ("kept", 2)}
 
 
 def test_a_slow_database_asks_to_try_again_and_what_comes_later_is_stored(server: Server) -> None:

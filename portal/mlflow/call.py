@@ -1,0 +1,78 @@
+"""One call of a client, as what answers it needs it, and whose experiments and runs it is about."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import QuerySet
+
+from jobs.experiments.models import RUN_ID_LENGTH, Experiment, ExperimentRun
+from jobs.experiments.rules import NoSuchExperiment, NoSuchRun
+from jobs.experiments.selectors import own_run, visible_experiments, visible_runs
+from jobs.experiments.services.experiments import named_experiment
+from jobs.experiments.services.runs import StatedJob
+from jobs.models import User
+from portal.mlflow.wire import Kind, read
+
+DEFAULT_ID, DEFAULT_NAME = "0", "Default"
+"""Clients log to experiment 0 where their script names none; here each person has one of their own."""
+
+RUN_ID = re.compile(rf"[0-9a-f]{{{RUN_ID_LENGTH}}}")
+EXPERIMENT_ID = re.compile(r"[0-9]{1,18}")
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of this person; `sent` is its body, or the query of a GET, and `job` the one that its address states."""
+
+    user: User
+    now: datetime
+    sent: bytes | Mapping[str, str] = b""
+    job: StatedJob | None = None
+
+    def read(self, kind: type[Kind]) -> Kind:
+        """What was sent. Raises Refused."""
+        return read(self.sent, kind)
+
+    def experiment_pk(self, experiment_id: str) -> int:
+        """The row of this identifier, whoever's it is; the default experiment is made when it is first named.
+
+        Raises NoSuchExperiment.
+        """
+        if experiment_id == DEFAULT_ID:
+            return named_experiment(self.user, DEFAULT_NAME, self.now)[0].pk
+        if not EXPERIMENT_ID.fullmatch(experiment_id):
+            raise NoSuchExperiment
+        return int(experiment_id)
+
+    def seen_experiment(self, experiment_id: str) -> Experiment:
+        """An experiment that this person sees. Raises NoSuchExperiment."""
+        found = visible_experiments(self.user).filter(pk=self.experiment_pk(experiment_id)).first()
+        if found is None:
+            raise NoSuchExperiment
+        return found
+
+    def seen_runs(self, run_id: str) -> QuerySet[ExperimentRun]:
+        """The run of this identifier if this person sees it, as rows. Raises NoSuchRun where it cannot be one."""
+        return visible_runs(self.user).filter(run_id=checked_id(run_id))
+
+    def seen_run(self, run_id: str) -> ExperimentRun:
+        """A run that this person sees. Raises NoSuchRun."""
+        found = self.seen_runs(run_id).first()
+        if found is None:
+            raise NoSuchRun
+        return found
+
+    def own_run(self, run_id: str) -> ExperimentRun:
+        """A run that this person may change. Raises NoSuchRun."""
+        return own_run(self.user, checked_id(run_id))
+
+
+def checked_id(run_id: str) -> str:
+    """The identifier of a run, if it can be one. Raises NoSuchRun."""
+    if not RUN_ID.fullmatch(run_id):
+        raise NoSuchRun
+    return run_id
