@@ -232,15 +232,15 @@ def _is_on_such_nodes(run: PastRun, request: Asked) -> bool:
     return described is not None and request.partition is not None and described.node == request.partition.node
 
 
+def _least(one: N | None, other: N | None) -> N | None:
+    """The smaller of those that are known."""
+    known = [value for value in (one, other) if value is not None]
+    return min(known, default=None)
+
+
 def _is_billed_less(request: Asked, wanted: Shape) -> bool:
     """Whether an hour of the suggested request costs less than one of the request."""
     shape, target = request.shape, partition_of(request.cluster, wanted.partition)
     now = None if shape is None else bill(request.partition, shape, HOUR_S)
     later = bill(target, wanted, HOUR_S)
     return now is not None and later is not None and later < now
-
-
-def _least(one: N | None, other: N | None) -> N | None:
-    """The smaller of those that are known."""
-    known = [value for value in (one, other) if value is not None]
-    return min(known, default=None)
