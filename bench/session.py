@@ -117,7 +117,7 @@ class Session(Site):
     def public(self, text: str) -> str:
         """The text with the names that a site has instead of those of this machine."""
         host = SHOWN_URL.partition("//")[2]
-        for here, there in ((self.url, SHOWN_URL), (f"127.0.0.1_{self.port}", host), (str(self.home), SHOWN_HOME)):
+        for here, there in ((self.url, SHOWN_URL), (f"http_127.0.0.1_{self.port}", host), (str(self.home), SHOWN_HOME)):
             text = text.replace(here, there)
         return text.replace("\u00a0", " ")
 

@@ -26,10 +26,15 @@ def save(path: str, value: Any, *, is_durable: bool = False) -> None:
 def read(path: str) -> Any:
     """The value, or None if there is no file or it is incomplete."""
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=_at_once) as file:
             return marshal.loads(file.read())  # noqa: S302  our own file, in a folder of root's
     except (OSError, EOFError, ValueError, TypeError):
         return None
+
+
+def _at_once(path: str, flags: int) -> int:
+    """A descriptor, of a pipe too without waiting for who writes to it."""
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def write_bytes(path: str, content: bytes, *, is_durable: bool) -> None:

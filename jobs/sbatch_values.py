@@ -254,8 +254,12 @@ def _conflicts(request: Mapping[str, str], n: Numbers) -> Iterator[tuple[object,
         "--mem, --mem-per-cpu and --mem-per-gpu exclude each other",
     )
     yield n.cpus_per_task and n.cpus_per_gpu, "--cpus-per-task and --cpus-per-gpu exclude each other"
-    needs_gpus = {"--cpus-per-gpu", "--mem-per-gpu", "--ntasks-per-gpu"} & request.keys()
-    yield needs_gpus and not n.has_gpus, "an option counts per GPU, but no GPU is requested"
+    # --cpus-per-gpu without GPUs is accepted, and has no effect.
+    yield "--mem-per-gpu" in request and not n.has_gpus, "--mem-per-gpu is set, but no GPU is requested"
+    yield (
+        "--ntasks-per-gpu" in request and not (n.has_gpus or n.ntasks or n.nodes),
+        "--ntasks-per-gpu needs GPUs, --ntasks or --nodes",
+    )
     types = {bool(gpu.type) for option, text in request.items() for gpu in _elements(option, text)}
     yield len(types) > 1, "GPUs are requested with and without a type"
     yield from _task_conflicts(n)

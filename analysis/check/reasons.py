@@ -19,6 +19,7 @@ from analysis.check.earlier import (
     UNKNOWN_PARTITION,
     Earlier,
 )
+from analysis.check.risks import risks
 from analysis.works.best_request import RECENT_MAX, needed_gpus
 from jobs.hardware import clusters, partition_of
 
@@ -31,7 +32,8 @@ def why_nothing(why: str, request: Asked, found: Earlier, *, has_name: bool, oth
         return partition
     if why == NO_RUNS and other_projects:
         return OTHER_PROJECT
-    if why == OTHER_SIZE and is_as_suggested(found, request):
+    # What earlier runs show to fail matches no suggestion, whatever its GPUs are.
+    if why == OTHER_SIZE and is_as_suggested(found, request) and not risks(found, request):
         return AS_SUGGESTED
     return FEW_FIT if why == FITS and len(found.completed) < TIMES_MIN else why
 

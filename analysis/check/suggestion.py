@@ -37,6 +37,7 @@ from jobs.records import JobRecord
 from jobs.sbatch import OptionChange, Shape, changes_to
 from metrics.series import RunMetrics
 
+HOUR_S = 3600.0
 N = TypeVar("N", int, float)
 Measured = Callable[[PastRun], tuple[JobRecord, RunMetrics] | None]
 """The record and the measurements of an earlier run; None where they are no longer stored."""
@@ -199,15 +200,18 @@ def _why_none(request: Asked, found: Earlier, like: PastRun) -> str:
 
 
 def _of_another_size(request: Asked, found: Earlier, advised_shape: AdvisedShape) -> tuple[Suggestion | None, str]:
-    """The GPUs that runs of another size needed, where these had more than they needed, and fewer than requested."""
+    """The GPUs that runs of another size needed, where these had more than they needed.
+
+    A request that has no more GPUs is changed only where less memory, fewer cores or another partition are billed less.
+    """
     shape = request.shape
     recent = [run for run in found.runs if run.is_comparable and _is_on_such_nodes(run, request)][:RECENT_MAX]
     if shape is None or not recent:
         return None, OTHER_SIZE
     most = max(map(needed_gpus, recent))
     like = next(run for run in recent if needed_gpus(run) == most)
-    advised = advised_shape(like) if most < (like.gpus or 0) and 0 < most < shape.gpus else None
-    if advised is None or advised.gpus >= shape.gpus:
+    advised = advised_shape(like) if most < (like.gpus or 0) and 0 < most <= shape.gpus else None
+    if advised is None or advised.gpus > shape.gpus:
         return None, OTHER_SIZE
     wanted = replace(
         advised,
@@ -218,7 +222,7 @@ def _of_another_size(request: Asked, found: Earlier, advised_shape: AdvisedShape
     )
     target, threads = partition_of(request.cluster, wanted.partition), threads_per_core(request.cluster)
     changes = changes_to(request.options, shape, wanted, request.partition, target, threads)
-    if not changes:
+    if not changes or (wanted.gpus == shape.gpus and not _is_billed_less(request, wanted)):
         return None, OTHER_SIZE
     return Suggestion(changes, (), wanted, (), None, like, 0, None, None), ""
 
@@ -232,3 +236,11 @@ def _least(one: N | None, other: N | None) -> N | None:
     """The smaller of those that are known."""
     known = [value for value in (one, other) if value is not None]
     return min(known, default=None)
+
+
+def _is_billed_less(request: Asked, wanted: Shape) -> bool:
+    """Whether an hour of the suggested request costs less than one of the request."""
+    shape, target = request.shape, partition_of(request.cluster, wanted.partition)
+    now = None if shape is None else bill(request.partition, shape, HOUR_S)
+    later = bill(target, wanted, HOUR_S)
+    return now is not None and later is not None and later < now

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 ENTRIES_MAX, BYTES_MAX, ENTRY_BYTES_MAX = 200, 16 << 20, 2 << 20
 AGE_S_MAX = 30 * 86400
 """Older answers are not shown: what a month ago was the latest job helps nobody."""
-AHEAD_S_MAX = 60
+AHEAD_S_MAX = 3600
 """How far the clock may have been set back since."""
 MARK = b"kaiku-cache/1"
 

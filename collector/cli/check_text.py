@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collector.cli.answers import number, objects, text, texts, value
 from collector.cli.layout import NOT_KNOWN, count, counted, duration, gigabytes, hours, percent, spread
+from collector.cli.sbatch.script import REMARKS_MAX
 from collector.cli.sbatch.sharing import NAMES, left_out, resource_options
 from collector.cli.sections import indented, labelled, whole_table
 from collector.cli.suggested import change_line
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from collector.cli.job_script import JobScript
     from collector.cli.sbatch.rewriting import Change
-    from collector.cli.sbatch.script import Component
+    from collector.cli.sbatch.script import Component, Remark, Script
     from collector.cli.suggested import Suggested
     from collector.cli.terminal import Terminal
 
@@ -25,6 +26,8 @@ SPREADS = (
     ("run_time_s", "run time", duration),
     ("use_percent", "GPU use", percent),
 )
+SAME_KIND_MAX = 5
+"""Remarks of one kind that are shown: thousands of lines may be alike."""
 UNPRICED = "not known: the site states no price."
 PARTITION_HEAD = ("partition", "at limit", "typically", "wait", "starts")
 
@@ -69,13 +72,13 @@ class Lines:
 def script_lines(into: Lines, job: JobScript) -> None:
     """What the parser found, the refusals first."""
     script = job.script
-    into.points("Refused", [harmless(remark.sentence) for remark in script.refusals], "red")
-    into.points("Script", [harmless(remark.sentence) for remark in script.warnings], "yellow")
+    into.points("Refused", _few(script.refusals), "red")
+    into.points("Script", _few(script.warnings), "yellow")
     for component in script.components:
         names = [name for name in left_out(component) if name in NAMES]
         into.points("Not sent", [harmless(_not_sent(component, name)) for name in names], "yellow")
     if not script.refusals and not script.warnings:
-        into.labelled("Script", "Slurm reads every directive as written.")
+        into.labelled("Script", f"Slurm reads every directive as written{_unchecked(script)}.")
     if job.words.behind:
         shown = " ".join(harmless(word) for word in job.words.behind)
         into.labelled(
@@ -86,6 +89,26 @@ def script_lines(into: Lines, job: JobScript) -> None:
         into.labelled(
             "Arguments", f"{counted(len(job.words.belong), 'word')} behind the script: left to the script, not read."
         )
+
+
+def _few(remarks: list[Remark]) -> list[str]:
+    """The sentences, of each kind the first ones and how many more there are."""
+    by_kind: dict[str, list[str]] = {}
+    for remark in remarks:
+        by_kind.setdefault(remark.code, []).append(harmless(remark.sentence))
+    least = "At least " if len(remarks) == REMARKS_MAX else ""
+    lines = []
+    for sentences in by_kind.values():
+        more = len(sentences) - SAME_KIND_MAX
+        lines += sentences[:SAME_KIND_MAX]
+        lines += [f"{least}{more} more of this kind; --json has them."] if more > 0 else []
+    return lines
+
+
+def _unchecked(script: Script) -> str:
+    """Of which options that is not known, because only the cluster, or a file, decides."""
+    names = " and ".join(f"--{name}" for name in script.unchecked)
+    return f"; whether the cluster accepts the values of {names} is not checked here" if names else ""
 
 
 def job_name(job: JobScript) -> str:

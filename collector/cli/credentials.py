@@ -81,7 +81,9 @@ class Credentials:
             said = json.loads(self.folder.read(_file_name(address), FILE_BYTES_MAX))
         except FileNotFoundError:
             return {}
-        except (OSError, Unsafe) as error:
+        except OSError as error:
+            raise NoSignIn(f"{self.folder.path}: {_why(error)}") from error
+        except Unsafe as error:
             raise NoSignIn(str(error)) from error
         except (ValueError, RecursionError):
             said = None
@@ -171,5 +173,6 @@ def one_token(written: str, where: str) -> str:
 
 def _file_name(address: Address) -> str:
     """A name without separators; two portals that differ in characters replaced here differ in `portal` inside."""
+    scheme = "" if address.scheme == "https" else f"{address.scheme}_"
     plain = "".join(char if char.isalnum() or char in ".-" else "_" for char in f"{address.netloc}{address.prefix}")
-    return f"{plain[:200]}.json"
+    return f"{scheme}{plain[:200]}.json"

@@ -1,6 +1,7 @@
 """The hints for `sbatch`, as `deploy/slurm/cli_filter.lua` reads them: one small text file of this person alone.
 
-    kaiku-hints/1 MADE DUE IS_ON        seconds since 1970; from DUE on it may be refreshed; 1, or 0 for "show nothing"
+    kaiku-hints/1 MADE DUE IS_ON        seconds since 1970; from DUE on it may be refreshed; 1, or 0 for "show nothing";
+                                        MADE is 0 where the portal was asked and has never answered
     off<tab>TEXT                        why nothing is shown
     account<tab>CLUSTER<tab>PROJECT     the account that Slurm takes where none is given
     work<tab>CLUSTER<tab>PROJECT        the next lines belong to this work of the person
@@ -45,6 +46,11 @@ class Stored:
 
     def __init__(self, made_s: int, due_s: int, body: str, *, is_on: bool) -> None:
         self.made_s, self.due_s, self.body, self.is_on = made_s, due_s, body, is_on
+
+    @property
+    def was_read(self) -> bool:
+        """Whether the portal ever answered: the file may only keep the next try from coming at once."""
+        return self.made_s > 0
 
     def written(self) -> bytes:
         return f"{MARK} {self.made_s} {self.due_s} {int(self.is_on)}\n{self.body}{END}".encode("utf-8", "replace")
@@ -138,12 +144,16 @@ def start_if_due(session: Session) -> None:
     if session.options.flag("offline") or session.options.text("token-file"):
         return
     session.terminal.flush()
+    ours, theirs = os.pipe()
     if os.fork():
+        os.close(theirs)
+        # Until the other process has let go of everything, such as a lock of whoever runs this.
+        os.read(ours, 1)
         return
     try:
         # A connection of its own: that of the command before belongs to another process.
         session.forget_portal()
-        detach()
+        detach(theirs)
         refresh_quietly(session)
     finally:
         os._exit(0)
@@ -163,8 +173,11 @@ def refresh_quietly(session: Session) -> None:
         return
 
 
-def detach() -> None:
-    """Let go of terminal, session and every open file of the process that started this, and end within a minute."""
+def detach(last: int = 2) -> None:
+    """Let go of terminal, session and every open file of the process that started this, and end within a minute.
+
+    `last` is the file that is closed after all others.
+    """
     if os.getpid() != os.getpgid(0):  # the first process of a group already has one of its own
         os.setsid()
     signal = __import__("signal")
@@ -173,7 +186,16 @@ def detach() -> None:
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(null, descriptor)
-    os.closerange(3, DESCRIPTORS_MAX)
+    for descriptor in sorted(_opened(), key=lambda each: each == last):
+        if descriptor > 2:
+            os.closerange(descriptor, descriptor + 1)
+
+
+def _opened() -> list[int]:
+    try:
+        return [int(name) for name in os.listdir("/proc/self/fd")]
+    except OSError:
+        return list(range(DESCRIPTORS_MAX))
 
 
 def _is_due(found: Stored | None) -> bool:

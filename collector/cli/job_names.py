@@ -6,7 +6,7 @@ from collector.cli.address import quoted
 from collector.cli.answers import document, number, objects, text
 from collector.cli.errors import NotFound, Usage
 from collector.cli.http_answer import Answer
-from collector.cli.shapes import job_list, job_report, platform_list
+from collector.cli.shapes import job_list, job_report
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 DIGITS_MAX = 18
 CLUSTER_MAX = 64
-PLATFORMS, JOBS = "/api/v1/platforms/", "/api/v1/jobs/"
+JOBS = "/api/v1/jobs/"
 SEARCHED = {"own": 1, "days": 366, "limit": 500}
-CLUSTERS_AGE_S_MAX = 86400.0
-"""A site gets a new cluster more rarely than once a day."""
+SAME_NUMBER_MAX = 100
+"""Runs of one number: one for each cluster and attempt."""
 
 
 class JobName:
@@ -60,7 +60,7 @@ def found(session: Session, written: str) -> tuple[str, Answer, float | None]:
     if named.task is not None:
         named = _task(session, named)
     missing: NotFound | None = None
-    for cluster in [named.cluster] if named.cluster else _clusters(session):
+    for cluster in [named.cluster] if named.cluster else _clusters(session, named.job_id):
         path = path_of(cluster, named.job_id)
         try:
             return path, *session.get(path, check=job_report)
@@ -80,20 +80,12 @@ def check_work(session: Session, written: str) -> None:
         raise unknown_work(written)
 
 
-def _clusters(session: Session) -> list[str]:
-    """The clusters that the portal knows; the one that Slurm's own commands are set to use comes first."""
-    stored = session.cache.get(f"{PLATFORMS}?")
-    said: object
-    if stored is not None and stored[1] < CLUSTERS_AGE_S_MAX:
-        said = document(Answer(200, {}, stored[0]))
-    else:
-        said = document(session.get(PLATFORMS, check=platform_list)[0])
-    known = list(dict.fromkeys(text(each, "cluster") for each in objects(said, "platforms")))
+def _clusters(session: Session, job_id: int) -> list[str]:
+    """The clusters with a run of this number; the one that Slurm's own commands are set to use comes first."""
+    said = document(session.get(JOBS, {"job_id": job_id, "limit": SAME_NUMBER_MAX}, check=job_list)[0])
+    runs = [run for run in objects(said, "results") if number(run, "job_id") == job_id]
     preferred = (session.environ.get("SLURM_CLUSTERS", "") or session.environ.get("SLURM_CLUSTER_NAME", "")).split(",")
-    names = sorted((name for name in known if name), key=lambda name: name not in preferred)
-    if not names:
-        raise Usage("which cluster? Write CLUSTER/JOBID")
-    return names
+    return sorted(dict.fromkeys(text(run, "cluster") for run in runs), key=lambda name: name not in preferred)
 
 
 def _task(session: Session, named: JobName) -> JobName:

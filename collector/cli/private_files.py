@@ -6,6 +6,7 @@ through a symbolic link, never if somebody else owns it or may read it, and is r
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 FOLDER = "kaiku"
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+NOWHERE = "/nonexistent"
 CHECK_BYTES = 4096
 """No stored token takes more."""
 
@@ -26,9 +28,20 @@ class Unsafe(Exception):
 
 def base_folder(environ: Mapping[str, str], variable: str, default: str) -> str:
     """The folder under `$XDG_…`, or under the home directory; XDG says that a relative path there is ignored."""
-    named = environ.get(variable, "")
-    base = named if named.startswith("/") else os.path.join(os.path.expanduser("~"), default)
-    return os.path.join(base, FOLDER)
+    named, home = environ.get(variable, ""), environ.get("HOME", "")
+    if not named.startswith("/"):
+        named = os.path.join(home if home.startswith("/") else _listed_home(), default)
+    return os.path.join(named, FOLDER)
+
+
+def _listed_home() -> str:
+    """The home directory that the system lists for this person; a folder that is nowhere if it lists none."""
+    pwd = __import__("pwd")
+    try:
+        listed: str = pwd.getpwuid(os.geteuid()).pw_dir
+    except KeyError:
+        listed = ""
+    return listed if listed.startswith("/") else NOWHERE
 
 
 class PrivateFolder:
@@ -109,8 +122,18 @@ class PrivateFolder:
 
 
 def _read(folder: int, name: str, path: str, bytes_max: int) -> bytes:
-    descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+    try:
+        descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+    except OSError as error:
+        _refuse_link(error, os.path.join(path, name))
+        raise
     return content(descriptor, os.path.join(path, name), bytes_max)
+
+
+def _refuse_link(error: OSError, path: str) -> None:
+    """Raises Unsafe if a link is the reason: the system's own words for it name no file."""
+    if error.errno in (errno.ELOOP, errno.ENOTDIR) and os.path.islink(path):
+        raise Unsafe(f"{path} is a symbolic link, which is not followed: remove it") from error
 
 
 def _own_name(name: str) -> str:
@@ -120,10 +143,11 @@ def _own_name(name: str) -> str:
 
 def content(descriptor: int, path: str, bytes_max: int) -> bytes:
     """What an opened file contains; it is closed. Raises Unsafe if it is not a plain file of this person alone."""
+    said = os.fstat(descriptor)
+    if not stat.S_ISREG(said.st_mode):
+        os.close(descriptor)
+        raise Unsafe(f"{path} is not a plain file")
     with os.fdopen(descriptor, "rb") as file:
-        said = os.fstat(descriptor)
-        if not stat.S_ISREG(said.st_mode):
-            raise Unsafe(f"{path} is not a plain file")
         if said.st_uid != os.geteuid():
             raise Unsafe(f"{path} belongs to somebody else")
         if said.st_mode & OTHERS:
@@ -140,7 +164,11 @@ class _Opened:
         self.path = path
 
     def __enter__(self) -> int:
-        self.descriptor = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            self.descriptor = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except OSError as error:
+            _refuse_link(error, self.path)
+            raise
         said = os.fstat(self.descriptor)
         if said.st_uid != os.geteuid() or said.st_mode & OTHERS_WRITE:
             os.close(self.descriptor)

@@ -41,11 +41,6 @@ def one_work(said: object) -> None:
     _check("a work", said, {**WORK, "scaling": _or_none(_object({"points": _list_of(_object(POINT)), "text": _text}))})
 
 
-def platform_list(said: object) -> None:
-    """Raises NoAnswer unless this is `GET /api/v1/platforms/`."""
-    _check("a list of partitions", said, {"platforms": _list_of(_object({}))})
-
-
 def hint_list(said: object) -> None:
     """Raises NoAnswer unless this is `GET /api/v1/hints/`; a hint that is none is left out by its reader."""
     _check("a list of hints", said, {"is_on": _flag, "hints": _list_of(lambda each: "")})

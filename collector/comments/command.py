@@ -141,7 +141,7 @@ def _follow(run: Run, known: State) -> int:
         if not page.wanted and page.next_since == known.since:
             if run.error:
                 print(run.error, file=sys.stderr)
-            return LEFT if run.error else DONE
+            return LEFT if run.error or run.counts["missed"] else DONE
         left = run.comment(page.wanted)
         known.since = page.next_since
         _store(run, known, page.wanted, left)

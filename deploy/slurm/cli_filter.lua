@@ -19,9 +19,18 @@ local LINES_MAX, LINE_LENGTH_MAX = 3, 120
 local PATH_LENGTH_MAX, NAME_LENGTH_MAX = 1024, 200
 
 -- Runs inside `timeout`, so that nothing that hangs is waited for; $1 is the folder. Only a plain, small file of this
--- person, in a folder of this person, both writable by nobody else; no links, no pipes.
-local READER = [[[ -O "$1" ] && [ -O "$1/hints" ] && exec /usr/bin/find "$1" -maxdepth 1 -type d -perm /022 -prune ]]
+-- person, in a folder of this person, both writable by nobody else; no links, no pipes. First a line: whether a refresh
+-- could write there.
+local READER = [[[ -O "$1" ] && [ -O "$1/hints" ] || exit; [ -w "$1" ] && echo 1 || echo 0; ]]
+  .. [[exec /usr/bin/find "$1" -maxdepth 1 -type d -perm /022 -prune ]]
   .. [[-o -name hints -type f ! -perm /022 -size -129 -exec /usr/bin/head -c 65537 {} \;]]
+
+-- Closes everything that sbatch's caller has open, before anything is left running: a lock must not be held for as long
+-- as a refresh takes. bash, because other shells do not name descriptors of two digits; -p, so that it reads no file of
+-- this person first. $1 is the time limit, $2 is kaiku.
+local REFRESHER = [[[ -e /proc/self/fd/0 ] || exit 0
+for each in /proc/self/fd/*; do each=${each##*/}; [ "$each" -le 2 ] || eval "exec $each>&-"; done
+/usr/bin/timeout -s KILL "$1" "$2" hints --if-due >/dev/null &]]
 
 local function words(text)
   local set = {}
@@ -87,17 +96,18 @@ local function folder()
   return base .. FOLDER
 end
 
--- What the file contains, or nil. In read mode: a child that ends early must not end sbatch by SIGPIPE.
+-- What the file contains, and whether a refresh could write it; or nil. In read mode: a child that ends early must not end sbatch by SIGPIPE.
 local function content()
   local place = folder()
   if not place then return nil end
   local pipe = io.popen("exec /usr/bin/timeout -s KILL " .. READ_S_MAX .. " /bin/sh -c " .. quoted(READER) .. " sh "
     .. quoted(place) .. " </dev/null 2>/dev/null", "r")
   if not pipe then return nil end
-  local text = pipe:read(BYTES_MAX + 1)
+  local text = pipe:read(BYTES_MAX + 3)
   pipe:close()
-  if not text or #text > BYTES_MAX or text:sub(-5) ~= "\nend\n" then return nil end
-  return text
+  local is_writable, rest = (text or ""):match("^([01])\n(.*)$")
+  if not rest or #rest > BYTES_MAX or rest:sub(-5) ~= "\nend\n" then return nil end
+  return rest, is_writable == "1"
 end
 
 local function harmless(text)
@@ -174,11 +184,11 @@ local function look_up(options, offset)
   if offset ~= 0 then return end
   shown, is_due = nil, false
   if not is_wanted(options, offset) then return end
-  local text = content()
+  local text, is_writable = content()
   local made, due, is_on = (text or ""):match("^kaiku%-hints/1 (%d+) (%d+) ([01])\n")
   if not made or #made > 12 or #due > 12 then return end
   local age_s, overdue_s = os.time() - tonumber(made), os.time() - tonumber(due)
-  is_due = KAIKU ~= "" and overdue_s >= 0 and overdue_s < TRIES_S_MAX
+  is_due = is_writable and KAIKU ~= "" and overdue_s >= 0 and overdue_s < TRIES_S_MAX
   if is_on ~= "1" or age_s > AGE_S_MAX or age_s < -AHEAD_S_MAX then return end
   local cluster, project, name = cluster_of(options), options["account"], job_name(options)
   if cluster == "" or not name then return end
@@ -196,10 +206,8 @@ local function show(offset)
   shown = nil
   if not is_due then return end
   is_due = false
-  -- It closes what sbatch's caller has open: a lock must not be held for as long as a refresh takes.
-  local closing = "exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-; "
-  local pipe = io.popen("( " .. closing .. "exec /usr/bin/timeout -s KILL " .. REFRESH_S_MAX .. " " .. quoted(KAIKU)
-    .. " hints --if-due ) </dev/null >/dev/null 2>&1 &", "r")
+  local pipe = io.popen("exec /bin/bash -p -c " .. quoted(REFRESHER) .. " bash " .. REFRESH_S_MAX .. " "
+    .. quoted(KAIKU) .. " </dev/null 2>/dev/null", "r")
   if pipe then pipe:close() end
 end
 

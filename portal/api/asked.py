@@ -32,6 +32,14 @@ def asked_number(request: Request, name: str, default: int, most: int) -> int:
     return number
 
 
+def asked_job_id(request: Request) -> int:
+    """The number of a job. Raises ValidationError."""
+    text = request.query_params["job_id"]
+    if not re.fullmatch("[1-9][0-9]{0,17}", text):
+        raise ValidationError("job_id must be a whole number from 1, of at most 18 digits.")
+    return int(text)
+
+
 def asked_choice(request: Request, name: str, choices: Sequence[str], default: str) -> str:
     """One of some words. Raises ValidationError."""
     text = request.query_params.get(name, default)

@@ -13,11 +13,11 @@ from analysis.history.periods import last_days
 from analysis.rollups.selectors import site_now
 from jobs.models import Job, User
 from jobs.selectors import LatestFirst, Reach, jobs_within, keys_of_any, reach_of
-from portal.api.asked import DAYS_MAX, asked_choice, asked_number, asked_works
+from portal.api.asked import DAYS_MAX, asked_choice, asked_job_id, asked_number, asked_works
 from portal.charts.class_conditions import has_class
 from portal.charts.run_classes import OPEN, UNKNOWN
 
-NARROWING = ("own", "days", "work", "class", "sort")
+NARROWING = ("own", "days", "work", "class", "sort", "job_id")
 WASTED = "efficiency__wasted_gpu_hours"
 ORDERS = {"latest": ("-ended_at", "-pk"), "wasted": (f"-{WASTED}", "-pk")}
 
@@ -45,7 +45,7 @@ class NarrowedJobs:
 
 
 def asked_jobs(request: Request, user: User) -> LatestFirst | NarrowedJobs:
-    """What `?own=`, `days=`, `work=`, `class=` and `sort=` leave of the visible jobs. Raises ValidationError."""
+    """What `?own=`, `days=`, `work=`, `class=`, `job_id=` and `sort=` leave of the visible jobs; ValidationError."""
     reach = reach_of(user)
     if not any(name in request.query_params for name in NARROWING):
         return LatestFirst(reach)
@@ -55,6 +55,8 @@ def asked_jobs(request: Request, user: User) -> LatestFirst | NarrowedJobs:
     if "days" in request.query_params:
         days = asked_number(request, "days", DAYS_MAX, DAYS_MAX)
         conditions &= Q(ended_at__gte=last_days(site_now(), days).start)
+    if "job_id" in request.query_params:
+        conditions &= Q(job_id=asked_job_id(request))
     works = asked_works(request, user)
     if works is not None:
         conditions &= Q(work_key__in=works)

@@ -126,7 +126,7 @@ OPERATIONS = (
         "/api/v1/jobs/",
         "The runs that you may see, newest first; narrowed, the latest first or those with the most unused GPU-hours.",
         {200: JobPage},
-        query=("page", "page_size", "limit", "own", "job_days", "work", "class", "sort"),
+        query=("page", "page_size", "limit", "own", "job_days", "job_id", "work", "class", "sort"),
         links=dict.fromkeys(("getJob", *OF_A_RUN), OF_THE_FIRST)
         | {"getProjectSummary": {"project": "$response.body#/results/0/project_id"}},
     ),

@@ -30,6 +30,10 @@ OWN_QUERY: dict[str, dict[str, Any]] = {
         "schema": {"type": "string", "enum": ["0", "1"]},
     },
     "job_days": {"name": "days", "description": "Only runs that ended in these last days.", "schema": ANY_DAYS},
+    "job_id": {
+        "description": "Only runs of this number, on whichever clusters.",
+        "schema": {"type": "integer", "minimum": 1, "maximum": 10**18 - 1},
+    },
     "work": {"description": "The key of a work, or a job name: only runs of that work.", "schema": NAMED},
     "class": {
         "description": "Only runs of this class.",

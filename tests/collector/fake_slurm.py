@@ -33,7 +33,7 @@ if fault == "hang":
 if fault == 1:
     print("Nothing modified", file=sys.stderr)
     sys.exit(1)
-for raw in option("jobid").split(","):
+for raw in option("jobid").split(",") if fault != "nothing" else ():
     jobs[raw][2] = option("admincomment")
     if fault == "half":
         break

@@ -249,12 +249,13 @@ def test_a_run_that_is_killed_in_a_command_is_repeated_and_loses_nothing(setting
     assert fake.comments() == {1: A, 2: A, 3: A}
 
 
-@pytest.mark.parametrize("fault", [{"sacctmgr": 1}, {"sacct": 1}, {"sacctmgr": "hang"}])
+@pytest.mark.parametrize("fault", [{"sacctmgr": 1}, {"sacctmgr": "nothing"}, {"sacct": 1}, {"sacctmgr": "hang"}])
 def test_when_slurm_fails_the_next_run_does_it(settings, portal, fake, fault: dict[str, Any]) -> None:
     portal.comments = [comment(1), comment(2, B)]
     settings.command_max_s = 1.0 if "hang" in fault.values() else 5.0
     fake.fail(**fault)
-    assert comments(settings, is_dry=False) == 1
+    for _ in range(2):  # what was written without effect waits, and is written again
+        assert comments(settings, is_dry=False) == 1
     assert fake.comments() == {}
     fake.fail()
     settings.command_max_s = 5.0
@@ -323,6 +324,14 @@ def test_a_state_of_another_shape_begins_anew(settings, content: Any) -> None:
     statefile.save(f"{settings.state_dir}/state", of | content if isinstance(content, dict) else content)
     found = state.read(settings)
     assert (found.since, found.waiting) == (5 if isinstance(content, dict) and "waiting" in content else 0, {})
+
+
+def test_a_state_that_is_a_pipe_begins_anew(settings, portal, fake) -> None:
+    os.mkdir(settings.state_dir, 0o700)
+    os.mkfifo(f"{settings.state_dir}/state")
+    portal.comments = [comment(1)]
+    assert comments(settings, is_dry=False) == 0
+    assert (fake.comments(), os.path.isfile(f"{settings.state_dir}/state")) == ({1: A}, True)
 
 
 def test_what_waits_is_given_up_after_a_week_and_bounded() -> None:

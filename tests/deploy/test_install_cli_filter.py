@@ -31,11 +31,11 @@ def lua() -> None:
     ran("return ''")
 
 
-def called(folder: Path, *words: str, program: Path = INSTALLER) -> tuple[int, str]:
-    """Exit status, and what is printed; without a Slurm to ask."""
+def called(folder: Path, *words: str, program: Path = INSTALLER, path: str = "/nowhere") -> tuple[int, str]:
+    """Exit status, and what is printed; without a Slurm to ask, if there is none in `path`."""
     command = [sys.executable, str(program), "--to", str(folder), *words]
     done = subprocess.run(
-        command, env={"PATH": "/nowhere"}, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False
+        command, env={"PATH": path}, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False
     )
     assert "Traceback" not in done.stderr
     return done.returncode, done.stdout + done.stderr
@@ -52,10 +52,63 @@ def test_the_filter_is_installed_for_everybody_to_read_and_removed_again(tmp_pat
     settings = tmp_path / "slurm.conf"
     settings.write_text("ClusterName=lumi\n clifilterplugins = syslog,Lua\n")
     status, said = called(tmp_path, "--remove")
-    assert (status, "remove that line first" in said, file.exists()) == (1, True, True)
+    assert (status, "remove that first" in said, file.exists()) == (1, True, True)
     settings.write_text("ClusterName=lumi\n#CliFilterPlugins=lua\n")
     assert called(tmp_path, "--remove")[0] == 0
     assert [path.name for path in tmp_path.iterdir()] == ["slurm.conf"]
+
+
+NAMING = {
+    "included": {"slurm.conf": "ClusterName=LUMI\ninclude %c.conf\n", "lumi.conf": "CliFilterPlugins=lua\n"},
+    "included twice": {"slurm.conf": "Include a/b.conf\n", "a/b.conf": "Include c\n", "a/c": "CliFilterPlugins=lua\n"},
+    "in a circle": {"slurm.conf": "Include a\n", "a": "Include slurm.conf\nCliFilterPlugins=lua\n"},
+    "on the next line": {"slurm.conf": "CliFilterPlugins=\\ \n  lua\n"},
+    "within a name": {"slurm.conf": "CliFilter\\\nPlugins=syslog,lua\r\n"},
+    "after a comment": {"slurm.conf": "# ends with \\\nCliFilterPlugins=lua\n"},
+    "quoted, with its type": {"slurm.conf": 'CliFilterPlugins = "syslog,cli_filter/lua"\n'},
+    "escaped": {"slurm.conf": "CliFilterPlugins=l\\ua\n"},
+    "beside bytes that are no text": {"slurm.conf": "# \udcff\nCliFilterPlugins=lua\n"},
+}
+NOT_NAMING = {
+    "a comment": {"slurm.conf": "# CliFilterPlugins=lua\nMailProg=/bin/# CliFilterPlugins=lua\n"},
+    "another plugin": {"slurm.conf": "CliFilterPlugins=syslog\nJobSubmitPlugins=lua\nInclude a\n", "a": "\n"},
+    "two backslashes": {"slurm.conf": "CliFilterPlugins=none\\\\\nlua\n"},
+}
+
+
+@pytest.mark.parametrize(
+    ("files", "is_named"), [(each, cases is NAMING) for cases in (NAMING, NOT_NAMING) for each in cases.values()]
+)
+def test_it_stays_as_long_as_the_settings_name_it_as_slurm_reads_them(
+    tmp_path: Path, files: dict[str, str], is_named: bool
+) -> None:
+    called(tmp_path, "--cluster", "lumi")
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(text.encode("utf-8", "surrogateescape"))
+    status, said = called(tmp_path, "--remove")
+    assert (status, (tmp_path / "cli_filter.lua").exists()) == (int(is_named), is_named), said
+
+
+def test_it_stays_where_the_settings_cannot_be_read_or_the_controller_still_has_it(tmp_path: Path) -> None:
+    called(tmp_path, "--cluster", "lumi")
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    scontrol = programs / "scontrol"
+
+    def removed(shown: str) -> tuple[int, bool]:
+        scontrol.write_text(f"#!/bin/sh\necho '{shown}'\n")
+        scontrol.chmod(0o755)
+        return called(tmp_path, "--remove", path=f"{programs}")[0], (tmp_path / "cli_filter.lua").exists()
+
+    # No slurm.conf, and no controller.
+    status, said = called(tmp_path, "--remove")
+    assert (status, "is not known" in said) == (1, True)
+    (tmp_path / "slurm.conf").write_text("Include missing.conf\n")
+    assert removed("CliFilterPlugins        = (null)") == (1, True)
+    (tmp_path / "slurm.conf").write_text("ClusterName=lumi\n")
+    assert removed("CliFilterPlugins        = syslog,lua") == (1, True)
+    assert removed("CliFilterPlugins        = (null)") == (0, False)
 
 
 def test_another_filter_is_left_alone_and_combining_is_shown(tmp_path: Path) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.lua import INSTALLER
 from tests.parts import missing
 from tests.slurm.cluster import CLUSTER, is_possible
 from tests.slurm.hint_files import BAD, BODY, DAY_S, LINES, NAME, PROJECT, new_home, put, written
@@ -127,11 +131,18 @@ def test_an_old_file_is_refreshed_in_the_background(slurm: Submitting, place: Pa
     for due_in_s in (60, -8 * DAY_S):
         put(place, written(due_in_s=due_in_s))
         assert slurm.submitted(*OPTIONS, "job.sh") == SHOWN
-    assert not list(started.iterdir())
+    # Where the file cannot be written, a refresh would fail at every submission.
     put(place, written(due_in_s=-60))
-    # A lock that the caller holds is not handed on, and what it prints is not waited for.
-    words = ("-c", 'exec 7>"$0"; exec sbatch "$@"', str(started / "lock"), *OPTIONS, "job.sh")
-    assert slurm.sbatch(*words, program="sh").stderr == SHOWN
+    place.parent.chmod(0o500)
+    assert slurm.submitted(*OPTIONS, "job.sh") == SHOWN
+    time.sleep(0.5)
+    assert not list(started.iterdir())
+    place.parent.chmod(0o700)
+    # A lock that the caller holds is not handed on, also by what starts kaiku, and what it prints is not waited for.
+    code = """exec 7>"$0" 200>"$0" 1000>"$0"; flock -n 200; echo "sleep 60" > ~/rc; export BASH_ENV=~/rc
+              sbatch "$@"; exec 7>&- 200>&- 1000>&-; flock -n "$0" echo free"""
+    done = slurm.sbatch("-c", code, str(started / "lock"), *OPTIONS, "job.sh", program="bash")
+    assert (done.stderr, done.stdout.splitlines()[1:]) == (SHOWN, ["free"])
     deadline = time.monotonic() + 20
     while not (started / "done").exists() and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -139,3 +150,33 @@ def test_an_old_file_is_refreshed_in_the_background(slurm: Submitting, place: Pa
     assert said.endswith("hints --if-due\n")
     assert "/lock" not in said
     assert "pipe:" not in said
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        "Include plugins.conf",
+        "Include folder/a.conf",
+        "CliFilterPlugins=\\ \n  lua",
+        "CliFilter\\\nPlugins=lua",
+        'CliFilterPlugins="cli_filter/lua"',
+        "# CliFilterPlugins=lua\\",
+        "MailProg=/bin/#CliFilterPlugins=lua",
+    ],
+)
+def test_it_can_be_removed_where_sbatch_does_not_need_it(slurm: Submitting, settings: str) -> None:
+    """As sbatch itself reads these settings, whatever its controller has read."""
+    place = slurm.top / "other"
+    shutil.rmtree(place, ignore_errors=True)
+    (place / "folder").mkdir(parents=True)
+    old = [line for line in (slurm.top / "slurm.conf").read_text().splitlines() if not line.startswith("CliFilter")]
+    (place / "slurm.conf").write_text("\n".join([*old, settings, ""]))
+    for name, text in (("plugins.conf", "CliFilterPlugins=lua\n"), ("folder/a.conf", "Include b.conf\n")):
+        (place / name).write_text(text)
+    (place / "folder/b.conf").write_text("CliFilterPlugins=lua\n")
+    said = slurm.sbatch("--test-only", "job.sh", SLURM_CONF=str(place / "slurm.conf")).stderr
+    filter_ = place / "cli_filter.lua"
+    filter_.write_bytes(slurm.filter.read_bytes())
+    words = [sys.executable, INSTALLER, "--to", place, "--remove"]
+    subprocess.run(words, env={"PATH": "/nowhere"}, capture_output=True, check=False)
+    assert filter_.exists() == ("cli_filter" in said)

@@ -38,7 +38,7 @@ def run(session: Session) -> int:
     found = hints.refresh(session) if session.options.flag("refresh") else None
     found = found or hints.stored(session.environ)
     terminal = session.terminal
-    if found is None:
+    if found is None or not found.was_read:
         raise NotFound("no hints are stored: run `kaiku hints --refresh`")
     lines: list[str] = []
     if not found.is_on:

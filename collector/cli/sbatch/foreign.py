@@ -54,7 +54,7 @@ def _words(script: Script, magic: str) -> Iterator[Word]:
                 script.refuse("open_quote", line.number, f"Line {line.number}: a quote or a colon is misplaced.")
             left -= len(words) + 1
             if left < 0:
-                script.refuse("too_many", line.number, f"Line {line.number}: more than {WORDS_MAX:,} words for PBS.")
+                script.warn_not_read(line.number, WORDS_MAX)
                 return
             yield from words
         elif not text.startswith("#", line.start, line.end):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collector.cli.sbatch.forms import is_taken
 from collector.cli.sbatch.script import Script, Setting
 from collector.cli.sbatch.table import BY_LETTER, EARLY, OPTIONS, SAME, Option, candidates
-from collector.cli.sbatch.values import ValueRefused, normal
+from collector.cli.sbatch.values import ODD_TIME, ValueRefused, normal
 from collector.cli.sbatch.words import Word
 
 LETTERS_MAX = 4096
@@ -100,13 +101,18 @@ class Reader:
 
 def set_value(script: Script, name: str, text: str | None, line: int, variable: str, index: int) -> str | None:
     """The normal form of a value in the component `index`; None, with a refusal, where sbatch refuses it."""
+    where = f"Line {line}: " if line else ""
+    shown = f"{variable or '--' + name}={(text or '')[:40]}"
     try:
-        return normal(name, text, script.version)
+        value = normal(name, text, script.version)
     except ValueRefused as refused:
-        where = f"Line {line}: " if line else ""
-        shown = f"{variable}={(text or '')[:40]}" if variable else f"--{name}={(text or '')[:40]}"
         script.refuse("value", line, f"{where}{shown} {refused.reason}.", index)
         return None
+    if is_taken(name, value) is None:
+        script.warn("not_decided", line, f"{where}{shown} is not checked here: Slurm may refuse it.")
+    if name in ("time", "time-min") and ODD_TIME.match(text or ""):
+        script.warn("odd_time", line, f"{where}Slurm reads {shown} as {value}.")
+    return value
 
 
 def _unknown(shown: str, name: str, version: str) -> str:

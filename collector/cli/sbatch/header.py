@@ -80,9 +80,12 @@ def read_header(script: Script) -> list[list[Word]]:
             script.warn("old_word", line.number, f"Line {line.number}: write #SBATCH instead of #SLURM.")
         found = _words_of_line(script, line, line.start + len(magic))
         left -= len(found or ()) + 1
-        if left < 0 or (found is None and len(words) == COMPONENTS_MAX):
-            what = f"{WORDS_MAX:,} words" if left < 0 else f"{COMPONENTS_MAX} components"
-            script.refuse("too_many", line.number, f"Line {line.number}: the header has more than {what}.")
+        if left < 0:
+            script.warn_not_read(line.number, WORDS_MAX)
+            break
+        if found is None and len(words) == COMPONENTS_MAX:
+            what = f"the header has more than {COMPONENTS_MAX} components"
+            script.refuse("too_many", line.number, f"Line {line.number}: {what}.")
             break
         if found is None:
             words.append([])

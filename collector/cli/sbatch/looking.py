@@ -55,6 +55,8 @@ def _look_for_losers(script: Script, component: Component) -> None:
         winner = component.winner.get(setting.option)
         if setting.source != "script" or winner is None or winner is setting or winner.value == setting.value:
             continue
+        if setting.value is None:  # refused, also where a later one replaces it
+            continue
         code = "duplicate" if winner.source == "script" else "overridden"
         script.warn(
             code, setting.line, f"Line {setting.line}: --{setting.option} of this line is replaced by {place(winner)}."

@@ -9,22 +9,28 @@ import re
 from collections.abc import Iterator, Mapping
 
 from collector.cli.sbatch.arrays import is_array
+from collector.cli.sbatch.forms import FORMS, LATE, is_taken
 from collector.cli.sbatch.script import Component, Script
 
 GPU_OPTIONS = ("gpus", "gpus-per-node", "gpus-per-task", "gpus-per-socket")
 MEMORY_OPTIONS = ("mem", "mem-per-cpu", "mem-per-gpu")
 GRES_EQUALS_SINCE = "23.11"
-GPU = re.compile(r"(?:(?P<type>[^:,]*[^:,\d][^:,]*):)?(?P<count>[+-]?\d{1,9}[km]?)\Z", re.ASCII | re.IGNORECASE)
+GPU = re.compile(
+    r"(?:(?P<type>[^:,]*[^:,\d][^:,]*):)?(?P<count>[+-]?\d{1,20})(?P<unit>[kmgtp]?)(?:(?<=[kmgtp])b)?\Z",
+    re.ASCII | re.IGNORECASE,
+)
+GPUS_END = (1 << 64) - 1
+"""From here on it is no number to Slurm."""
 TYPE = re.compile(r"[\w.-]*\Z", re.ASCII)
 """What can be the name of a type: anything else is a value that was meant otherwise, such as `$(nproc)`."""
-BARE_TYPE = re.compile(r"(?![+-]?\d+\.)[^:,]*\Z", re.ASCII)
+BARE_TYPE = re.compile(r"(?![+-]?\d)[^:,]*\Z", re.ASCII)
 HINTS = frozenset("compute_bound memory_bound multithread nomultithread".split())
-INSTEAD_OF_HINT = frozenset({"threads-per-core", "ntasks-per-core"})
+INSTEAD_OF_HINT = frozenset({"threads-per-core", "ntasks-per-core", "extra-node-info"})
 """Where one of these is set, sbatch drops --hint."""
-CONTROLLER = frozenset("array array_het no_value nice time_min gpus gres".split())
+CONTROLLER = frozenset("array array_het no_value nice reboot time_min gpus gres dependency".split())
 """Codes of what only the controller refuses, when sbatch has read all components."""
 NODES_MAX = 1 << 30
-UNITS = {"k": 1024, "m": 1024**2}
+UNITS = {unit: 1024**power for power, unit in enumerate(["", *"kmgtp"])}
 
 Gpus = tuple[str, int]
 """A type, or "" for any, and how many."""
@@ -44,6 +50,8 @@ def gpus_of(option: str, text: str) -> list[Gpus] | None:
             if name != "gpu":
                 continue
             given = given or "1"
+        elif not element:
+            continue
         gpus = _gpus(given)
         if gpus is None:
             return None
@@ -53,11 +61,12 @@ def gpus_of(option: str, text: str) -> list[Gpus] | None:
 
 def _gpus(element: str) -> Gpus | None:
     found = GPU.match(element)
-    if found is not None:
-        number = found["count"].lower()
-        unit = UNITS.get(number[-1], 1)
-        return found["type"] or "", int(number if unit == 1 else number[:-1]) * unit
-    return (element, 1) if BARE_TYPE.match(element) else None
+    if found is None:
+        return (element, 1) if BARE_TYPE.match(element) else None
+    number = int(found["count"])
+    if number >= GPUS_END or (number < 0 and found["type"]):
+        return None
+    return found["type"] or "", number * UNITS[found["unit"].lower()]
 
 
 def gpus_named(options: Mapping[str, str]) -> dict[str, int]:
@@ -102,6 +111,11 @@ def _refused(script: Script, component: Component) -> Iterator[tuple[tuple[str, 
             yield (name,), "no_value", f"--{name} has no value."
     if options.get("nice", "0").startswith("-"):
         yield ("nice",), "nice", "Only administrators may set a --nice below 0."
+    if "reboot" in options:
+        yield ("reboot",), "reboot", "--reboot is for administrators alone."
+    for name in LATE:
+        if name in component.winner and is_taken(name, options.get(name, "")) is False:
+            yield (name,), name, f"--{name}={options[name][:40]} {FORMS[name].reason}."
     if options.get("time-min") == "UNLIMITED" or _minutes(options, "time-min") > _minutes(options, "time"):
         yield ("time-min",), "time_min", "--time-min is longer than --time."
     counted = {name: value for name, value in options.items() if not own or name not in outside}
@@ -151,7 +165,8 @@ def _gpus_refused(options: Mapping[str, str]) -> Iterator[tuple[tuple[str, ...],
         yield from _gpus_of_tasks_refused(options)
     if "gpus-per-socket" in named and "sockets-per-node" not in options:
         yield ("gpus-per-socket",), "sockets", "--gpus-per-socket needs --sockets-per-node."
-    if task and not job and not tasks_of(options):
+    is_known = bool(job or tasks_of(options) or re.search(r"\d", options.get("extra-node-info", "")))
+    if task and not is_known:
         yield ("gpus-per-task",), "gpus_per_task", "--gpus-per-task needs --ntasks or --gpus."
     types = {bool(kind) for option in named for kind, number in gpus_of(option, options[option]) or () if number}
     if len(types) > 1:

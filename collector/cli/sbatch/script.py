@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from collector.cli.sbatch.words import Word
@@ -14,6 +15,10 @@ CLUSTER_DECIDES = tuple(
     " reservation wckey".split()
 )
 """Options whose values only a cluster can judge."""
+ANSWERED = frozenset({"account", "partition"})
+"""Those of them of which the portal knows."""
+NOT_READ = ("bbf", "export-file", "network", "nodefile", "ntasks-per-tres", "power", "tres-bind", "tres-per-task")
+"""Options whose values are not judged here: files, and what depends on hardware or newer versions of Slurm."""
 
 
 class Remark(NamedTuple):
@@ -85,7 +90,20 @@ class Script:
     @property
     def undecided(self) -> tuple[str, ...]:
         """Options that are set and that only a cluster can judge, such as the name of a partition."""
-        return tuple(name for name in CLUSTER_DECIDES if any(name in each.options for each in self.components))
+        names = [name for name in CLUSTER_DECIDES if any(name in each.options for each in self.components)]
+        return (*names, "gres") if self._has_other_resources else tuple(names)
+
+    @property
+    def unchecked(self) -> list[str]:
+        """Options that are set, whose values neither this nor the portal's answer judges."""
+        found = {name for name in NOT_READ if any(name in each.options for each in self.components)}
+        return sorted(found | (set(self.undecided) - ANSWERED))
+
+    @property
+    def _has_other_resources(self) -> bool:
+        """Whether one is requested that is no GPU."""
+        resources = [name for each in self.components for name in each.options.get("gres", "").split(",") if name]
+        return any(re.split("[:=]", name.removeprefix("gres/"))[0] not in ("gpu", "none") for name in resources)
 
     def refuse(self, code: str, line: int, sentence: str, recorded: int | None = 0) -> None:
         """Adds a refusal, after which sbatch has the options of `recorded` components (None: of all)."""
@@ -97,6 +115,11 @@ class Script:
     def warn(self, code: str, line: int, sentence: str) -> None:
         if len(self.warnings) < REMARKS_MAX:
             self.warnings.append(Remark(code, line, _printable(sentence)))
+
+    def warn_not_read(self, line: int, words: int) -> None:
+        """A header so long that Slurm reads more of it than is read here."""
+        sentence = f"Line {line}: only the first {words:,} words of the directives are read here; Slurm reads them all."
+        self.warn("too_many", line, sentence)
 
 
 def _printable(sentence: str) -> str:

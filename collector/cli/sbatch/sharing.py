@@ -10,7 +10,7 @@ import re
 from typing import NamedTuple
 
 from collector.cli.sbatch.arrays import Array, array_of
-from collector.cli.sbatch.rules import BARE_TYPE, GPU_OPTIONS, memory_forms
+from collector.cli.sbatch.rules import GPU_OPTIONS, gpus_of, memory_forms
 from collector.cli.sbatch.script import Component, Script
 
 SHARED = (
@@ -23,6 +23,8 @@ NAMES = frozenset({"account", "constraint", "partition", "qos"})
 VALUE = re.compile(r"[\w.:,=&|!*()\[\]%+-]{0,200}\Z", re.ASCII)
 """No blanks, quotes, slashes, dollars or control characters: a value that could hold anything else is left out."""
 NAME_CHARACTERS_MAX = 200
+DAYS_DIGITS_MAX = 5
+"""A limit of more days is none: 270 years."""
 
 
 class SharedComponent(NamedTuple):
@@ -52,7 +54,8 @@ def shared(script: Script) -> list[SharedComponent]:
 def resource_options(component: Component) -> dict[str, str]:
     """The resource options that count, as `jobs.sbatch` maps them; a flag's value is "".
 
-    A memory option of the environment is left out where script or arguments set another: Slurm ignores it.
+    Left out are a memory option of the environment where script or arguments set another, and an option without its
+    value (`--gpus=`): to Slurm neither is set.
     """
     own, outside = memory_forms(component)
     not_used = set(outside if own else ())
@@ -61,8 +64,11 @@ def resource_options(component: Component) -> dict[str, str]:
     found = {}
     for name in SHARED:
         value = component.options.get(name)
-        if value is not None and name not in not_used and VALUE.match(value):
-            found[f"--{name}"] = _spelled(name, value)
+        if not value or name in not_used or not VALUE.match(value):
+            continue
+        spelled = _spelled(name, value)
+        if spelled or name == "exclusive":
+            found[f"--{name}"] = spelled
     return found
 
 
@@ -72,10 +78,13 @@ def left_out(component: Component) -> list[str]:
 
 
 def _spelled(name: str, value: str) -> str:
-    """A value as the portal reads it: nothing for a flag, and one GPU where only its type is named."""
+    """A value as the portal reads it: nothing for a flag, one GPU where only its type is named, no odd limit."""
     if (name, value) == ("exclusive", "exclusive"):
         return ""
-    return f"{value}:1" if name in GPU_OPTIONS and BARE_TYPE.match(value) and not value.isdecimal() else value
+    if name == "time" and len(value.partition("-")[0]) > DAYS_DIGITS_MAX and "-" in value:
+        return "UNLIMITED"
+    gpus = gpus_of(name, value) if name in GPU_OPTIONS else None
+    return value if gpus is None else ",".join(f"{kind}:{count}" if kind else str(count) for kind, count in gpus)
 
 
 def printable_name(name: str) -> str:

@@ -8,16 +8,19 @@ from __future__ import annotations
 import re
 from typing import Callable
 
+from collector.cli.sbatch.forms import FOR_ADMINISTRATORS, FORMS, LATE, is_taken
+
 MEGABYTES = {"": 1, "M": 1, "G": 1024, "T": 1024**2}
 MEMORY = re.compile(r"(\d+)(?:([KMGT])B?)?\Z", re.ASCII | re.IGNORECASE)
 TIME = re.compile(
-    r"(?:(?P<days>\d{1,9})-(?:(?P<h>\d{1,9})(?::(?P<m>\d{1,9})(?::(?P<s>\d{1,9}))?)?)?"
-    r"|(?:(?P<hours>\d{1,9}):(?=\d+:))?(?P<minutes>\d{1,10})(?::(?P<seconds>\d{1,9}))?)\Z",
+    r"(?:(?P<days>\d+)-(?:(?P<h>\d+)(?::(?P<m>\d+)(?::(?P<s>\d+))?)?)?|(?P<negative>-\d+)"
+    r"|(?:(?P<hours>\d+):(?=\d+:))?(?P<minutes>\d+)(?::(?P<seconds>\d+))?)\Z",
     re.ASCII,
 )
+ODD_TIME = re.compile(r"-(?!1\Z)|.*\d{8}", re.ASCII | re.DOTALL)
+"""A time that Slurm may read as another one: below 0, or beyond the numbers in which it counts."""
 UNLIMITED = frozenset({"-1", "INFINITE", "UNLIMITED"})
-MINUTES_MAX = 71_582_787
-"""2^32 seconds: from here on Slurm has no limit."""
+BITS_32, BITS_64 = 1 << 32, 1 << 64
 INTEGER = re.compile(r"[ \t]*([+-]?\d+)\Z", re.ASCII)
 NODES = re.compile(r"\+?(?P<least>\d{1,9}[km]?)?(?P<dash>-)?(?P<most>\d{1,9}[km]?)?\Z", re.ASCII | re.IGNORECASE)
 NODE_LIST = re.compile(r"\d{1,9}(-\d{1,9}(:\d{1,9})?)?(,\d{1,9}(-\d{1,9}(:\d{1,9})?)?)*\Z", re.ASCII)
@@ -63,29 +66,48 @@ def normal(option: str, text: str | None, version: str) -> str:
     rule = RULES.get(option)
     if rule is not None:
         return rule(text, version) if option in DATED else rule(text)
+    if option in FOR_ADMINISTRATORS:
+        raise ValueRefused("is for administrators alone")
+    if text is not None and option not in LATE and is_taken(option, text) is False:
+        raise ValueRefused(FORMS[option].reason)
     return FLAGS.get(option, "set") if text is None else text
 
 
 def time(text: str | None) -> str:
     """A time limit, whole minutes.
 
-    >>> time("90"), time("1-6"), time("0"), time("00:00:30")
-    ('01:30:00', '1-06:00:00', 'UNLIMITED', '00:01:00')
+    >>> time("90"), time("1-6"), time("0"), time("00:00:30"), time("-5")
+    ('01:30:00', '1-06:00:00', 'UNLIMITED', '00:01:00', '2982611-04:17:00')
     """
     if (text or "").upper() in UNLIMITED:
         return "UNLIMITED"
     found = TIME.match(text or "")
     if found is None:
         raise ValueRefused('is no time. Slurm reads "minutes", "hours:minutes:seconds" and "days-hours"')
-    part = {name: int(value or 0) for name, value in found.groupdict().items()}
-    hours = part["days"] * 24 + part["h"] + part["hours"]
+    part = {name: _whole(value or "0") for name, value in found.groupdict().items()}
+    hours = (part["days"] + part["negative"]) * 24 + part["h"] + part["hours"]
     seconds = (hours * 60 + part["m"] + part["minutes"]) * 60 + part["s"] + part["seconds"]
-    minutes = -(-seconds // 60)
-    if not 0 < minutes <= MINUTES_MAX:
+    # As the numbers of C, which begin anew and are rounded towards 0.
+    rounded = _wrapped(seconds + 59)
+    minutes = (rounded // 60 if rounded >= 0 else -(-rounded // 60)) % BITS_32
+    if minutes in (0, BITS_32 - 1):
         return "UNLIMITED"
     days, rest = divmod(minutes, 1440)
     clock = f"{rest // 60:02d}:{rest % 60:02d}:00"
     return f"{days}-{clock}" if days else clock
+
+
+def _whole(text: str) -> int:
+    """A number as C reads it: the nearest of 64 bits, of which 32 are kept."""
+    digits = text.lstrip("-").lstrip("0") or "0"
+    most = BITS_64 // 2
+    number = int(digits) if len(digits) < 20 else most
+    return _wrapped(max(-number, -most) if text.startswith("-") else min(number, most - 1))
+
+
+def _wrapped(number: int, size: int = BITS_32) -> int:
+    """A number with a sign in so many values."""
+    return (number + size // 2) % size - size // 2
 
 
 def memory(text: str | None) -> str:
@@ -226,9 +248,10 @@ def nice(text: str | None) -> str:
 
 
 def wait_all_nodes(text: str | None) -> str:
-    if count(text or "", 0) not in ("0", "1"):
+    found = count(text or "0", 0)
+    if found not in ("0", "1"):
         raise ValueRefused("is neither 0 nor 1")
-    return count(text or "", 0)
+    return found
 
 
 def yes_or_no(text: str | None) -> str:
@@ -255,6 +278,6 @@ RULES: dict[str, Callable[..., str]] = {
     "nice": nice,
     "wait-all-nodes": wait_all_nodes,
     "kill-on-invalid-dep": yes_or_no,
-    "core-spec": lambda text: count(text or "", 0),
-    "thread-spec": lambda text: count(text or "", 0),
+    "core-spec": lambda text: count(text or "0", 0),
+    "thread-spec": lambda text: count(text or "", 1),
 }

@@ -162,6 +162,25 @@ CASES = (
     ),
     Case("runs on eight GPUs used two, and two are requested", QUARTER, times(TWO_USED, 4), why="other_size"),
     Case(
+        "two are requested, but with all of the node's memory, which is billed as eight",
+        QUARTER | {"--mem": "0"},
+        times(TWO_USED, 4),
+        ("--mem=0 -> --mem=120G",),
+    ),
+    Case(
+        "two are requested, with more memory and cores than are needed, at the same bill",
+        QUARTER | {"--mem": "128G"},
+        times(TWO_USED, 4),
+        why="other_size",
+    ),
+    Case(
+        "two are requested with all of the node's memory, for two hours: what three hours took stays a risk",
+        QUARTER | {"--mem": "0", "--time": "02:00:00"},
+        times(TWO_USED, 4),
+        ("--mem=0 -> --mem=120G",),
+        risks=("timeout",),
+    ),
+    Case(
         "host memory ran out at 60 GB: the share of two GPUs is 120 GB at the same bill",
         PAIR | FOUR_HOURS,
         (like(PAIR_USED, options=PAIR | FOUR_HOURS, state="OUT_OF_MEMORY", hours=1.0, host_gb=60.0),),

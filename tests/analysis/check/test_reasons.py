@@ -39,6 +39,14 @@ def test_a_request_matches_what_runs_on_more_gpus_suggest(recommended, options, 
     assert why == ("as_suggested" if expected else "other_size")
 
 
+def test_a_request_that_is_known_to_be_too_short_matches_no_suggestion() -> None:
+    request = asked("lumi", QUARTER | {"--time": "02:00:00"})
+    runs = [run(at, 8, 1, 3.0, recommended_gpus=2) for at in (1, 2, 3)]
+    found = earlier(runs, request, NOW)
+    assert is_as_suggested(found, request)
+    assert why_nothing("other_size", request, found, has_name=True, other_projects=()) == "other_size"
+
+
 @pytest.mark.parametrize(
     ("partition", "has_name", "projects", "expected"),
     [

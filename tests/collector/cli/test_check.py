@@ -114,6 +114,20 @@ def test_what_slurm_refuses_has_a_status_of_its_own(tmp_path: Path, line: str, w
         assert (status, why in " ".join(said.split())) == (5, True)
 
 
+def test_many_lines_alike_are_counted(tmp_path: Path) -> None:
+    """Of nine lines eight lose; of 25,000 only the first 50,000 words are read, and a hundred remarks are kept."""
+    script = tmp_path / "job.sbatch"
+    for lines, ending in (
+        (9, "3 more of this kind; --json has them."),
+        (25_000, "At least 94 more of this kind; --json"),
+    ):
+        script.write_text("#!/bin/bash\n" + "".join(f"#SBATCH -t {1 + number % 9}\n" for number in range(lines)))
+        status, said = asked(tmp_path, "check", "--offline", str(script))
+        said = " ".join(said.split())
+        assert (status, said.count("is replaced by"), ending in said) == (0, 5, True), said
+        assert ("only the first 50,000 words" in said) == (lines > 9)
+
+
 def test_what_the_portal_knows_to_be_refused_has_the_same(tmp_path: Path, script: str) -> None:
     status, said = asked(tmp_path, "check", script, answers=(REFUSED_BY_PORTAL,))
     assert (status, "Refused       small-g has at most 4 nodes." in said) == (5, True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import stat
+import subprocess
 import time
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from tests.collector.cli.servers import answering, plain
 from tests.collector.cli.test_commands import WHO
 from tests.lua import literal
 from tests.lua import ran as filter_ran
+from tests.processes import wait_until
 
 HINT = {
     "key": "0" * 32,
@@ -174,6 +176,20 @@ def test_without_the_portal_what_was_stored_stays_and_the_next_try_waits(
     assert file.stat().st_mtime_ns == before
 
 
+def test_a_portal_that_never_answered_switches_nothing_off(kaiku: str, environ: dict[str, str], tmp_path: Path) -> None:
+    nowhere = ("--url", "http://127.0.0.1:1")
+    assert ran(kaiku, environ, "hints", "--refresh", *nowhere)[0] == 4
+    assert ran(kaiku, environ, "hints", *nowhere)[::2] == (
+        1,
+        "kaiku: no hints are stored: run `kaiku hints --refresh`\n",
+    )
+    # Nothing asks again within the hour.
+    before = place(tmp_path).read_bytes()
+    assert before.split(b" ")[1] == b"0"
+    assert ran(kaiku, environ, "hints", "--if-due", *nowhere) == (0, "", "")
+    assert place(tmp_path).read_bytes() == before
+
+
 def test_without_a_sign_in_there_is_no_file(kaiku: str, environ: dict[str, str], tmp_path: Path) -> None:
     refreshed(kaiku, environ, ANSWER)
     with answering([plain(b"{}", "401 Unauthorized")]) as (port, _):
@@ -184,6 +200,18 @@ def test_without_a_sign_in_there_is_no_file(kaiku: str, environ: dict[str, str],
     with answering([plain(b"{}")]) as (port, _):
         assert ran(kaiku, environ, "logout", "--url", f"http://127.0.0.1:{port}")[0] == 0
     assert not place(tmp_path).exists()
+
+
+def test_what_is_left_running_holds_no_lock_of_its_caller(kaiku: str, environ: dict[str, str], tmp_path: Path) -> None:
+    code = """ulimit -n 6000; exec 7>"$0" 5000>"$0"; flock -n 7
+              "$1" whoami; exec 7>&- 5000>&-; flock -n "$0" echo free"""
+    # The refresh is answered after the lock was tried again.
+    with answering([plain(WHO)], [1.0, plain(json.dumps(ANSWER).encode())]) as (port, _):
+        person = {**environ, "KAIKU_HINTS": "on", "PATH": "/usr/bin:/bin", "KAIKU_URL": f"http://127.0.0.1:{port}"}
+        words = ["bash", "-c", code, str(tmp_path / "lock"), kaiku]
+        done = subprocess.run(words, env=person, capture_output=True, text=True, check=False)
+        assert done.stdout.splitlines()[-1] == "free"
+        wait_until("the refresh", lambda: BODY in (place(tmp_path).read_text() if place(tmp_path).exists() else ""))
 
 
 def test_another_command_refreshes_an_old_file_in_the_background(

@@ -15,9 +15,9 @@ from tests.collector.cli.portals import SAMPLES, Person, sample, serving
 from tests.collector.cli.test_layout import terminal
 
 JOB = "/api/v1/jobs/lumi/17300020/"
-PLATFORMS = {
-    "platforms": [{"name": "gpu", "cluster": "other"}, {"name": "small-g", "cluster": "lumi"}, {"cluster": None}]
-}
+RUN = sample("jobs.json")["results"][0] | {"job_id": 17300020}
+SAME_NUMBER = "/api/v1/jobs/?job_id=17300020&limit=100"
+RUNS = {"count": 3, "results": [RUN | {"cluster": "other"}, RUN | {"attempt": 1}, RUN]}
 REPORT = (SAMPLES / "job_inefficient.txt").read_bytes()
 REQUEUED = sample("job_inefficient.json")
 REQUEUED["job"]["attempt"] = 2
@@ -26,7 +26,7 @@ ANSWERS = {
     JOB: sample("job_inefficient.json"),
     f"{JOB}report.txt": REPORT,
     f"{JOB}report.pdf": PDF,
-    "/api/v1/platforms/": PLATFORMS,
+    "/api/v1/jobs/": RUNS,
 }
 
 
@@ -85,12 +85,16 @@ def test_a_job_without_its_cluster_is_looked_up(tmp_path: Path) -> None:
     with serving(ANSWERS) as portal:
         alice = Person(tmp_path, portal.url)
         assert alice.shown("job", "17300020").startswith("Kaiku: Job 17300020, gromacs_md")
-        assert portal.requested == ["/api/v1/platforms/", "/api/v1/jobs/other/17300020/", JOB, f"{JOB}report.txt"]
+        assert portal.requested == [SAME_NUMBER, "/api/v1/jobs/other/17300020/", JOB, f"{JOB}report.txt"]
         portal.requested.clear()
-        # Once known, the clusters are not requested again; the one that Slurm's commands use comes first.
+        # The cluster that Slurm's commands use comes first.
         alice.shown("job", "17300020", "--json", SLURM_CLUSTERS="none,lumi")
-        assert portal.requested == [JOB]
+        assert portal.requested == [SAME_NUMBER, JOB]
+        # A portal that lists others too has none of this number.
+        portal.requested.clear()
         assert alice.bytes_of("job", "5")[0] == 1
+        assert portal.requested == ["/api/v1/jobs/?job_id=5&limit=100"]
+    assert alice.bytes_of("job", "17300020", "--json", "--offline", SLURM_CLUSTERS="lumi")[0] == 0
 
 
 def test_a_task_of_an_array_is_found_by_its_number(tmp_path: Path) -> None:
@@ -193,8 +197,8 @@ def test_wrong_usage_of_job(tmp_path: Path, words: tuple[str, ...]) -> None:
         assert Person(tmp_path, portal.url).bytes_of("job", *words)[0] == 2
 
 
-def test_clusters_that_another_server_names_are_no_answer(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    with serving({"/api/v1/platforms/": {}}) as portal:
+def test_jobs_that_another_server_lists_are_no_answer(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with serving({"/api/v1/jobs/": {}}) as portal:
         for words in (("job", "5"), ("compare", "1", "2")):
             assert Person(tmp_path, portal.url).bytes_of(*words)[0] == 4
-            assert "is not a list of partitions (platforms is missing)" in capfd.readouterr().err
+            assert "is not a list of jobs (count is missing)" in capfd.readouterr().err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pwd
 import stat
 import subprocess
 import sys
@@ -58,6 +59,10 @@ def test_a_token_is_readable_by_its_owner_alone_whatever_the_umask(environ: dict
 def test_each_portal_has_its_own(environ: dict[str, str], stored: Path) -> None:
     with pytest.raises(NoSignIn, match=r"not signed in at https://other\.example"):
         Credentials(environ).token(Address("https://other.example"), "")
+    here = [Address(f"{scheme}://127.0.0.1:8000") for scheme in ("http", "https")]
+    for address in here:
+        Credentials(environ).store(address, token=f"kaiku_pat_{address.scheme}", user="", name="", expires_at="")
+    assert [Credentials(environ).token(address, "") for address in here] == ["kaiku_pat_http", "kaiku_pat_https"]
     twin = Address("https://kaiku.example:8443/a")
     Credentials(environ).store(twin, token="kaiku_pat_y", user="", name="", expires_at="")
     assert Credentials(environ).token(twin, "") == "kaiku_pat_y"
@@ -81,15 +86,23 @@ def test_a_link_is_never_followed(environ: dict[str, str], stored: Path, tmp_pat
     victim = tmp_path / "victim"
     stored.rename(victim)
     stored.symlink_to(victim)
-    with pytest.raises(NoSignIn):
+    with pytest.raises(NoSignIn, match=rf"{stored} is a symbolic link, which is not followed"):
         token(environ)
     Credentials(environ).store(PORTAL, token="kaiku_pat_new", user="", name="", expires_at="")
     assert not stored.is_symlink()
     assert b"kaiku_pat_x" in victim.read_bytes()
     stored.parent.rename(tmp_path / "moved")
     stored.parent.symlink_to(tmp_path / "moved")
-    with pytest.raises(NoSignIn):
+    with pytest.raises(NoSignIn, match=rf"{stored.parent} is a symbolic link, which is not followed"):
         token(environ)
+
+
+def test_a_folder_in_place_of_a_token_is_named(environ: dict[str, str], stored: Path, tmp_path: Path) -> None:
+    stored.unlink()
+    stored.mkdir(mode=0o700)
+    for file in ("", str(tmp_path)):
+        with pytest.raises(NoSignIn, match=rf"{file or stored} is not a plain file"):
+            token(environ, file)
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff", b"[" * 10_000, b'{"portal": "https://evil.example"}'])
@@ -202,8 +215,18 @@ def test_a_site_file_that_cannot_be_understood_is_named(tmp_path: Path, content:
 
 
 def test_xdg_folders_are_absolute_or_ignored() -> None:
-    home = os.path.expanduser("~")
-    assert base_folder({"XDG_CONFIG_HOME": "relative"}, "XDG_CONFIG_HOME", ".config") == f"{home}/.config/kaiku"
+    listed = pwd.getpwuid(os.geteuid()).pw_dir
+    for home, expected in (("/home/alice", "/home/alice"), ("relative", listed), ("", listed)):
+        environ = {"XDG_CONFIG_HOME": "relative", "HOME": home}
+        assert base_folder(environ, "XDG_CONFIG_HOME", ".config") == f"{expected}/.config/kaiku"
+
+
+def test_without_any_home_directory_nothing_is_stored_in_the_present_folder(monkeypatch) -> None:
+    def unknown(number: int) -> None:
+        raise KeyError(number)
+
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
+    assert base_folder({"HOME": "."}, "XDG_CACHE_HOME", ".cache") == "/nonexistent/.cache/kaiku"
 
 
 def test_an_answer_comes_back_with_its_age_and_to_its_token_alone(environ: dict[str, str], monkeypatch) -> None:
@@ -222,7 +245,10 @@ def test_an_answer_comes_back_with_its_age_and_to_its_token_alone(environ: dict[
     assert (mode(file), mode(file.parent)) == (0o600, 0o700)
     monkeypatch.setattr(time, "time", lambda: now + 31 * 86400)
     assert mine.get(CALL) is None
-    monkeypatch.setattr(time, "time", lambda: now - 3600)
+    # A clock that was set back for some minutes since.
+    monkeypatch.setattr(time, "time", lambda: now - 250)
+    assert mine.get(CALL)[1] == 0
+    monkeypatch.setattr(time, "time", lambda: now - 3700)
     assert mine.get(CALL) is None
 
 

@@ -96,6 +96,10 @@ def test_every_command_with_real_jobs(live_server, environ, kaiku, tmp_path: Pat
     piped = subprocess.run(f"{kaiku} history | head -1", shell=True, env=environ, capture_output=True, check=True)
     assert (piped.stdout.startswith(b"JOB  NAME"), piped.stderr) == (True, b"")
 
+    # Of a cluster that the site's profile does not describe.
+    record_job(job_record(cluster="elsewhere", job_id=4))
+    assert json.loads(ran(kaiku, environ, "job", "4", "--json")[1])["job"]["cluster"] == "elsewhere"
+
     # Without the portal there is what was read before, and how old it is.
     status, said, _ = ran(kaiku, environ, "last", "--offline")
     assert (status, [line for line in said.splitlines() if line][:-1]) == (0, [line for line in lines if line])

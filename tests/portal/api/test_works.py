@@ -121,11 +121,27 @@ def test_the_list_of_jobs_is_narrowed(alice, cast) -> None:
     assert listed(alice, "days=3&work=train") == [3]
     assert listed(alice, "class=INEFFICIENT") == [3, 2, 1]
     assert listed(alice, "sort=wasted") == [3, 2, 1]
+    assert (listed(alice, "job_id=4"), listed(alice, "job_id=4&work=train"), listed(alice, "job_id=99")) == (
+        [4],
+        [],
+        [],
+    )
     carol = cast("carol")
+    assert (listed(carol, "job_id=4"), listed(cast("dave"), "job_id=4")) == ([4], [])
     assert listed(carol, "sort=latest") == [5, 4, 3, 2, 1]
     assert listed(carol, "own=1") == []
     assert listed(cast("dave"), f"work={key()}") == []
-    for query in ("days=0", "class=GOOD", "sort=best", "limit=501", "limit=0", "own=yes"):
+    for query in (
+        "days=0",
+        "class=GOOD",
+        "sort=best",
+        "limit=501",
+        "limit=0",
+        "own=yes",
+        "job_id=0",
+        "job_id=x",
+        "job_id=",
+    ):
         assert alice.get(f"/api/v1/jobs/?{query}").status_code == 400, query
 
 

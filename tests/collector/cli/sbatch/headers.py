@@ -6,7 +6,7 @@ import random
 from dataclasses import dataclass, field
 
 VALUES = {
-    "time": "5 90 1:30 90:30 1:30:01 1-6 1-06:30 0 UNLIMITED infinite -1 1h :5 1-2-3 00:00:30 2-12:00:00".split(),
+    "time": "5 90 1:30 90:30 1:30:01 1-6 1-06:30 0 UNLIMITED infinite -1 1h :5 1-2-3 00:00:30 2-12:00:00 -5".split(),
     "nodes": "1 2 3 1-3 2-2 -3 4-2 x 2k 007".split(),
     "ntasks": "1 2 8 16 0 x 4k 03".split(),
     "ntasks-per-node": "1 2 4 8 -1".split(),
@@ -34,6 +34,23 @@ VALUES = {
     "tmp": "5G 1025K".split(),
     "nice": "5 x".split(),
     "threads-per-core": "1 2".split(),
+    "begin": "now+1hour tomorrow 16:00 yesterdayy 25:00 now+5min".split(),
+    "distribution": "block cyclic:block pack foo fcyclic block,x".split(),
+    "extra-node-info": "2 1:4 *:*:* x 2x 2:x".split(),
+    "switches": "1 2@10 1@1:00 x 0 2k".split(),
+    "gpu-bind": "closest none single:2 foo single verbose".split(),
+    "mem-bind": "local none map_mem:0,1 foo yes help".split(),
+    "profile": "none task all,network foo filesystem x".split(),
+    "dependency": "singleton afterok:1 afterany:1:2,afternotok:3 foo afterok:x before:1".split(),
+    "delay-boot": "10 1:00 0 x 5x soon".split(),
+    "cpu-freq": "low high 2000 foo x :Performance".split(),
+    "gpu-freq": "high medium,memory=high 900 foo x memory".split(),
+    "acctg-freq": "30 task=30 task=5,energy=10 foo x task=".split(),
+    "gres-flags": "disable-binding enforce-binding Disable-Binding foo x disable".split(),
+    "propagate": "ALL NONE STACK,CORE foo stack x".split(),
+    "uid": ["0"],
+    "core-spec": ["0"],
+    "wait-all-nodes": ["0", "1", "", "2"],
 }
 LETTERS = {
     **{"time": "t", "nodes": "N", "ntasks": "n", "cpus-per-task": "c", "gpus": "G", "partition": "p"},
@@ -55,7 +72,12 @@ FOREIGN = (
 ).split("|")
 VARIABLES = {
     "SBATCH_TIMELIMIT": ["33", "soon", "1:0:0"],
-    "SBATCH_GPUS": ["2", "mi250:4"],
+    "SBATCH_GPUS": ["2", "mi250:4", ""],
+    "SBATCH_DISTRIBUTION": ["block", "x"],
+    "SBATCH_MEM_BIND": ["local", "x"],
+    "SBATCH_PROFILE": ["task", "x"],
+    "SBATCH_GPU_BIND": ["none", "x"],
+    "SBATCH_DELAY_BOOT": ["5", "x"],
     "SBATCH_PARTITION": ["standard-g"],
     "SBATCH_EXCLUSIVE": ["", "user"],
     "SBATCH_MEM_PER_GPU": ["8G"],

@@ -10,6 +10,7 @@ import subprocess
 import threading
 from dataclasses import dataclass
 
+from collector.cli.sbatch.forms import FORMS
 from tests.collector.cli.sbatch.headers import Header
 from tests.processes import wait_until
 from tests.slurm.cluster import USER, Cluster, is_open
@@ -86,4 +87,9 @@ def normal(options: dict[str, str]) -> dict[str, str]:
         found[name] = found[name].replace("?", "")
     if "gres" in found:
         found["gres"] = ",".join(each.removeprefix("gres:").removeprefix("gres/") for each in found["gres"].split(","))
-    return found
+    return without_forms(found)
+
+
+def without_forms(options: dict[str, str]) -> dict[str, str]:
+    """The options, of those that are only taken or refused nothing but that they are set."""
+    return {name: "set" if name in FORMS else value for name, value in options.items()}

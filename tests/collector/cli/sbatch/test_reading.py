@@ -93,6 +93,11 @@ REFUSED = {
     "bad value": ("#!/bin/bash\n#SBATCH -t 1h\n", ("value", 2)),
     "a command for the GPUs": ("#!/bin/bash\n#SBATCH --gpus=$(id)\n", ("gpus", 2)),
     "no number for the GPUs": ("#!/bin/bash\n#SBATCH -n1\n#SBATCH --gpus-per-node=\u221e\n", ("gpus", 3)),
+    "a number and letters for the GPUs": ("#!/bin/bash\n#SBATCH --gpus=0x2\n", ("gpus", 2)),
+    "a slice of a GPU without its number": ("#!/bin/bash\n#SBATCH --gres=gpu:3g.20gb\n", ("gpus", 2)),
+    "a negative number of a type": ("#!/bin/bash\n#SBATCH --gpus=mi250:-1\n", ("gpus", 2)),
+    "more GPUs than Slurm can count": (f"#!/bin/bash\n#SBATCH --gpus={2**64 - 1}\n", ("gpus", 2)),
+    "a million digits for the GPUs": ("#!/bin/bash\n#SBATCH --gpus=" + "9" * 1_000_000 + "\n", ("gpus", 2)),
     "GPUs that disagree": ("#!/bin/bash\n#SBATCH -G5 -N2\n#SBATCH --gpus-per-node=2\n", ("gpu_forms", 3)),
     "two memory options": ("#!/bin/bash\n#SBATCH --mem=1G\n#SBATCH --mem-per-cpu=1G\n", ("memory_forms", 3)),
 }
@@ -112,6 +117,22 @@ def test_what_a_line_loses_against_is_named() -> None:
         "Line 2: --gpus of this line is replaced by SBATCH_GPUS in the environment.",
         "Line 2: --time of this line is replaced by the arguments of sbatch.",
     ]
+
+
+def test_a_time_that_slurm_reads_as_another_one_is_shown() -> None:
+    script = script_of("-t 10", "--time=-5")
+    assert is_accepted(script)
+    assert [warning.sentence for warning in script.warnings] == [
+        "Line 3: Slurm reads --time=-5 as 2982611-04:17:00.",
+        "Line 2: --time of this line is replaced by line 3.",
+    ]
+    # What is refused replaces nothing, and nothing replaces it.
+    assert codes(script_of("-t 10", "--time=soon")) == []
+
+
+def test_sockets_of_nodes_stand_for_tasks_and_instead_of_a_hint() -> None:
+    assert is_accepted(script_of("--gpus-per-task=1 -B 1:4 --hint=x"))
+    assert not is_accepted(script_of("--gpus-per-task=1 -B *:*"))
 
 
 def test_a_variable_that_sbatch_does_not_read_is_named() -> None:
@@ -139,6 +160,9 @@ def test_arguments_apply_to_every_component_and_a_colon_separates_them() -> None
 def test_what_only_the_cluster_knows_is_listed() -> None:
     script = script_of("-p small-g -C a100 -A project_465000001 -G1")
     assert (is_accepted(script), script.undecided) == (True, ("account", "constraint", "partition"))
+    assert script.unchecked == ["constraint"]
+    for gres, names in (("gpu:2", []), ("none", []), ("nvme:1", ["gres"]), ("gpu:1,gres/nvme:1", ["gres"])):
+        assert script_of(f"--gres={gres}").unchecked == names, gres
 
 
 def test_pbs_lines_are_read_up_to_a_hundred_commands_later() -> None:

@@ -65,3 +65,21 @@ def test_every_component_is_listed() -> None:
         {"--ntasks": "1", "--time": "00:05:00"},
         {"--gpus": "2", "--time": "00:05:00", "--exclusive": ""},
     ]
+
+
+def test_what_to_slurm_is_not_set_or_no_limit_is_sent_so() -> None:
+    """An empty value takes an option back, as the script's eight GPUs; two are one element of two (Slurm 22.05.8)."""
+    script = "#!/bin/sh\n#SBATCH --gpus=8 --time=-5\n"
+    for arguments, environment, expected in (
+        (["--gpus="], None, {}),
+        (["--gpus=,"], None, {}),
+        ([], {"SBATCH_GPUS": ""}, {}),
+        (["--gpus=,2"], None, {"--gpus": "2"}),
+        (["--gpus=a,b:2"], None, {"--gpus": "a:1,b:2"}),
+        (["--gpus=3g.20gb:1"], None, {"--gpus": "3g.20gb:1"}),
+        (["--gpus=+1kb"], None, {"--gpus": "1024"}),
+        (["--account=", "--gpus="], None, {}),
+    ):
+        parsed = read_script(script, environment, arguments)
+        assert parsed.refusals == []
+        assert shared(parsed)[0].options == {**expected, "--time": "UNLIMITED"}

@@ -1,0 +1,86 @@
+"""Values that sbatch takes, refuses, or takes at times, for each option whose value has a form of its own."""
+
+from __future__ import annotations
+
+CASES: dict[str, tuple[list[str], list[str], list[str]]] = {
+    "begin": (
+        [
+            "now",
+            "now+1hour",
+            "NOW+3",
+            "now + 5 minutes",
+            "16:00",
+            "4:30pm",
+            "2027-01-20T12:34:00",
+            "010127",
+            "1/2",
+            "01/20/27-10:00",
+            "tomorrow",
+            "noon tomorrow",
+            "uts1900000000",
+            "2020-01-01",
+        ],
+        [
+            "yesterdayy",
+            "ogus",
+            "",
+            "25:00",
+            "13:00pm",
+            "2027-13-20",
+            "12",
+            "now+",
+            "now+5min",
+            "now tomorrow",
+            "0120277",
+        ],
+        ["-", "T", "tomorrownoon", "elevenses", "tomorrow now"],
+    ),
+    "deadline": (["now+1day"], ["foo", "25:00"], ["2020-01-01", "now"]),
+    "distribution": (
+        ["block", "BLOCK:cyclic", "*:*:*", "block:cyclic:fcyclic,Pack", "nopack"],
+        ["foo", "", "fcyclic", "block,x", "cyclic:x", "unknown"],
+        ["plane", "plane=4", "arbitrary", "block,", ":block"],
+    ),
+    "extra-node-info": (
+        ["2", "2:4:1", "*:*:*", "2::1", ":4", "2k", "+2"],
+        ["x", "2x", "2:x"],
+        ["2-4", "2-", "1:1:1:1"],
+    ),
+    "switches": (["1", "1@10", "1@1-00:00", "01"], ["x", "0", "-1", "", "@5", "2k", "1.5"], []),
+    "gpu-bind": (
+        ["closest", "CLOSEST", "verbose,closest", "none", "single:2", "map_gpu:0,1", "mask_gpu:0x3,0x1", "per_task:1"],
+        ["foo", "", "single", "v,closest", "verbose", "gpu:closest"],
+        ["map_gpu:x", "single:x", "closest,closest"],
+    ),
+    "mem-bind": (
+        ["local", "LOCAL", "none", "verbose,rank", "map_mem:0,1", "mask_mem:0x3", "q,v,none", "map_mem:1,local"],
+        ["foo", "", "yes", "help"],
+        ["local,foo", "map_mem:x", "map_mem"],
+    ),
+    "profile": (["none", "Energy,Task", "task,foo"], ["foo", "", "filesystem"], []),
+    "dependency": (
+        [
+            "singleton",
+            "afterok:1",
+            "after:1+5",
+            "afterany:1:2,afternotok:3",
+            "afterok:1?afterany:2",
+            "1,2",
+            "AFTEROK:1_2",
+            "",
+        ],
+        ["foo", "afterok:x", "afterok:", "afterok=1", "before:1", ",", "singleton:1", "afterok:$ID"],
+        ["afterok:1,", "1:2", "expand:1", "afterok: 1"],
+    ),
+    "delay-boot": (["10", "1:00", "UNLIMITED", "1-0", "-5"], ["x", "", "5x", "soon"], ["1:2:3:4", "5-"]),
+    "cpu-freq": (
+        ["low", "HIGH", "2000"],
+        ["foo", "", ":Performance"],
+        ["1000-2000:Performance", "OnDemand", "2000-1000"],
+    ),
+    "gpu-freq": (["high", "medium,memory=high", "900", "verbose"], ["foo", "", "memory"], ["9x", "HIGH", "high,"]),
+    "acctg-freq": (["30", "task=30", "task=30,energy=10", ""], ["foo", "task=x", "task="], ["0", "60", "foo=3"]),
+    "gres-flags": (["disable-binding", "Enforce-Binding"], ["foo", "", "disable"], ["one-task-per-sharing"]),
+    "propagate": (["ALL", "NONE", "STACK,CORE", ""], ["foo", "stack", "None"], ["foo,STACK", "RLIMIT_CORE"]),
+    "priority": (["TOP", "5", "0"], ["-1", " -1"], ["x", "99999999999999999999"]),
+}
