@@ -125,6 +125,18 @@ def metric_number(value: float | None) -> str:
     return f"{value:.5g}"
 
 
+def rate_number(value: float | None) -> str:
+    """A rate or a cost: three digits, as it varies more from run to run.
+
+    >>> rate_number(0.919411), rate_number(209_482.0), rate_number(0.0696), rate_number(None), rate_number(2e-7)
+    ('0.919', '209,000', '0.0696', '–', '2e-07')
+    """
+    if value is None:
+        return "\N{EN DASH}"
+    rounded = float(f"{value:.3g}")
+    return f"{rounded:,.0f}" if 1000 <= abs(rounded) < 1e12 else f"{rounded:.3g}"
+
+
 def shown(text: str, length: int = NAME_SHOWN_MAX) -> str:
     """A name of others in one visible line of a bounded length.
 

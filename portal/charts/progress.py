@@ -10,6 +10,7 @@ from statistics import median
 from django.db.models import Q
 
 from analysis.progress.names import (
+    Unit,
     counted_unit,
     is_by_timer,
     is_of_evaluation,
@@ -112,7 +113,8 @@ def by_size(progress: Iterable[Progress]) -> list[BySize]:
     """The throughput of runs by the number of GPUs of their jobs, the fewest first."""
     groups: dict[int, list[Rates]] = {}
     for one in progress:
-        if one.rates is not None and one.gpus and not one.is_shared:
+        is_counted = one.rates is not None and one.rates.steps.unit is Unit.STEPS
+        if one.rates is not None and is_counted and one.gpus and not one.is_shared:
             groups.setdefault(one.gpus, []).append(one.rates)
     return [
         BySize(

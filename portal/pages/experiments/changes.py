@@ -8,6 +8,7 @@ from functools import wraps
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.utils import timezone
 from django.views.decorators.http import require_POST
@@ -23,7 +24,7 @@ from portal.rate_limits import CHANGES, limited
 Change = Callable[[HttpRequest, Experiment], HttpResponse]
 
 
-def _of_owner(change: Change) -> Callable[..., HttpResponse]:
+def _of_owner(change: Change) -> Callable[..., HttpResponseBase]:
     """Takes what a form on the page of an experiment sends; 404 for everybody but its owner."""
 
     @require_POST

@@ -17,7 +17,10 @@ from portal.pages.experiments.query import offered_columns
 from portal.pages.experiments.rows import RunRow, TableColumns, all_rows, columns_of
 from portal.rate_limits import DOWNLOADS, limited
 
-FIXED = ("run_id", "name", "status", "status_by", "started_at", "ended_at", "seconds", "jobs", "gpu_hours")
+FIXED = (
+    *("run_id", "name", "status", "status_by", "started_at", "ended_at", "seconds", "jobs", "gpu_hours", "gpus"),
+    *("progress_unit", "progress_per_s", "gpu_hours_per_1000"),
+)
 FORMATS = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
 
 
@@ -40,7 +43,11 @@ def _csv(columns: TableColumns, rows: Iterable[RunRow]) -> Iterator[str]:
         yield [*FIXED, *named, *(f"metric.{name}.{columns.value}" for name in columns.metrics)]
         for row in rows:
             fixed = _fixed(row) | {"jobs": " ".join(link.label for link in row.jobs)}
-            values = [*fixed.values(), *row.params, *row.values]
+            values = [
+                *fixed.values(),
+                *row.params,
+                *(value if value is None else _number(value) for value in row.values),
+            ]
             yield ["" if value is None else value for value in values]
 
     return csv_lines(lines())
@@ -59,14 +66,16 @@ def _json(columns: TableColumns, rows: Iterable[RunRow]) -> Iterator[bytes]:
 
 
 def _fixed(row: RunRow) -> dict[str, object]:
-    run = row.run
+    run, rates = row.run, row.progress.rates
+    steps = rates.steps if rates else None
     values = (
         *(run.run_id, run.name, run.status, row.status.by.removeprefix("the ").lower()),
         run.started_at.isoformat(),
         run.ended_at.isoformat() if run.ended_at else None,
         round(row.seconds, 3),
         [link.label for link in row.jobs],
-        row.gpu_hours,
+        *(row.gpu_hours, row.progress.gpus),
+        *((steps.unit.value, steps.per_s, steps.gpu_hours_per_1000) if steps else (None, None, None)),
     )
     return dict(zip(FIXED, values, strict=True))
 

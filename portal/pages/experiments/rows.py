@@ -20,10 +20,11 @@ from portal.charts.logged_runs import (
     status_of,
     total_gpu_hours,
 )
+from portal.charts.progress import Progress, progress_of_runs
 from portal.pages.experiments.choices import RunChoices
 from portal.pages.experiments.query import Offered, chosen_runs, ordered_keys
 
-PAGE_SIZE, TOGETHER = 25, 200
+PAGE_SIZE, TOGETHER = 25, 50
 TEXT_SHOWN_MAX = 40
 
 
@@ -37,6 +38,7 @@ class RunRow:
     seconds: float
     jobs: tuple[JobLink, ...]
     gpu_hours: float | None
+    progress: Progress
     params: tuple[str | None, ...]
     values: tuple[float | None, ...]
 
@@ -97,6 +99,7 @@ def _rows(experiment: Experiment, keys: Sequence[int], columns: TableColumns, re
     by_key = experiment.runs.defer("tags").in_bulk(keys)
     runs = [by_key[key] for key in keys if key in by_key]
     digests, jobs = digests_of(runs, columns.metrics), job_links(runs, reach)
+    progress = progress_of_runs(runs, jobs)
     for run in runs:
         links, of_run = jobs.get(run.pk, ()), digests[run.pk]
         yield RunRow(
@@ -106,6 +109,7 @@ def _rows(experiment: Experiment, keys: Sequence[int], columns: TableColumns, re
             seconds=seconds_of(run),
             jobs=links,
             gpu_hours=total_gpu_hours(links),
+            progress=progress[run.pk],
             params=tuple(run.params.get(name) for name in columns.params),
             values=tuple(value_of(of_run.get(name), columns.value) for name in columns.metrics),
         )

@@ -18,6 +18,7 @@ from jobs.experiments.status import Status
 from jobs.selectors import reach_of
 from portal.access import person, visible_experiment
 from portal.charts.logged_runs import STATUS_WORDS, shown
+from portal.charts.progress import by_size
 from portal.pages.experiments.choices import OF_METRIC, OF_PARAM, VALUES, RunChoices, choices_in
 from portal.pages.experiments.forms import MEMBERS, PI, DeleteForm, RenameForm, SharingForm
 from portal.pages.experiments.query import offered_columns
@@ -75,6 +76,7 @@ def experiment(request: HttpRequest, pk: int) -> HttpResponse:
         "experiment": found,
         "choices": choices,
         "page": page,
+        "sizes": by_size(row.progress for row in page.rows),
         "heads": _heads(choices, columns),
         "statuses": list(STATUS_WORDS.items()),
         "value_names": list(VALUES.items()),
@@ -93,14 +95,11 @@ def experiment(request: HttpRequest, pk: int) -> HttpResponse:
 def _heads(choices: RunChoices, columns: TableColumns) -> list[Head]:
     """The heads of the table in its order."""
     fixed = [_head(choices, name, label) for name, label in HEADS]
-    fixed += [Head("Jobs", ""), Head("GPU-hours of its jobs", "", is_number=True)]
     params = [_head(choices, f"{OF_PARAM}{name}", shown(name, 30)) for name in columns.params]
-    ending = "" if columns.value == "last" else f", {columns.value if columns.value == 'least' else 'greatest'}"
-    return [
-        *fixed,
-        *params,
-        *(_head(choices, f"{OF_METRIC}{name}", shown(name, 30) + ending) for name in columns.metrics),
-    ]
+    ending = {"last": "", "least": ", least", "most": ", greatest"}[columns.value]
+    metrics = [_head(choices, f"{OF_METRIC}{name}", shown(name, 30) + ending) for name in columns.metrics]
+    costs = [Head(name, "", is_number=True) for name in ("GPU-hours", "Per second", "GPU-h per 1,000")]
+    return [*fixed, *params, *metrics, Head("Jobs", ""), *costs]
 
 
 def _head(choices: RunChoices, sort: str, label: str) -> Head:

@@ -96,7 +96,7 @@ def timeline(
     use, memory = _use_curve(courses, axis), _memory_curves(courses, axis)
     return Timeline(
         metrics=tuple(charts),
-        use=use and curve_chart(_USE, [use], axis, bounds=(0.0, 100.0), edges=edges),
+        use=curve_chart(_USE, [use], axis, bounds=(0.0, 100.0), edges=edges) if use else None,
         memory=curve_chart(_MEMORY, memory, axis, bounds=(0.0, _capacity(courses, memory)), edges=edges)
         if memory
         else None,
@@ -175,15 +175,16 @@ def _memory_curves(courses: Sequence[JobCourse], axis: Axis) -> list[Curve]:
 def _together(course: JobCourse, axis: Axis, mean: Floats, low: Floats, high: Floats) -> tuple[Floats, ...]:
     """The parts of a course within the axis, neighbours together where there are more than are drawn."""
     step_s = course.measured.series.step_s
-    at = (np.arange(mean.size) + 0.5) * step_s + course.offset_s
+    at: Floats = (np.arange(mean.size, dtype=np.float64) + 0.5) * step_s + course.offset_s
     is_in = (at >= axis.first) & (at <= axis.last)
-    at, mean, low, high = (column[is_in] for column in (at, mean, low, high))
-    if at.size <= GPU_POINTS_MAX:
-        return at, mean, low, high
-    groups = np.arange(at.size) // -(-at.size // GPU_POINTS_MAX)
+    columns = tuple(column[is_in] for column in (at, mean, low, high))
+    length = columns[0].size
+    if length <= GPU_POINTS_MAX:
+        return columns
+    groups = np.arange(length) // -(-length // GPU_POINTS_MAX)
     firsts = np.flatnonzero(np.diff(groups, prepend=-1))
-    means = [averaged_rows(column[:, np.newaxis], groups)[:, 0] for column in (at, mean)]
-    return means[0], means[1], np.fmin.reduceat(low, firsts), np.fmax.reduceat(high, firsts)
+    at, mean = (averaged_rows(column[:, np.newaxis], groups)[:, 0] for column in columns[:2])
+    return at, mean, np.fmin.reduceat(columns[2], firsts), np.fmax.reduceat(columns[3], firsts)
 
 
 def _joined(parts: Sequence[tuple[Floats, ...]]) -> tuple[Floats, Floats, Floats, Floats]:
@@ -203,7 +204,7 @@ def _capacity(courses: Sequence[JobCourse], curves: Sequence[Curve]) -> float:
     sizes = np.concatenate([*(course.measured.gpus.mem_total_gb for course in courses), np.zeros(0)])
     known = sizes[np.isfinite(sizes)]
     used = max(float(np.nanmax(curve.values)) for curve in curves)
-    return max(float(known.max()) if known.size else 0.0, used, 0.1)
+    return max(float(np.ceil(known.max())) if known.size else 0.0, used, 0.1)
 
 
 def _marks(courses: Sequence[JobCourse], axis: Axis) -> Marks | None:

@@ -81,8 +81,7 @@ def run(request: HttpRequest, run_id: str) -> HttpResponse:
 def _relatives(found: ExperimentRun, user: User) -> dict[str, object]:
     """The run that this one is within, and those within it, as far as the reader sees them."""
     visible = visible_runs(user)
-    children = visible.filter(parent=found).order_by("started_at", "pk")[: CHILDREN_LISTED + 1]
-    children = list(children)
+    children = list(visible.filter(parent=found).order_by("started_at", "pk")[: CHILDREN_LISTED + 1])
     parent = visible.filter(pk=found.parent_id).first() if found.parent_id else None
     return {
         "parent": parent,
