@@ -48,6 +48,11 @@ class RunChoices:
         return bool(self.status or self.q or self.param or self._has_bounds)
 
     @property
+    def is_filtered(self) -> bool:
+        """Whether anything stands in the form of the filters."""
+        return self.is_narrowed or bool(self.metric) or self.value != "last"
+
+    @property
     def sorted_by(self) -> str:
         return self.sort.removeprefix("-")
 
@@ -102,12 +107,11 @@ sort='-metric:loss', params=None, metrics=None, page=1)
 
 
 def _text(query: QueryDict, name: str, length: int) -> str:
-    # PostgreSQL stores no such character, so nothing has it.
-    return query.get(name, "").strip().replace("\0", "")[:length]
+    return query.get(name, "").strip()[:length]
 
 
 def _names(query: QueryDict, name: str) -> tuple[str, ...]:
-    written = (each.replace("\0", "")[:KEY_LENGTH_MAX] for each in query.getlist(name)[: 4 * COLUMNS_MAX])
+    written = (each[:KEY_LENGTH_MAX] for each in query.getlist(name)[: 4 * COLUMNS_MAX])
     return tuple(dict.fromkeys(each for each in written if each))[:COLUMNS_MAX]
 
 
@@ -127,4 +131,4 @@ def _page(text: str) -> int:
 def _is_sort(text: str) -> bool:
     name = text.removeprefix("-")
     is_named = name.startswith((OF_METRIC, OF_PARAM)) and len(name) <= KEY_LENGTH_MAX + len(OF_METRIC)
-    return "\0" not in name and (name in SORTS or is_named)
+    return name in SORTS or is_named

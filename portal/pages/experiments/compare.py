@@ -66,7 +66,7 @@ def compare_runs(request: HttpRequest, pk: int) -> HttpResponse:
     experiment = visible_experiment(request, pk)
     runs, named = _chosen(experiment, request.GET.getlist("run"))
     metrics = _metric_names(runs)
-    asked = request.GET.get("metric", "").replace("\0", "")[:KEY_LENGTH_MAX]
+    asked = request.GET.get("metric", "")[:KEY_LENGTH_MAX]
     metric = asked or next(iter(metrics), "")
     way = request.GET.get("by", STEP) if request.GET.get("by") in WAYS else STEP
     target = target_in(request.GET, metric)

@@ -104,7 +104,7 @@ def offered_columns(experiment: Experiment) -> Offered:
     series = MetricSeries.objects.filter(run__in=[pk for pk, _ in latest])
     names = series.values_list("name").annotate(runs=Count("pk")).order_by("-runs", "name")
     metrics = [name for name, _ in names[:OFFERED_MAX]]
-    all_metrics = len(metrics) if len(metrics) < OFFERED_MAX else series.values("name").distinct().count()
+    all_metrics = series.values("name").distinct().count()
     return Offered(
         params=tuple(params[:OFFERED_MAX]),
         different=min(len(differ), OFFERED_MAX),
