@@ -20,12 +20,14 @@ class WhoAmI(APIView):
 
     def get(self, request: Request) -> Response:
         user, token = person(request), request.auth
-        is_token = isinstance(token, ApiToken)
+        described, scope = None, SCOPE
+        if isinstance(token, ApiToken):
+            described, scope = {"name": token.name, "expires_at": token.expires_at}, token.kind
         return Response(
             {
                 "user": user.get_username(),
                 "display_name": user.get_full_name() or None,
-                "token": {"name": token.name, "expires_at": token.expires_at} if is_token else None,
-                "scopes": [token.kind if is_token else SCOPE],
+                "token": described,
+                "scopes": [scope],
             }
         )
