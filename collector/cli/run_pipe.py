@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collector.cli.run_calls import Runs
     from collector.cli.session import Session
 
-COPY_BYTES = 1 << 17
-READ_BYTES = 1 << 18
+COPY_BYTES = 1 << 16
+READ_BYTES = 1 << 16
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 GRACE_S = 10
 """How long output is passed on after a signal: Slurm kills what is left after 30 s (KillWait, slurm.conf(5))."""
@@ -70,7 +70,7 @@ class Pipe:
             self.signal = self.signal or signal.SIGPIPE
         except OSError as error:
             os.close(0)
-            self._finish(FAILED, CUT_WAIT_S)
+            self._finish(FAILED, min(self._wait_s, CUT_WAIT_S))
             raise CliError(f"the output cannot be passed on: {error.strerror}") from error
         if not self.signal:
             os.close(1)
@@ -112,7 +112,7 @@ class Pipe:
         """Report that the run was killed, and end by this signal."""
         for each in (*SIGNALS, signal.SIGALRM):
             signal.signal(each, signal.SIG_IGN)
-        self._finish(KILLED, CUT_WAIT_S)
+        self._finish(KILLED, min(self._wait_s, CUT_WAIT_S))
         self._die(number)
 
     def _die(self, number: int) -> None:

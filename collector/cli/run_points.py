@@ -87,7 +87,13 @@ class Reader:
 
     def points(self, part: bytes) -> Iterator[list[Point]]:
         """The points of each line that ended in this part of the output and has some."""
-        *lines, rest = part.replace(b"\r", b"\n").split(b"\n")
+        text = part.replace(b"\r", b"\n")
+        if b"=" in text or b"{" in text:
+            *lines, rest = text.split(b"\n")
+        else:
+            # Nothing to read but what completes a line, however many there are.
+            first, _, after = text.partition(b"\n")
+            lines, rest = ([first], after.rpartition(b"\n")[2]) if len(first) < len(text) else ([], first)
         if lines:
             lines[0] = b"" if self._is_long else self._begun + lines[0]
             self._begun, self._is_long = b"", False

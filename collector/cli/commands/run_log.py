@@ -19,14 +19,16 @@ of the script: if the portal does not answer or refuses, a line on standard erro
 The pipe reads lines that are a JSON object, such as {"step": 5, "loss": 0.12}, or have words name=number.
 
   --experiment NAME  the experiment; it is made if you have none with this name
-  --name, --seed     what the run is called, and its seed
+  --name NAME        what the run is called
+  --seed SEED        its seed
   --param K=V        a parameter; may be given more than once
-  --job, --cluster   the Slurm job, if SLURM_JOB_ID and SLURM_CLUSTER_NAME do not state it
+  --job JOBID        the Slurm job, if SLURM_JOB_ID does not state it
+  --cluster CLUSTER  the same for SLURM_CLUSTER_NAME
   --run RUN          pipe: the run to log into
   --step STEP        metric, file: the step
   --kind KIND        file: checkpoint, log or file
-  --failed, --killed
-                     end: the run did not finish
+  --failed           end: the run failed
+  --killed           end: the run was ended from outside
   --wait SECONDS     pipe: how long to send the last points after the output has ended, 10 if not set
   --quiet            no line about what was logged
   --strict           a status other than 0 if something was not logged
