@@ -183,7 +183,7 @@ class Beside:
         """What was logged, and what was not and why."""
         sender, terminal = self.sender, self._session.terminal
         lost = sender.unsent + len(sender.rejected) + self._reader.unnamed
-        if sender.run_id and not self._session.options.flag("quiet"):
+        if sender.run_id and (sender.sent or not lost) and not self._session.options.flag("quiet"):
             page = harmless(f"{self._session.address}/runs/{sender.run_id}/")
             terminal.error(f"kaiku: {_points(sender.sent)} logged, {page}")
         if lost:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -73,7 +74,7 @@ def test_the_step_is_that_of_the_line_or_else_counted_for_each_metric() -> None:
 def test_lines_may_come_in_any_parts(cuts: list[int]) -> None:
     text = b'plain\rloss=1.25\r\n{"a": 2}\nno = point\nacc=0.5 end\nx=7'
     places = [0, *sorted(cuts), len(text)]
-    parts = [text[start:end] for start, end in zip(places, places[1:], strict=False)]
+    parts = [text[start:end] for start, end in pairwise(places)]
     assert read(*parts) == [("loss", 1.25, 0), ("a", 2.0, 0), ("acc", 0.5, 0), ("x", 7.0, 0)]
 
 
