@@ -26,7 +26,6 @@ from analysis.check.earlier import (
     compared,
     stands_for,
 )
-from analysis.check.risks import Risk
 from analysis.facts import JobFacts
 from analysis.next_request import bill, next_request, requested_shape
 from analysis.rightsizing import Recommendation, RecommendationKind, limit_with_headroom_s
@@ -54,8 +53,7 @@ class Suggestion:
     `advice` are the pieces with the `facts` that their reasons are made from; empty where only the number of GPUs is
     known from runs of another size. `saves` is GPU-hours of one run, None where that is not known; `run_s` is how long
     the run then probably takes. `runs` is how many earlier runs of the same size it rests on; `like` is None where
-    it is only what the partition needs to accept the request (`analysis.check.within`). `raised` are the risks for
-    which time or memory is more than the rules of a report give (`analysis.check.enough`).
+    it is only what the partition needs to accept the request (`analysis.check.within`).
     """
 
     changes: tuple[OptionChange, ...]
@@ -67,7 +65,6 @@ class Suggestion:
     runs: int
     saves: float | None
     run_s: float | None
-    raised: tuple[Risk, ...] = ()
 
 
 def suggestion(
