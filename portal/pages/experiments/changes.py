@@ -18,7 +18,8 @@ from jobs.experiments.rules import NoSuchExperiment, NotAccepted
 from jobs.experiments.selectors import own_experiment, sharable_projects
 from jobs.experiments.services.experiments import change_experiment, delete_experiment
 from portal.access import person
-from portal.pages.experiments.forms import MEMBERS, DeleteForm, RenameForm, SharingForm
+from portal.confirmation import DeleteForm
+from portal.pages.experiments.forms import MEMBERS, RenameForm, SharingForm
 from portal.rate_limits import CHANGES, limited
 
 Change = Callable[[HttpRequest, Experiment], HttpResponse]

@@ -1,4 +1,4 @@
-"""The forms by which the owner of an experiment renames it, lets a project see it, and deletes it."""
+"""The forms by which the owner of an experiment renames it and lets a project see it."""
 
 from __future__ import annotations
 
@@ -29,9 +29,3 @@ class SharingForm(forms.Form):
         super().__init__(*args, **kwargs)
         names = [(ONLY_ME, "none: only you see it"), *((name, name) for name in projects)]
         cast("forms.ChoiceField", self.fields["project"]).choices = names
-
-
-class DeleteForm(forms.Form):
-    """A second look before something is gone."""
-
-    is_sure = forms.BooleanField()

@@ -19,12 +19,14 @@ from jobs.selectors import reach_of
 from portal.access import person, visible_experiment
 from portal.charts.logged_runs import STATUS_WORDS, shown
 from portal.charts.progress import by_size
+from portal.confirmation import DeleteForm
 from portal.pages.experiments.choices import OF_METRIC, OF_PARAM, VALUES, RunChoices, choices_in
-from portal.pages.experiments.forms import MEMBERS, PI, DeleteForm, RenameForm, SharingForm
+from portal.pages.experiments.forms import MEMBERS, PI, RenameForm, SharingForm
 from portal.pages.experiments.query import offered_columns
 from portal.pages.experiments.rows import TableColumns, columns_of, run_page
 
 LISTED = 50
+SIGNS = {"ascending": "\N{BLACK UP-POINTING SMALL TRIANGLE}", "descending": "\N{BLACK DOWN-POINTING SMALL TRIANGLE}"}
 HEADS = (("name", "Run"), ("status", "Status"), ("started", "Started"), ("duration", "Duration"))
 
 
@@ -36,6 +38,11 @@ class Head:
     url: str
     way: str = ""
     is_number: bool = False
+
+    @property
+    def sign(self) -> str:
+        """The way as a sign."""
+        return SIGNS.get(self.way, "")
 
 
 @dataclass(frozen=True)

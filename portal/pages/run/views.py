@@ -25,7 +25,7 @@ from portal.access import person, visible_experiment_run
 from portal.charts.logged_runs import JobLink, job_links, run_label, seconds_of, shown, status_of
 from portal.charts.progress import progress_of_runs, runs_at_once, stretches_of
 from portal.charts.reaching import reached_by, target_in
-from portal.pages.experiments.forms import DeleteForm
+from portal.confirmation import DeleteForm
 from portal.pages.run.parts import TEXTS_LISTED, drawn_metrics, files_of, metric_rows, remarks, texts_of
 from portal.pages.run.timeline import OF_RUN, WHOLE, timeline
 from portal.rate_limits import CHANGES, limited

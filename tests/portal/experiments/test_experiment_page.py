@@ -1,4 +1,4 @@
-"""The page of one experiment: its table sorted, narrowed and in pages, its files, and the forms of its owner."""
+"""The page of one experiment: its table in pages, its files, and the forms of its owner."""
 
 from __future__ import annotations
 
@@ -24,93 +24,12 @@ pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
 
 Cast = Callable[[str], Client]
 HOSTILE = "<script>alert(1)</script>\u202e\"'`{{ 7 }}"
-FALLING, RISING = (0.9, 0.5, 0.7), (0.1, 0.4)
+FALLING = (0.9, 0.5, 0.7)
 
 
 @pytest.fixture
 def alice(cast: Cast) -> Client:
     return cast("alice")
-
-
-@pytest.fixture
-def runs(alice: Client) -> dict[str, ExperimentRun]:
-    """Three runs an hour apart: learning rates 10, 9 and 1e-3, one without any loss."""
-    experiment = experiment_of("alice")
-    later = {name: BEGAN_AT + timedelta(hours=hour) for hour, name in enumerate(("a", "b", "c"))}
-    return {
-        "a": log_run(experiment, "a", job=None, params={"lr": "10", "net": "vit"}, metrics={"loss": FALLING}),
-        "b": log_run(
-            experiment,
-            "b",
-            job=None,
-            params={"lr": "9", "net": "vit"},
-            metrics={"loss": RISING},
-            began_at=later["b"],
-            reported=Reported.FAILED,
-        ),
-        "c": log_run(experiment, "c", job=None, params={"lr": "1e-3"}, metrics={}, began_at=later["c"]),
-    }
-
-
-def shown(client: Client, query: str = "") -> str:
-    """The names of the runs on the first page, in their order."""
-    pk = Experiment.objects.get().pk
-    return "".join(row.label for row in client.get(f"/experiments/{pk}/?{query}").context["page"].rows)
-
-
-@pytest.mark.parametrize(
-    ("query", "names"),
-    [
-        ("", "cba"),
-        ("sort=started", "abc"),
-        ("sort=name", "abc"),
-        ("sort=-name", "cba"),
-        # Last values 0.7 and 0.4; what has none comes last both ways.
-        ("sort=metric:loss", "bac"),
-        ("sort=-metric:loss", "abc"),
-        # Least 0.5 and 0.1, greatest 0.9 and 0.4.
-        ("sort=-metric:loss&value=least", "abc"),
-        ("sort=metric:loss&value=most", "bac"),
-        # 0.001, 9 and 10 as numbers, not as words.
-        ("sort=param:lr", "cba"),
-        ("sort=-param:net", "bac"),
-        # 30, 20 and 0 minutes.
-        ("sort=-duration", "abc"),
-        ("sort=nothing", "cba"),
-        ("status=FAILED", "b"),
-        ("status=NOPE", "cba"),
-        ("q=A", "a"),
-        ("param=lr&equals=9", "b"),
-        ("param=lr&equals=", ""),
-        ("metric=loss&above=0.4", "a"),
-        ("metric=loss&below=0.7", "b"),
-        ("metric=loss&above=0.3&below=0.8", "ba"),
-        ("metric=loss&below=0.5&value=least", "b"),
-        ("metric=nothing&above=0", ""),
-        ("page=99", "cba"),
-        ("page=-1&above=nan&below=x", "cba"),
-    ],
-)
-def test_runs_stand_in_the_order_and_within_the_bounds_of_the_address(
-    alice: Client, runs: dict[str, ExperimentRun], query: str, names: str
-) -> None:
-    assert shown(alice, query) == names
-
-
-def test_a_run_is_found_by_the_beginning_of_its_identifier(alice: Client, runs: dict[str, ExperimentRun]) -> None:
-    assert shown(alice, f"q={runs['b'].run_id[:12].upper()}") == "b"
-
-
-@pytest.mark.parametrize("name", ['lr"', "0", "a.b", "$", "a'b", HOSTILE[:60], "a__b", "%s"])
-def test_a_parameter_of_any_name_can_be_searched_for_and_sorted_by(alice: Client, name: str) -> None:
-    experiment = experiment_of("alice")
-    stored = log_run(experiment, "x", job=None, params={name: "2"}, metrics={}).params
-    log_run(experiment, "y", job=None, params={name: "1"}, metrics={})
-    (kept,) = stored
-    page = alice.get(f"/experiments/{experiment.pk}/", {"param": kept, "equals": "2"})
-    assert [row.label for row in page.context["page"].rows] == ["x"]
-    page = alice.get(f"/experiments/{experiment.pk}/", {"sort": f"param:{kept}"})
-    assert [row.label for row in page.context["page"].rows] == ["y", "x"]
 
 
 def test_columns_are_those_that_differ_until_others_are_chosen(alice: Client, runs: dict[str, ExperimentRun]) -> None:

@@ -130,7 +130,7 @@ def test_progress_and_what_a_value_cost(alice: Client, reported) -> None:
     assert rates.steps.per_gpu_s == pytest.approx(1 / 48)
     assert rates.steps.per_gpu_hour == pytest.approx(150)
     assert rates.samples.per_s == pytest.approx(64 / 6)
-    shown = page.content.decode()
+    shown = " ".join(page.content.decode().split())
     for part in ("0.167", "0.0208", "<dd>150</dd>", "<dd>6.67</dd>", "<dd>10.7</dd>", "<dd>9,600</dd>"):
         assert part in shown, part
     # 0.7 is the seventh point: an hour in.
