@@ -137,7 +137,7 @@ def _metric(words: list[str], options: Options) -> Callable[[Session], None]:
             else:
                 points.append(read.point(sendable(name), found, step, now))
         if points:
-            wrong += _runs(session).log(run_id, points)
+            wrong += _runs(session).log(run_id, points)[1]
         if wrong:
             raise Usage("; ".join(wrong))
 
