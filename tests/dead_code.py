@@ -29,7 +29,7 @@ ALLOWED = {
         actions enable_nav_sidebar extra_context index_title list_display_links list_per_page list_select_related
         search_fields show_full_result_count site_header site_title""",
     "The API's framework calls these by their names": """
-        allow_request authenticate_header authentication_classes format_suffix max_page_size page_size
+        allow_request authenticate_header authentication_classes default_detail format_suffix max_page_size page_size
         parser_classes permission_classes select_renderer throttle_classes""",
     "The library of the sign-in calls these by their names": """
         OIDC_RP_CLIENT_ID OIDC_RP_CLIENT_SECRET UserModel get_or_create_user get_settings get_token store_tokens
@@ -46,6 +46,7 @@ ALLOWED = {
     "A column that only conditions of queries name": "polled_at",
     "Of `kaiku`, for the commands that print a report or take one of some words": "harmless_lines one_of",
     "Of the list of flags, for the programs that read it": "raised_on",
+    "Of the answers about logged runs, for the programs that read them": "status_by",
     "Of the answers that `kaiku` reads": """
         cores_used earlier_runs from_runs gpus_used knee_gpus last_ended_at no_suggestion run_url saves_gpu_hours
         speedup success_rate takes_percent total_text""",
