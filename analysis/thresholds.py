@@ -94,8 +94,8 @@ class Limits:
     flat_s: float = 900.0
     flat_gaps: float = 3.0
     flat_measured_fraction: float = 0.5
-    # Over the whole run, so with what it computed before: no run of the noisy library whose kernels work draws less than
-    # 0.59.
+    # Over the whole run, so with what it computed before: of the runs of the noisy library whose kernels work none draws
+    # less than 0.59.
     flat_power_fraction: float = 0.55
     progress_points_min: int = 3
     # A loss that is no number: for so long that it cost something, and three times as long as ever before, because rows

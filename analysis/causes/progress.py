@@ -7,6 +7,7 @@ from analysis.findings import Finding, FindingCode, counted
 from analysis.progress.logged import BusyTime, JobClock
 from analysis.progress.not_numbers import loss_not_a_number
 from analysis.progress.pauses import step_pauses_of
+from analysis.progress.rates import Stretch, Throughput, rates_of
 from analysis.progress.stops import stayed_busy, stopped, use_changed
 from analysis.thresholds import LIMITS, Limits
 
@@ -80,6 +81,19 @@ def step_pauses(facts: JobFacts, limits: Limits = LIMITS) -> Finding | None:
             **_with_cost(facts, found.total_s),
         },
     )
+
+
+def throughput_of(facts: JobFacts) -> Throughput | None:
+    """Samples a second of the only run in a job that made steps, of all its GPUs; None where that is not known.
+
+    Steps of an unknown batch are no throughput: with more GPUs a step may have more samples.
+    """
+    clock = clock_of(facts)
+    if clock is None:
+        return None
+    stretch = Stretch(clock.start_ms, clock.start_ms + round(clock.elapsed_s * 1000), facts.allocated_gpus or None)
+    found = [rates for run in facts.logged if (rates := rates_of(run.series, run.params, stretch)) is not None]
+    return found[0].samples if len(found) == 1 else None
 
 
 def clock_of(facts: JobFacts) -> JobClock | None:

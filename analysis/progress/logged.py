@@ -1,8 +1,8 @@
-"""What scripts logged within one job, on the job's own clock: when something got on, and how busy the GPUs were; pure."""
+"""What scripts logged within one job, on the job's own clock: when it got on, and how busy the GPUs were; pure."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -92,12 +92,12 @@ def _on_the_clock(times_s: Floats, clock: JobClock) -> Floats:
     """The times within the job. Where they begin before it and go on across its start without a break, the script's
     clock is behind; what was logged before a break is of an earlier job."""
     early = times_s[times_s < 0]
-    late = times_s[times_s >= 0]
+    late: Floats = times_s[times_s >= 0]
     if not early.size:
         return times_s
     gaps = np.diff(times_s)
     if late.size and gaps.size and late[0] - early[-1] <= 2 * float(np.median(gaps)) + 5:
-        moved = times_s - times_s[0]
+        moved: Floats = times_s - times_s[0]
         if moved[-1] <= clock.elapsed_s + EARLY_S:
             return moved
     return late

@@ -108,7 +108,9 @@ def _lost(name: str, one: Series, clock: JobClock, end_s: float) -> NotANumber |
 
 def _longest_before_s(points: Points, seconds: np.ndarray, good: np.ndarray) -> float:
     """The longest time between two numbers with others between them: rows that are filled with NaN."""
-    gaps = [float(seconds[later] - seconds[earlier]) for earlier, later in pairwise(good.tolist()) if later > earlier + 1]
+    gaps = [
+        float(seconds[later] - seconds[earlier]) for earlier, later in pairwise(good.tolist()) if later > earlier + 1
+    ]
     return max(gaps, default=0.0)
 
 
