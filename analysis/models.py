@@ -69,7 +69,7 @@ class JobEfficiency(models.Model):
     had sent no summary; null where it was judged before that was stored. `use_course` is `analysis.use_course`, null as
     well. `busy_cores` and `host_peak_gb` are over all nodes, `io_wait_fraction` is the larger of I/O wait and I/O
     pressure as the mean of the nodes; null where not measured, and where judged before they were stored.
-    `throughput_per_s` is of what a script logged, in `throughput_unit` (`analysis.progress`); null where it is not known.
+    `throughput_per_s` is of what a script logged, in `throughput_unit` (`analysis.progress`); null where not known.
     """
 
     job = models.OneToOneField(Job, on_delete=models.CASCADE, related_name="efficiency")

@@ -94,8 +94,8 @@ class Limits:
     flat_s: float = 900.0
     flat_gaps: float = 3.0
     flat_measured_fraction: float = 0.5
-    # Over the whole run, so with what it computed before: of the runs of the noisy library whose kernels work none draws
-    # less than 0.59.
+    # Of the whole run, with what it computed before. No run of the noisy library whose kernels work draws less than
+    # 0.59.
     flat_power_fraction: float = 0.55
     progress_points_min: int = 3
     # A loss that is no number: for so long that it cost something, and three times as long as ever before, because rows
@@ -103,10 +103,13 @@ class Limits:
     nan_s: float = 600.0
     nan_points_min: int = 2
     nan_before: float = 3.0
-    # Pauses between steps: three times as long as their steps take, and use in them below 60 percent of what it is.
+    # Pauses between steps: three times as long as their steps take, or a stretch that is slow alone, because of many
+    # points few are kept. Use in them is below 60 percent of what it is.
     pause_factor: float = 3.0
     pause_s: float = 10.0
-    pauses_min: int = 3
+    slow_factor: float = 1.5
+    slow_in_a_row: int = 3
+    pauses_min: int = 2
     pauses_fraction: float = 0.05
     pauses_buckets_min: int = 12
     pauses_seen_fraction: float = 0.2

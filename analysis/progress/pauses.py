@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from analysis.progress.counter import Counter, step_counter
 from analysis.progress.logged import BusyTime, JobClock, LoggedRun, ordered
@@ -31,15 +32,16 @@ def step_pauses_of(
     runs: Sequence[LoggedRun], clock: JobClock, busy: BusyTime, limits: Limits = LIMITS
 ) -> Pauses | None:
     """The pauses of the job's only run, where use is clearly lower in them; None where there are none."""
-    found = [counter for run in runs if (counter := _within(run, clock)) is not None]
+    found = [(run, counter) for run in runs if (counter := _within(run, clock)) is not None]
     if len(found) != 1:
         return None
-    starts_s, ends_s, extra_s = _long_gaps(found[0], clock, limits)
+    run, counter = found[0]
+    starts_s, ends_s, extra_s = _long_gaps(counter, run.series[counter.name].digest.count, clock, limits)
     total_s = float(np.sum(extra_s))
     fraction = total_s / clock.elapsed_s if clock.elapsed_s > 0 else 0.0
     if extra_s.size < limits.pauses_min or fraction < limits.pauses_fraction:
         return None
-    levels = _levels(busy, starts_s, ends_s, extra_s, (found[0].times_ms[[0, -1]] - clock.start_ms) / 1000, limits)
+    levels = _levels(busy, starts_s, ends_s, extra_s, (counter.times_ms[[0, -1]] - clock.start_ms) / 1000, limits)
     if levels is None:
         return None
     return Pauses(int(extra_s.size), total_s, float(np.median(extra_s)), fraction, *levels)
@@ -57,19 +59,33 @@ def _within(run: LoggedRun, clock: JobClock) -> Counter | None:
     return step_counter(series)
 
 
-def _long_gaps(counter: Counter, clock: JobClock, limits: Limits) -> tuple[Floats, Floats, Floats]:
-    """The stretches between logged steps that took far longer than their steps do: begin, end and how much longer,
-    `(P,)` each, in seconds."""
+def _long_gaps(counter: Counter, logged: int, clock: JobClock, limits: Limits) -> tuple[Floats, Floats, Floats]:
+    """The stretches between kept steps that took far longer than their steps do: begin, end and how much longer,
+    `(P,)` each, in seconds. `logged` is how many points there were before most of them were left out."""
     usual_s = seconds_a_count(counter)
     nothing = np.zeros(0)
     if usual_s is None:
         return nothing, nothing, nothing
-    seconds = (counter.times_ms - clock.start_ms) / 1000
+    seconds: Floats = (counter.times_ms - clock.start_ms) / 1000
     took_s, counts = np.diff(seconds), np.diff(counter.counts)
-    expected_s = usual_s * np.maximum(counts, 0)
+    # A counter that begins again, with each epoch, has made as many steps as it shows.
+    counts = np.where(counts < 0, np.maximum(counter.counts[1:], 0), counts)
+    expected_s = usual_s * counts
     extra_s = took_s - expected_s
-    is_long = (counts > 0) & (took_s >= limits.pause_factor * expected_s) & (extra_s >= limits.pause_s)
+    interval_s = float(np.median(took_s)) if logged <= seconds.size else float(seconds[-1] - seconds[0]) / logged
+    is_slow = took_s >= limits.slow_factor * expected_s
+    is_alone = (took_s >= limits.pause_factor * expected_s) | ~_in_a_row(is_slow, limits.slow_in_a_row)
+    is_long = is_slow & is_alone & (extra_s >= max(limits.pause_s, 2 * interval_s))
     return seconds[:-1][is_long], seconds[1:][is_long], extra_s[is_long]
+
+
+def _in_a_row(holds: NDArray[np.bool_], least: int) -> NDArray[np.bool_]:
+    """Which of these are among so many neighbours that hold: steps that were all slow for a while are no pause."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], holds, [False]])))
+    found = np.zeros(holds.size, dtype=bool)
+    for start, end in edges.reshape(-1, 2).tolist():
+        found[start:end] = end - start >= least
+    return found
 
 
 def _levels(
