@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from collector.cli.answers import document, number, objects, text
+from collector.cli.answers import document, number, objects, text, whole
 from collector.cli.errors import NoAnswer, Usage
 
 TYPE_CHECKING = False
@@ -23,6 +23,7 @@ JOB_DIGITS_MAX = 15
 BATCH = 1000
 """Points of one call; the portal takes ten times as many."""
 NONE_ACCEPTED = 422
+REASONS_MAX = 3
 
 
 class Runs:
@@ -42,16 +43,16 @@ class Runs:
             raise NoAnswer("the portal's answer is not a run: check KAIKU_URL")
         return run_id
 
-    def log(self, run_id: str, points: list[Point]) -> list[str]:
-        """Log points; why some of them were not accepted, one text for each."""
+    def log(self, run_id: str, points: list[Point]) -> tuple[int, list[str]]:
+        """Log points; how many were accepted, and why others were not, each reason once."""
         path = f"/api/v1/runs/{run_id}/metrics"
         answer = self._portal.call("POST", path, document=points, timeout_s=self.timeout_s)
         if answer.status == NONE_ACCEPTED:
             errors = objects(answer.json(), "errors")
-            why = "; ".join(dict.fromkeys(text(error, "message") for error in errors)) or answer.detail()
-            return [why] * len(points)
-        rejected = objects(document(answer.checked()), "rejected")
-        return ["; ".join(text(error, "message") for error in objects(each, "errors")) for each in rejected]
+            return 0, _reasons(errors) or [answer.detail()]
+        said = document(answer.checked())
+        rejected = [error for each in objects(said, "rejected") for error in objects(each, "errors")]
+        return whole(said, "accepted"), _reasons(rejected)
 
     def state_file(self, run_id: str, file: Mapping[str, Any]) -> None:
         """Log a file by its path."""
@@ -67,6 +68,10 @@ class Runs:
 
     def _call(self, method: str, path: str, body: object) -> Answer:
         return self._portal.call(method, path, document=body, timeout_s=self.timeout_s).checked()
+
+
+def _reasons(errors: list[dict[str, Any]]) -> list[str]:
+    return list(dict.fromkeys(text(error, "message") for error in errors))[:REASONS_MAX]
 
 
 def run_of(options: Options, environ: Mapping[str, str]) -> dict[str, Any]:

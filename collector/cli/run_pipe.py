@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 COPY_BYTES = 1 << 16
 READ_BYTES = 1 << 16
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-GRACE_S = 10
-"""How long output is passed on after a signal: Slurm kills what is left after 30 s (KillWait, slurm.conf(5))."""
+GRACE_S = 30
+"""How long output is passed on after a signal: as long as Slurm leaves a program to end (KillWait, slurm.conf(5))."""
 CUT_WAIT_S = 3.0
 """How long the portal is waited for after a signal, or when nobody reads the output."""
 SLACK_S = 2.0
@@ -158,8 +158,7 @@ class Beside:
     def __init__(self, session: Session, start: Callable[[Runs], str], *, ends_run: bool) -> None:
         self._session, self._ends_run = session, ends_run
         self._reader = Reader(time.time)
-        explained = session.explained_of
-        self.sender = Sender(Outbox(), runs=self._runs, start=start, explained=explained)
+        self.sender = Sender(Outbox(), runs=self._runs, start=start, stopped=self._stopped)
 
     def run(self, output: int, ending: int) -> None:
         """Read until the pipe ends, then send what is left."""
@@ -179,16 +178,23 @@ class Beside:
         runs: Runs = calls.Runs(self._session.portal, self._session.timeout_s)
         return runs
 
+    def _stopped(self, error: CliError) -> str:
+        """Nothing more is logged: the person learns it now, if the output may still go on for days."""
+        why = str(self._session.explained_of(error))
+        if not self.sender.outbox.is_complete:
+            self._session.terminal.error(f"kaiku: no points are logged from now on: {harmless(why)}")
+        return why
+
     def _report(self, left_out: int) -> None:
         """What was logged, and what was not and why."""
         sender, terminal = self.sender, self._session.terminal
-        lost = sender.unsent + len(sender.rejected) + self._reader.unnamed
+        lost = sender.unsent + sender.rejected + self._reader.unnamed
         if sender.run_id and (sender.sent or not lost) and not self._session.options.flag("quiet"):
             page = harmless(f"{self._session.address}/runs/{sender.run_id}/")
             terminal.error(f"kaiku: {_points(sender.sent)} logged, {page}")
         if lost:
             read = sender.sent + lost
-            because = "; ".join(dict.fromkeys(filter(None, (sender.why, *sender.rejected[:3], self._too_many()))))
+            because = "; ".join(dict.fromkeys(filter(None, (sender.why, *sender.reasons, self._too_many()))))
             terminal.error(f"kaiku: {lost:,} of {_points(read)} not logged: {harmless(because or NO_TIME)}")
         elif not sender.is_done:
             what = "the end of the run" if sender.run_id else "the run"

@@ -11,7 +11,7 @@ import time
 from collections import deque
 
 from collector.cli.errors import CliError, NoAnswer
-from collector.cli.run_calls import BATCH
+from collector.cli.run_calls import BATCH, REASONS_MAX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,7 +67,8 @@ class Outbox:
 
 
 class Sender:
-    """Starts the run, sends its points, and reports its end."""
+    """Starts the run, sends its points, and reports its end; `stopped` gets the error after which it does nothing more,
+    and returns the reason as it is stated."""
 
     def __init__(
         self,
@@ -75,15 +76,15 @@ class Sender:
         *,
         runs: Callable[[], Runs],
         start: Callable[[Runs], str],
-        explained: Callable[[CliError], CliError],
+        stopped: Callable[[CliError], str],
     ) -> None:
         self.outbox = outbox
-        self.run_id, self.sent, self.why = "", 0, ""
-        self.rejected: list[str] = []
+        self.run_id, self.sent, self.rejected, self.why = "", 0, 0, ""
+        self.reasons: dict[str, None] = {}
         self.status = ""
         self.ends_by = 0.0
         self.is_done = False
-        self._runs, self._start, self._explained = runs, start, explained
+        self._runs, self._start, self._stopped = runs, start, stopped
         self._batch: list[Point] = []
         self._thread = threading.Thread(target=self._run, daemon=True)
 
@@ -121,7 +122,7 @@ class Sender:
                     self._wait(pause_s)
         except CliError as error:
             # A token that has ended, or a run that is not theirs: repeating the call changes nothing.
-            self.why = str(self._explained(error))
+            self.why = self._stopped(error)
 
     def _next(self, runs: Runs) -> None:
         """One step: the run first, then points, at last the end."""
@@ -129,8 +130,11 @@ class Sender:
             self.run_id = self._start(runs)
         self._batch = self._batch or self.outbox.batch()
         if self._batch:
-            self.rejected += (rejected := runs.log(self.run_id, self._batch))
-            self.sent += len(self._batch) - len(rejected)
+            accepted, reasons = runs.log(self.run_id, self._batch)
+            self.sent += accepted
+            self.rejected += len(self._batch) - accepted
+            if len(self.reasons) < REASONS_MAX:
+                self.reasons.update(dict.fromkeys(reasons))
             self._batch = []
         elif self.outbox.is_complete:
             if self.status:

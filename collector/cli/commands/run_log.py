@@ -3,18 +3,14 @@
 Logs a run of an experiment from a shell script or any language, beside the GPU use of its job. It is never in the way
 of the script: if the portal does not answer or refuses, a line on standard error states why, and the status is 0.
 
-  run-log start --experiment NAME [--name N] [--seed S] [--param K=V ...]
-                   starts a run and prints its id; its job is that of SLURM_JOB_ID
-  run-log metric RUN loss=0.12 acc=0.9 [--step 5]
-                   values of metrics
-  run-log file RUN PATH [--kind checkpoint] [--step 5]
-                   a file on shared storage by its path; its content is not read
-  run-log end RUN [--failed | --killed]
-                   the end of the run
-  COMMAND | kaiku run-log pipe --experiment NAME
-                   starts a run, passes the output of COMMAND on unchanged, reads points in it, and ends the run; with
-                   --run RUN it logs into a run that was started, and does not end it
-  run-log token    prints the token that logs runs, for other programs: MLFLOW_TRACKING_TOKEN=$(kaiku run-log token)
+  run-log start --experiment NAME [--name N] [--seed S] [--param K=V ...]  starts a run and prints its id; its job is
+                     that of SLURM_JOB_ID
+  run-log metric RUN loss=0.12 acc=0.9 [--step 5]  values of metrics
+  run-log file RUN PATH [--kind checkpoint] [--step 5]  a file on shared storage by its path; its content is not read
+  run-log end RUN [--failed | --killed]  the end of the run
+  COMMAND | kaiku run-log pipe --experiment NAME  starts a run, passes the output of COMMAND on unchanged, reads points
+                     in it, and ends the run; with --run RUN it logs into a run that was started, and does not end it
+  run-log token      prints the token that logs runs, for other programs: MLFLOW_TRACKING_TOKEN=$(kaiku run-log token)
 
 The pipe reads lines that are a JSON object, such as {"step": 5, "loss": 0.12}, or have words name=number.
 
@@ -141,7 +137,7 @@ def _metric(words: list[str], options: Options) -> Callable[[Session], None]:
             else:
                 points.append(read.point(sendable(name), found, step, now))
         if points:
-            wrong += _runs(session).log(run_id, points)
+            wrong += _runs(session).log(run_id, points)[1]
         if wrong:
             raise Usage("; ".join(wrong))
 

@@ -106,11 +106,17 @@ def test_without_a_portal_or_token_the_output_passes_and_the_reason_is_stated(
     kaiku: str, environ: dict[str, str], without: str, given: dict[str, str], why: str
 ) -> None:
     known = {name: value for name, value in environ.items() if name != without} | given
-    assert passed(kaiku, known, b"loss=1\n", "--wait", "1") == (
-        0,
-        b"loss=1\n",
-        f"kaiku: 1 of 1 point not logged: {why}\n",
-    )
+    status, out, errors = passed(kaiku, known, b"loss=1\n", "--wait", "1")
+    assert (status, out) == (0, b"loss=1\n")
+    assert errors.splitlines()[-1] == f"kaiku: 1 of 1 point not logged: {why}"
+
+
+def test_that_nothing_is_logged_is_stated_while_the_program_runs(kaiku: str, environ: dict[str, str]) -> None:
+    process = piped(kaiku, environ | {"KAIKU_LOG_TOKEN": ""})
+    assert select.select([process.stderr], [], [], 10)[0]
+    why = f"not signed in at {NOWHERE}: run `kaiku login --runs`"
+    assert os.read(process.stderr.fileno(), 1000).decode() == f"kaiku: no points are logged from now on: {why}\n"
+    assert process.communicate(b"loss=1\n", timeout=30)[0] == b"loss=1\n"
 
 
 def test_what_is_wrong_in_the_command_line_is_found_before_anything_is_read(
