@@ -75,6 +75,10 @@ def log_runs() -> list[str]:
 
 def assert_sound(page, path: str) -> None:
     page.goto(path)
+    assert_as_shown(page, path)
+
+
+def assert_as_shown(page, path: str) -> None:
     found = Axe().run(page)
     assert found.violations_count == 0, f"{path}: {found.generate_report()}"
     assert page.evaluate(OVERFLOW) == 0, path
@@ -112,19 +116,30 @@ def test_no_page_has_a_barrier(name: str, page, live_server, cast, reported, set
         assert_sound(page, path)
 
 
-def test_approving_a_program_has_no_barrier_either(page, live_server, cast) -> None:
-    codes = new_codes("kaiku on " + "x" * 40, "192.0.2.7", timezone.now())
+@pytest.mark.parametrize(("scope", "done"), [("read", "is signed in as alice"), ("runs", "can log runs as alice")])
+def test_approving_a_program_has_no_barrier_either(page, live_server, cast, scope: str, done: str) -> None:
+    codes = new_codes("kaiku on " + "x" * 40, "192.0.2.7", scope, timezone.now())
     carry_session(page.context, live_server, cast("alice"))
     assert_sound(page, "/device/?user_code=BBBB-BBBB")
     assert_sound(page, f"/device/?user_code={codes.user_code}")
     page.get_by_role("button", name="Approve").click()
-    assert "is signed in as alice" in page.get_by_role("status").inner_text()
+    assert done in page.get_by_role("status").inner_text()
 
 
 def test_settings_of_a_site_without_hints_have_no_barrier_either(page, live_server, cast, settings) -> None:
     settings.SBATCH_HINTS = False
     carry_session(page.context, live_server, cast("alice"))
     assert_sound(page, "/settings/appearance/")
+
+
+def test_a_new_token_that_logs_runs_has_no_barrier_either(page, live_server, cast) -> None:
+    carry_session(page.context, live_server, cast("alice"))
+    page.goto("/settings/tokens/")
+    page.get_by_label("Purpose").fill("training")
+    page.get_by_label("Permission").select_option("runs")
+    page.get_by_role("button", name="Create token").click()
+    assert "MLFLOW_TRACKING_TOKEN" in page.locator(".new-token").inner_text()
+    assert_as_shown(page, "a new token")
 
 
 def test_ending_all_mail_has_no_barrier_either(page, cast) -> None:
