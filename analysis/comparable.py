@@ -6,7 +6,7 @@ minutes or more; measured time overrides an estimate.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any, NamedTuple
@@ -87,7 +87,7 @@ def longest_run_s(elapsed_s: float, gpus: int, past: Sequence[ComparableRun]) ->
     >>> longest_run_s(3600.0, 8, [ComparableRun(8, 5400.0), ComparableRun(2, 9000.0)])
     5400.0
     """
-    return max([elapsed_s, *(run.elapsed_s for run in past if run.gpus == gpus)])
+    return max([elapsed_s, *(run.elapsed_s for run in past if run.gpus == gpus and not run.is_cut)])
 
 
 def highest_host_peak_gb(gpus: int, past: Sequence[ComparableRun]) -> float:
@@ -99,44 +99,72 @@ def highest_host_peak_gb(gpus: int, past: Sequence[ComparableRun]) -> float:
     return max((run.host_peak_gb for run in past if run.gpus == gpus and run.host_peak_gb is not None), default=0.0)
 
 
-def scaling_gpus(
-    elapsed_s: float, gpus: int, past: Sequence[ComparableRun], limits: Limits = LIMITS
-) -> tuple[int, float] | None:
-    """The most GPUs that still scale, and how long a run on them took; None where all runs had the same number, or did
-    different work.
+@dataclass(frozen=True)
+class OwnScaling:
+    """The most GPUs that still scale, and how long this work takes on them; `runs` are the runs that are compared.
+
+    With a `unit` they are compared by measured throughput, and the time is that of this run's work at that speed.
+    """
+
+    gpus: int
+    run_s: float
+    runs: tuple[ComparableRun, ...]
+    unit: str = ""
+
+
+def own_scaling(this: ComparableRun, past: Sequence[ComparableRun], limits: Limits = LIMITS) -> OwnScaling | None:
+    """The most GPUs that still scale; None where all runs had the same number, or did different work.
 
     A number scales while it keeps `target_percent` of the speed per GPU of the smallest number that was tried. Of
-    several runs on one number the median counts.
+    several runs on one number the median counts. Measured throughput counts before run times.
 
-    >>> scaling_gpus(3000.0, 8, [ComparableRun(2, 4000.0), ComparableRun(4, 2600.0)])
+    >>> found = own_scaling(ComparableRun(8, 3000.0), [ComparableRun(2, 4000.0), ComparableRun(4, 2600.0)])
+    >>> found.gpus, found.run_s
     (4, 2600.0)
     """
-    if elapsed_s <= 0:
+    if this.elapsed_s <= 0:
         return None
-    typical_s = typical_times_s([ComparableRun(gpus, elapsed_s), *past])
+    everyone = [run for run in (this, *past) if run.gpus > 0 and run.elapsed_s > 0]
+    unit = by_throughput(
+        [Measured(run.gpus, None if run.is_cut else run.elapsed_s, run.throughput) for run in everyone]
+    )
+    if unit and (this.throughput is None or this.throughput.unit != unit):
+        unit = ""
+    compared = tuple(_seconds_a_unit(everyone, unit)) if unit else (this, *past)
+    typical_s = typical_times_s(compared)
     if len(typical_s) < 2:
         return None
     kept = speed_kept(typical_s)
     if max(kept.values()) > SAME_WORK_MAX:
         return None
     most = max(count for count in typical_s if kept[count] >= limits.target_percent / 100)
-    return most, typical_s[most]
+    run_s = typical_s[most] * (this.elapsed_s * this.throughput.per_s if unit and this.throughput else 1.0)
+    return OwnScaling(most, run_s, compared[1:], unit)
 
 
-def doubts(elapsed_s: float, gpus: int, past: Sequence[ComparableRun], fewer_gpus: int) -> dict[str, int]:
-    """What to know before a saving is stated from the runs on `fewer_gpus`, as evidence of the advice.
+def _seconds_a_unit(runs: Iterable[ComparableRun], unit: str) -> Iterator[ComparableRun]:
+    """The same runs with the time that one of `unit` took each, those without it left out."""
+    for run in runs:
+        if run.throughput is not None and run.throughput.unit == unit:
+            yield ComparableRun(run.gpus, 1 / run.throughput.per_s)
+
+
+def doubts(this: ComparableRun, found: OwnScaling) -> dict[str, int]:
+    """What to know before a saving is stated from the runs on fewer GPUs, as evidence of the advice.
 
     How many `own_runs` there are, whether runs on one number of GPUs differ too much (`is_noisy`), and whether this run
-    took so much longer on more GPUs that it had another input (`is_longer`).
+    took so much longer on more GPUs that it had another input (`is_longer`); throughput does not depend on that.
 
-    >>> doubts(3000.0, 8, [ComparableRun(2, 4000.0), ComparableRun(2, 4100.0)], 2)
+    >>> this, past = ComparableRun(8, 3000.0), (ComparableRun(2, 4000.0), ComparableRun(2, 4100.0))
+    >>> doubts(this, own_scaling(this, past))
     {'own_runs': 2, 'is_noisy': 0, 'is_longer': 0}
     """
-    typical_s = typical_times_s(past).get(fewer_gpus, 0.0)
+    runs = [run for run in found.runs if not run.is_cut]
+    own = [this] if not found.unit else []
     return {
-        "own_runs": sum(run.gpus == fewer_gpus and run.elapsed_s > 0 for run in past),
-        "is_noisy": int(is_noisy([ComparableRun(gpus, elapsed_s), *past])),
-        "is_longer": int(elapsed_s > NOISY_FACTOR * typical_s),
+        "own_runs": sum(run.gpus == found.gpus and run.elapsed_s > 0 for run in runs),
+        "is_noisy": int(is_noisy([*own, *runs])),
+        "is_longer": int(not found.unit and this.elapsed_s > NOISY_FACTOR * found.run_s),
     }
 
 
@@ -177,7 +205,7 @@ def _times_s(runs: Iterable[ComparableRun]) -> dict[int, list[float]]:
     """Every run time by number of GPUs; runs without GPUs or without length count for nothing."""
     times_s: dict[int, list[float]] = {}
     for run in runs:
-        if run.gpus > 0 and run.elapsed_s > 0:
+        if run.gpus > 0 and run.elapsed_s > 0 and not run.is_cut:
             times_s.setdefault(run.gpus, []).append(run.elapsed_s)
     return times_s
 

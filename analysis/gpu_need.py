@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.comparable import ComparableRun, doubts, scaling_gpus
+from analysis.causes.progress import throughput_of
+from analysis.comparable import ComparableRun, Throughput, doubts, own_scaling
 from analysis.facts import JobFacts, divide
 from analysis.findings import FindingCode
 from analysis.thresholds import LIMITS, Limits
@@ -51,21 +52,29 @@ def gpu_need(
     if FindingCode.NO_GPU_USE in codes and not _unmeasured(facts):
         return GpuNeed("no_gpu_use", 1, {"gpus": facts.allocated_gpus})
     is_low = (facts.avg_gpu_util or 0.0) < limits.efficient_percent
-    scaling = scaling_gpus(facts.elapsed_s, facts.allocated_gpus, past, limits) if is_low else None
+    this = compared_run(facts)
+    scaling = own_scaling(this, past, limits) if is_low else None
     if scaling and not codes & FEWER_GPUS and facts.record.state == "COMPLETED":
-        gpus, run_s = scaling
         numbers: dict[str, float | int] = {
             "gpus": facts.allocated_gpus,
-            "scaling_gpus": gpus,
-            "run_s": run_s,
+            "scaling_gpus": scaling.gpus,
+            "run_s": scaling.run_s,
             "elapsed_s": facts.elapsed_s,
         }
-        return GpuNeed("own_scaling", gpus, numbers | doubts(facts.elapsed_s, facts.allocated_gpus, past, gpus))
+        by_rate = {"by_throughput": 1} if scaling.unit else {}
+        return GpuNeed("own_scaling", scaling.gpus, numbers | by_rate | doubts(this, scaling))
     if codes & FEWER_GPUS:
         return _by_work(facts, "active_gpus", limits)
     # Work that was ended by its time limit needs more time first.
     is_overscaled = FindingCode.OVERSCALING in codes and facts.record.state != "TIMEOUT"
     return _by_work(facts, "overscaling", limits) if is_overscaled else None
+
+
+def compared_run(facts: JobFacts) -> ComparableRun:
+    """This run as its work's other runs are compared with it."""
+    speed = throughput_of(facts)
+    measured = Throughput(speed.unit.value, speed.per_s) if speed is not None and speed.per_s else None
+    return ComparableRun(facts.allocated_gpus, facts.elapsed_s, throughput=measured)
 
 
 def _measured_time_fraction(facts: JobFacts) -> float:

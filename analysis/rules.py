@@ -25,9 +25,10 @@ from analysis.causes.spread import (
 from analysis.causes.stalls import io_or_sync_stall
 from analysis.causes.unexplained import low_use_unexplained
 from analysis.causes.waiting import cpu_bottleneck, host_oversubscription, idle_tail, late_start
-from analysis.comparable import ComparableRun, longest_run_s, scaling_gpus
+from analysis.comparable import ComparableRun, longest_run_s, own_scaling
 from analysis.facts import JobFacts
 from analysis.findings import Finding, FindingCode
+from analysis.gpu_need import compared_run
 from analysis.ranking import expected_gain
 from analysis.thresholds import LIMITS, Limits
 
@@ -131,7 +132,7 @@ def _denied_by_own_runs(facts: JobFacts, limits: Limits, past: Sequence[Comparab
     longest_s = longest_run_s(facts.elapsed_s, facts.allocated_gpus, past)
     if longest_s >= limits.walltime_used_fraction * requested_s:
         denied.add(FindingCode.WALLTIME_OVERREQUEST)
-    scaling = scaling_gpus(facts.elapsed_s, facts.allocated_gpus, past, limits)
-    if scaling is not None and scaling[0] >= facts.allocated_gpus:
+    scaling = own_scaling(compared_run(facts), past, limits)
+    if scaling is not None and scaling.gpus >= facts.allocated_gpus:
         denied.add(FindingCode.OVERSCALING)
     return frozenset(denied)

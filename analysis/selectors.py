@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db.models import F, Max, Q, QuerySet
 
 from analysis.assess import Assessment, assess
-from analysis.comparable import ComparableRun
+from analysis.comparable import ComparableRun, Throughput
 from analysis.efficiency import Efficiency
 from analysis.facts import job_facts
 from analysis.findings import Finding
@@ -52,7 +52,7 @@ COMPARABLE_MAX = 20
 """The last runs of some work show how it runs now; older ones may have been a different program."""
 COMPARED_COLUMNS = (
     *("cluster", "job_id", "attempt", "gpus_allocated", "walltime_used_s"),
-    *("is_told_by_owner", "user__username"),
+    *("is_told_by_owner", "user__username", "state", "efficiency__throughput_unit", "efficiency__throughput_per_s"),
 )
 OTHER_CLOCK = "the time of day: the nodes' clock differs by more than a day from Slurm's"
 
@@ -269,7 +269,8 @@ def would_change(efficiency: JobEfficiency) -> tuple[str, bool]:
 
 
 def comparable_runs(job: Job) -> tuple[ComparableRun, ...]:
-    """The last completed, counted runs of the same work that ended before this one, the latest first.
+    """The last completed, counted runs of the same work that ended before this one, the latest first; with those that
+    their time limit ended and that logged throughput.
 
     A key of work is of one person, project and cluster. `jobs.services.record_job` makes a run due again when one of
     these arrives after it was judged.
@@ -279,25 +280,37 @@ def comparable_runs(job: Job) -> tuple[ComparableRun, ...]:
     runs = Job.objects.filter(
         work_key=job.work_key,
         user=job.user_id,
-        state="COMPLETED",
         ended_at__lt=job.ended_at,
         gpus_allocated__gt=0,
         walltime_used_s__gte=LIMITS.short_job_s,
     ).order_by("-ended_at", "-pk")
+    # Of a run that its time limit ended only the throughput can be compared.
+    runs = runs.filter(Q(state="COMPLETED") | Q(state="TIMEOUT", efficiency__throughput_per_s__gt=0))
     # Short trials with less input say nothing about a whole run, nor the reverse.
     marked = Q(job_name__contains=TRIAL_MARK)
     runs = runs.filter(marked if is_trial(job.job_name) else ~marked)
-    last = list(runs.select_related("user").only(*COMPARED_COLUMNS)[:COMPARABLE_MAX])
+    last = list(runs.select_related("user", "efficiency").only(*COMPARED_COLUMNS)[:COMPARABLE_MAX])
     peaks_gb: dict[tuple[str, int, int], float] = {}
     for senders in {counted_senders(run) for run in last}:
         counted = [run.job_id for run in last if counted_senders(run) == senders]
         peaks_gb |= host_peaks_gb(job.cluster, counted, senders)
     return tuple(
         ComparableRun(
-            run.gpus_allocated or 0, run.walltime_used_s or 0.0, peaks_gb.get((run.cluster, run.job_id, run.attempt))
+            run.gpus_allocated or 0,
+            run.walltime_used_s or 0.0,
+            peaks_gb.get((run.cluster, run.job_id, run.attempt)),
+            _throughput(run),
+            is_cut=run.state == "TIMEOUT",
         )
         for run in last
     )
+
+
+def _throughput(run: Job) -> Throughput | None:
+    judged = getattr(run, "efficiency", None)
+    if judged is None or not judged.throughput_per_s:
+        return None
+    return Throughput(judged.throughput_unit, judged.throughput_per_s)
 
 
 def is_judged(job: Job, revision: int) -> bool:

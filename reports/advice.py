@@ -37,6 +37,8 @@ def assumption(saved: Savings, facts: JobFacts, advised: Sequence[Recommendation
         busy_gpu_s = facts.allocated_gpus * facts.elapsed_s * (facts.avg_gpu_util or 0.0) / 100
         use = percent(100 * busy_gpu_s / (gpus * saved.run_s))
         return f"the same busy GPU time, which keeps {counted(gpus, 'GPU')} busy {use} of {duration(saved.run_s)}"
+    if saved.assumption == "own_run_time" and any(advice.evidence.get("by_throughput") for advice in advised):
+        return f"the {duration(saved.run_s)} that this work takes at the throughput of your own runs on that many GPUs"
     if saved.assumption == "own_run_time":
         return f"the {duration(saved.run_s)} that your own runs on that many GPUs take (median)"
     return f"the same run time of {duration(saved.run_s)}"
@@ -120,10 +122,21 @@ def _own_scaling(advice: Recommendation) -> str:
     fewer, all_gpus = counted(int(seen["scaling_gpus"]), "GPU"), counted(int(seen["gpus"]), "GPU")
     is_one = seen.get("own_runs") == 1
     took = f"run on {fewer} took" if is_one else f"runs on {fewer} take"
+    if seen.get("by_throughput"):
+        speed = f"the speed that your own {'run' if is_one else 'runs'} on {fewer} measured"
+        said = (
+            f"By measured throughput this work takes {duration(float(seen['run_s']))} at {speed}, and this run on"
+            f" {all_gpus} took {duration(float(seen['elapsed_s']))}"
+        )
+        return _with_doubt(said, seen, fewer)
     said = (
         f"Your own {took} {duration(float(seen['run_s']))}{'' if is_one else ' (median)'}, this one on {all_gpus} took"
         f" {duration(float(seen['elapsed_s']))}"
     )
+    return _with_doubt(said, seen, fewer)
+
+
+def _with_doubt(said: str, seen: Mapping[str, float | int], fewer: str) -> str:
     if not is_hint(seen):
         return f"{said}: the additional GPUs added more cost than speed"
     return f"{said}; this is only a hint without a stated saving, because {_doubt(seen, fewer)}"

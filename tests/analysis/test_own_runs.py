@@ -7,7 +7,16 @@ from typing import Any
 
 import pytest
 
-from analysis.comparable import ComparableRun, doubts, is_hint, scaling_gpus
+from analysis.comparable import (
+    ComparableRun,
+    OwnScaling,
+    Throughput,
+    doubts,
+    is_hint,
+    longest_run_s,
+    own_scaling,
+    typical_times_s,
+)
 from analysis.facts import JobFacts
 from analysis.rightsizing import recommendations, run_seconds_after
 from analysis.rules import findings
@@ -83,14 +92,34 @@ def test_own_runs_on_fewer_gpus_that_took_longer_raise_the_time_limit_with_them(
 
 
 def test_a_run_of_no_length_or_without_gpus_says_nothing_about_scaling() -> None:
-    assert scaling_gpus(7200.0, 8, [ComparableRun(4, 0.0), ComparableRun(0, 100.0)]) is None
-    assert scaling_gpus(0.0, 8, [ComparableRun(4, 100.0)]) is None
+    assert own_scaling(ComparableRun(8, 7200.0), [ComparableRun(4, 0.0), ComparableRun(0, 100.0)]) is None
+    assert own_scaling(ComparableRun(8, 0.0), [ComparableRun(4, 100.0)]) is None
 
 
 def test_the_median_of_several_runs_on_one_number_counts() -> None:
     # On 2 GPUs 8000 s (the middle of 5): 16,000 GPU-seconds against 57,600 on eight: 0.28.
     past = [ComparableRun(2, time_s) for time_s in (8000.0, 90_000.0, 100.0, 7000.0, 80_000.0)]
-    assert scaling_gpus(7200.0, 8, past) == (2, 8000.0)
+    found = own_scaling(ComparableRun(8, 7200.0), past)
+    assert (found.gpus, found.run_s) == (2, 8000.0)
+
+
+def test_measured_throughput_counts_before_run_times() -> None:
+    # On 2 GPUs 100 samples/s, 50 each; on 8 120, 15 each: 0.3. Their run times say nothing:
+    # this run's 7200 s x 120 = 864,000 samples take 8640 s there.
+    this = ComparableRun(8, 7200.0, throughput=Throughput("samples", 120.0))
+    past = [ComparableRun(2, time_s, throughput=Throughput("samples", 100.0)) for time_s in (300.0, 9000.0)]
+    found = own_scaling(this, past)
+    assert (found.gpus, found.run_s, found.unit) == (2, pytest.approx(8640.0), "samples")
+    assert doubts(this, found) == {"own_runs": 2, "is_noisy": 0, "is_longer": 0}
+
+
+def test_a_run_that_its_limit_ended_counts_with_its_throughput_alone() -> None:
+    this = ComparableRun(8, 7200.0, throughput=Throughput("tokens", 160.0))
+    cut = ComparableRun(4, 3600.0, throughput=Throughput("tokens", 100.0), is_cut=True)
+    # 160 / 8 = 20 against 25 each: 0.8, so eight still scale.
+    assert own_scaling(this, [cut]).gpus == 8
+    assert own_scaling(ComparableRun(8, 7200.0), [cut]) is None
+    assert longest_run_s(100.0, 4, [cut]) == 100.0
 
 
 def test_own_runs_that_show_scaling_silence_the_guess() -> None:
@@ -136,7 +165,8 @@ HINTS = {
 
 @pytest.mark.parametrize(("elapsed_s", "others", "expected"), HINTS.values(), ids=HINTS.keys())
 def test_few_or_different_runs_are_a_hint(elapsed_s: float, others: tuple, expected: tuple[int, int, int]) -> None:
-    found = doubts(elapsed_s, 8, [ComparableRun(*other) for other in others], 2)
+    runs = tuple(ComparableRun(*other) for other in others)
+    found = doubts(ComparableRun(8, elapsed_s), OwnScaling(2, typical_times_s(runs)[2], runs))
     assert tuple(found.values()) == expected
     assert is_hint(found) is (expected != (2, 0, 0))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.comparable import ComparableRun, scaling_gpus
+from analysis.comparable import ComparableRun, own_scaling
 from analysis.scaling import scaling
 from tests.analysis.works.cases import SCALING, ScalingCase, run
 
@@ -28,7 +28,7 @@ def test_the_advice_of_a_report_takes_the_knee_or_has_a_reason_of_its_own(case: 
     same_nodes = [r for r in case.runs if r.is_comparable and (r.partition != "lumid" or r.ended_at == latest)]
     for number, one in enumerate(same_nodes):
         others = [ComparableRun(r.gpus, r.elapsed_s) for r in same_nodes[:number] + same_nodes[number + 1 :]]
-        assert scaling_gpus(one.elapsed_s, one.gpus, others)[0] == (case.advised or case.knee)
+        assert own_scaling(ComparableRun(one.gpus, one.elapsed_s), others).gpus == (case.advised or case.knee)
 
 
 def test_the_spread_the_use_and_the_bill_of_a_number_stand_beside_its_median() -> None:
@@ -50,10 +50,11 @@ def test_runs_that_did_different_work_advise_nothing(case: ScalingCase) -> None:
     """They neither name a number of GPUs, nor deny what this run alone shows."""
     for number, one in enumerate(case.runs):
         others = [ComparableRun(r.gpus, r.elapsed_s) for r in case.runs[:number] + case.runs[number + 1 :]]
-        assert scaling_gpus(one.elapsed_s, one.gpus, others) is None
+        assert own_scaling(ComparableRun(one.gpus, one.elapsed_s), others) is None
 
 
 def test_one_and_a_half_times_the_speed_per_gpu_is_still_the_same_work() -> None:
     # 1 x 9000 / (2 x 3000) = 1.5; with 2999 s it is 1.5005.
-    assert scaling_gpus(3000.0, 2, [ComparableRun(1, 9000.0)]) == (2, 3000.0)
-    assert scaling_gpus(2999.0, 2, [ComparableRun(1, 9000.0)]) is None
+    found = own_scaling(ComparableRun(2, 3000.0), [ComparableRun(1, 9000.0)])
+    assert (found.gpus, found.run_s) == (2, 3000.0)
+    assert own_scaling(ComparableRun(2, 2999.0), [ComparableRun(1, 9000.0)]) is None
