@@ -117,10 +117,11 @@ def _named_works(user: User, since: datetime) -> Mapping[str, Named]:
 
 def _hint(key: str, name: str, work: Named, open_request: WorkRequest | None) -> HintAnswer | None:
     failed = repeated_failure(work.runs)
-    lines = failure_hint(failed.how, failed.runs, failed.of) if failed else []
+    failing, saving_lines = failure_hint(failed.how, failed.runs, failed.of) if failed else [], list[str]()
     if open_request is not None:
         saving, written = open_request.saving, open_request.diff or open_request.block
-        lines += saving_hint(saving.jobs, saving.gpu_hours, written, is_mixed=open_request.is_mixed)
+        saving_lines = saving_hint(saving.jobs, saving.gpu_hours, written, is_mixed=open_request.is_mixed)
+    lines = [*failing, *saving_lines][:LINES_MAX]
     if not lines:
         return None
     return HintAnswer(
@@ -128,6 +129,8 @@ def _hint(key: str, name: str, work: Named, open_request: WorkRequest | None) ->
         work_names=[name, *list(work.names)[: NAMES_MAX - 1]],
         cluster=work.cluster,
         project=work.project,
-        lines=lines[:LINES_MAX],
+        lines=lines,
         worth_gpu_hours=open_request.saving.gpu_hours if open_request else None,
+        gpus=open_request.fewer_gpus if open_request else None,
+        gpus_lines=max(len(lines) - len(failing), 0),
     )

@@ -28,7 +28,7 @@ class WorkRequest:
 
     Both are empty where the latest run requested it already, or where the request of the work stays as it is. `run` is
     the one that it follows from, and `reason` says why; `text` is what is open. `is_mixed`: some of the reports suggest
-    another number of GPUs.
+    another number of GPUs. `fewer_gpus` is how many it has in all; None where it has as many as the latest run.
     """
 
     saving: WorkSaving
@@ -39,6 +39,7 @@ class WorkRequest:
     reason: str
     text: str
     is_mixed: bool = False
+    fewer_gpus: int | None = None
 
     @property
     def is_change(self) -> bool:
@@ -86,13 +87,26 @@ def _request(saving: WorkSaving, runs: Sequence[PastRun], judged: Mapping[int, J
     reason = reason_text(origin_of(best)) if best else ""
     if is_mixed:
         reason = f"{mixed_text(saving.advised_gpus)} {reason}"
-    return WorkRequest(saving, report.job, diff, block, title, reason, text, is_mixed)
+    gpus = best.gpus if best else _advised_gpus(report)
+    fewer_gpus = gpus if gpus is not None and gpus < _had(runs) else None
+    return WorkRequest(saving, report.job, diff, block, title, reason, text, is_mixed, fewer_gpus)
 
 
 def _saves(best: BestKnown, runs: Sequence[PastRun]) -> bool:
     """Whether the request has fewer GPUs than the latest run, or as many with what its own report suggests."""
-    had = next((run.gpus or 0 for run in runs if not run.is_trial), 0)
+    had = _had(runs)
     return best.gpus < had or (best.gpus == had and best.is_new)
+
+
+def _had(latest_first: Sequence[PastRun]) -> int:
+    """The GPUs of the latest run of a work."""
+    return next((run.gpus or 0 for run in latest_first if not run.is_trial), 0)
+
+
+def _advised_gpus(report: JobEfficiency) -> int | None:
+    """As many GPUs as a report suggests; None where it suggests no other number."""
+    named = (row.recommended_gpus for row in report.recommendations.all())
+    return next((gpus for gpus in named if gpus is not None), None)
 
 
 def _title(report: JobEfficiency) -> str:
