@@ -32,18 +32,20 @@ class Saved:
 
 
 def would_save_text(title: str, gpu_hours: float, runs: int) -> str:
-    """One work with open savings; without a title its request stays as it is.
+    """One work with open savings: what the lines below would have saved; without a title the request stays as it is.
 
-    >>> would_save_text("Request only the GPUs you use", 150.0, 9).replace(NO_BREAK, " ")
-    'Request only the GPUs you use: 150.0 GPU-hours by the reports of 9 runs.'
+    >>> would_save_text("Request only the GPUs you use", 157.5, 9).replace(NO_BREAK, " ")
+    'Request only the GPUs you use: 9 runs would have used 157.5 GPU-hours less with these lines.'
     >>> would_save_text("", 150.0, 1).replace(NO_BREAK, " ")
     'The report of 1 run would have saved 150.0 GPU-hours; others needed more, so the request stays as it is.'
     """
-    reports = "the report of 1 run" if runs == 1 else f"the reports of {runs:,} runs"
     if not title:
+        reports = "the report of 1 run" if runs == 1 else f"the reports of {runs:,} runs"
         said = f"{reports.capitalize()} would have saved {hours(gpu_hours)} GPU-hours"
         return unbroken(f"{said}; others needed more, so the request stays as it is.")
-    return unbroken(f"{title}: {hours(gpu_hours)} GPU-hours by {reports}.")
+    return unbroken(
+        f"{title}: {counted(runs, 'run')} would have used {hours(gpu_hours)} GPU-hours less with these lines."
+    )
 
 
 def mixed_text(gpus: Sequence[int]) -> str:
@@ -127,17 +129,14 @@ def period_sentences(
     return [unbroken(each) for each in said]
 
 
-def saving_hint(runs: int, gpu_hours: float, lines: Sequence[str], *, is_mixed: bool = False) -> list[str]:
-    """At most three plain lines about a work whose request is too large; `is_mixed` where its reports differ.
+def saving_hint(runs: int, gpu_hours: float, lines: Sequence[str]) -> list[str]:
+    """At most three plain lines about a work whose request is too large.
 
     >>> saving_hint(5, 30.0, ["--gpus=8 -> --gpus=2"])
     ['5 runs of this work would have used 30.0 GPU-hours less with:', '--gpus=8 -> --gpus=2']
-    >>> saving_hint(5, 30.0, ["--gpus=8 -> --gpus=4"], is_mixed=True)[0]
-    '5 runs of this work would have used 30.0 GPU-hours less by their reports. What suits all of them:'
     """
-    how = "less by their reports. What suits all of them:" if is_mixed else "less with:"
-    head = f"{counted(runs, 'run')} of this work would have used {hours(gpu_hours)} GPU-hours {how}"
-    return [plain_line(line) for line in (head, *([", ".join(lines)] if lines else []))]
+    head = f"{counted(runs, 'run')} of this work would have used {hours(gpu_hours)} GPU-hours less with:"
+    return [plain_line(line) for line in (head, ", ".join(lines))]
 
 
 def failure_hint(how: str, failed: int, of: int) -> list[str]:

@@ -84,7 +84,7 @@ def hints_of(user: User, days: int) -> list[HintAnswer]:
     wasting = (each for each in savings_of_works(own, period, RUNS_MAX).works if each.gpu_hours >= GPU_HOURS_MIN)
     savings = [each for each in wasting if each.work in named]
     requests = work_requests(own, savings[:HINTS_MAX], period.end)
-    saving = {each.saving.work: each for each in requests if each.is_change}
+    saving = {each.saving.work: each for each in requests if each.is_change and each.gpu_hours >= GPU_HOURS_MIN}
     clear = {place: keys.pop() for place, keys in _keys_by_name(named).items() if len(keys) == 1 and place.name}
     found = [_hint(key, place.name, named[key], saving.get(key)) for place, key in clear.items()]
     shown = [hint for hint in found if hint is not None]
@@ -119,8 +119,8 @@ def _hint(key: str, name: str, work: Named, open_request: WorkRequest | None) ->
     failed = repeated_failure(work.runs)
     failing, saving_lines = failure_hint(failed.how, failed.runs, failed.of) if failed else [], list[str]()
     if open_request is not None:
-        saving, written = open_request.saving, open_request.diff or open_request.block
-        saving_lines = saving_hint(saving.jobs, saving.gpu_hours, written, is_mixed=open_request.is_mixed)
+        written = open_request.diff or open_request.block
+        saving_lines = saving_hint(open_request.jobs, open_request.gpu_hours, written)
     lines = [*failing, *saving_lines][:LINES_MAX]
     if not lines:
         return None
@@ -130,7 +130,7 @@ def _hint(key: str, name: str, work: Named, open_request: WorkRequest | None) ->
         cluster=work.cluster,
         project=work.project,
         lines=lines,
-        worth_gpu_hours=open_request.saving.gpu_hours if open_request else None,
+        worth_gpu_hours=open_request.gpu_hours if open_request else None,
         gpus=open_request.fewer_gpus if open_request else None,
         gpus_lines=max(len(lines) - len(failing), 0),
     )
