@@ -102,13 +102,26 @@ def test_two_kinds_of_runs_have_one_request_that_suits_both(alice) -> None:
         "From job 2 on 8 GPUs: of the last 3 completed runs of this size none needed more GPUs."
     )
     (hint,) = alice.get("/api/v1/hints/").json()["hints"]
-    assert hint["lines"][0] == ("3 runs of this work would have used 12.0 GPU-hours less with:")
+    assert hint["lines"][0] == ("Kaiku, last 90 days: 3 runs of this work would have used 12.0 GPU-hours less with:")
     best = alice.get(f"/api/v1/works/{key()}/").json()["best_request"]
     assert best["text"].replace("\u00a0", " ") == (
         "From job 2 on 8 GPUs: of the last 3 completed runs of this size none needed more GPUs."
         " The changes that its report suggests are included: 4.00 GPU-hours instead of 8.00."
         " Runs of this size were billed 8.00 GPU-hours each (median of 3 completed runs)."
     )
+
+
+def test_a_work_whose_runs_use_no_gpu_has_one_line_at_sbatch(alice) -> None:
+    """Three runs of two hours on 8 GPUs are 3 x 8 GPU-hours. A later run that used its GPUs ends it."""
+    for job_id in (1, 2, 3):
+        ran(job_id, 5 - job_id, busy=0)
+    (hint,) = alice.get("/api/v1/hints/?days=30").json()["hints"]
+    assert hint["lines"] == [
+        "Kaiku, last 30 days: none of 3 runs of this work used a GPU, 24.0 GPU-hours billed. See: kaiku check SCRIPT"
+    ]
+    assert (hint["worth_gpu_hours"], hint["gpus"], hint["gpus_lines"]) == (pytest.approx(24.0), 0, 1)
+    ran(4, 1, busy=8)
+    assert alice.get("/api/v1/hints/").json()["hints"] == []
 
 
 def test_the_report_of_one_run_says_that_its_work_needs_another_number(alice) -> None:
