@@ -46,8 +46,20 @@ local DONE = words("train training pretrain finetune tune eval evaluate infer in
   .. " prod production bench benchmark exp experiment sweep")
 local MONTHS = words("jan feb mar apr may jun jul aug sep oct nov dec")
 
--- The name as normalised_name of jobs/work_key.py has it, for the plain ones of ASCII letters with at most a counter at
--- the end; nil for every other: no hint is better than one of another work.
+-- Whether a word with digits stays as it is wherever it is, as "cp2k" and "7b" do: it ends with a letter, and cannot be
+-- a part of a date, a time, a hash or a UUID.
+local function is_part_of_name(word)
+  if not word:find("%l$") or word:find("%d%d%d%d%d%d") then return false end
+  if word:find("^0x%x+$") or word:find("^%d%d?h%d") then return false end
+  if #word >= 4 and not word:find("[^%da-f]") then return false end
+  for month in pairs(MONTHS) do
+    if word:find(month, 1, true) then return false end
+  end
+  return true
+end
+
+-- The name as normalised_name of jobs/work_key.py has it, for the plain ones of ASCII letters, words such as "cp2k" and
+-- at most a counter at the end; nil for every other: no hint is better than one of another work.
 local function normalised(name)
   if #name > NAME_LENGTH_MAX or name:find("[^ -~]") then return nil end
   name = name:lower():match("^%s*(.-)%s*$")
@@ -60,10 +72,13 @@ local function normalised(name)
   local list = {}
   for word in name:gmatch("%w+") do list[#list + 1] = word end
   for index, word in ipairs(list) do
-    -- Digits before the end may be a date, words of a to f a part of a UUID.
-    if index < #list and word:find("%d") or #word >= 12 and not word:find("[^a-f]") then return nil end
+    -- Other digits before the end may be a date, words of a to f a part of a UUID.
+    if index < #list and word:find("%d") and not is_part_of_name(word) then return nil end
+    if #word >= 12 and not word:find("[^a-f]") then return nil end
   end
-  local letters, digits = (list[#list] or ""):match("^(%a*)(%d*)$")
+  local last = list[#list] or ""
+  local letters, digits = last:match("^(%a*)(%d*)$")
+  if not letters and is_part_of_name(last) then letters, digits = last, "" end
   if not letters or #digits > 5 then return nil end
   if digits ~= "" then
     local before = list[#list - 1]
