@@ -2,7 +2,7 @@
 
 Your biggest savings with the lines to change, what repeats in your jobs, and what followed advice saved.
 
-  --work NAME      only this work: a job name, or a key of `kaiku insights --json`
+  --work NAME      only this work: a job name, or a key of `kaiku history --by-work --json`
   --days N         the last 7, 30, 90 or 365 days, 90 if not set
   --json           as JSON
 """

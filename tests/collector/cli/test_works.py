@@ -279,7 +279,10 @@ def test_a_work_that_is_mistyped_is_not_found(tmp_path: Path, capfd: pytest.Capt
         assert alice.shown("insights", "--work", "old") == "No runs.\n"
         for more in ((), ("--json",)):
             assert alice.bytes_of("insights", "--work", "x", *more) == (1, b"")
-            assert capfd.readouterr().err == "kaiku: no work of yours is called 'x': `kaiku insights` names yours\n"
+            assert (
+                capfd.readouterr().err
+                == "kaiku: no work of yours is called 'x': `kaiku history --by-work` names yours\n"
+            )
 
 
 @pytest.mark.parametrize(
