@@ -104,7 +104,8 @@ def _repeats(terminal: Terminal, said: dict[str, Any]) -> list[str]:
     found = objects(said, "repeats")
     if not found:
         return []
-    lines = [terminal.paint(_dated("What repeats", said), "bold")]
+    heading = f"{_dated('What repeats', said)}, most unused GPU-hours first"
+    lines = [terminal.paint(line, "bold") for line in wrapped(heading, terminal.columns)]
     for each in found[:SHOWN_MAX]:
         lines += wrapped(text(each, "text") or text(each, "title"), terminal.columns, "- ")
     return lines + _more(found, "finding")

@@ -32,7 +32,7 @@ Biggest savings, last 90 days
      --mem=480G → --mem=60G
    PORTAL/work/b57aeda16940f524693ef028281e5aef/
 
-What repeats, last 90 days
+What repeats, last 90 days, most unused GPU-hours first
 - 4 of 29 runs: Whole node billed, few GPUs used.
 - 8 of 29 runs: Some GPUs stayed idle.
 - 2 of 29 runs: More GPUs than needed.
@@ -237,6 +237,12 @@ def test_jobs_side_by_side_keep_their_names_and_classes(tmp_path: Path, columns:
 def test_fewer_than_two_jobs_or_more_than_four_are_wrong_usage(tmp_path: Path, words: tuple[str, ...]) -> None:
     with serving({"/api/v1/jobs/lumi/1/": sample("job_short.json")}) as portal:
         assert Person(tmp_path, portal.url).bytes_of("compare", *words)[0] == 2
+
+
+def test_five_jobs_are_said_to_be_too_many(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with serving({}) as portal:
+        Person(tmp_path, portal.url).bytes_of("compare", "1", "2", "3", "4", "5")
+    assert capfd.readouterr().err == "kaiku: 5 jobs: kaiku compare shows two to four different ones side by side\n"
 
 
 def evil(said: object) -> object:
