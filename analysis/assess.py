@@ -9,6 +9,7 @@ from analysis.comparable import ComparableRun
 from analysis.efficiency import Efficiency, efficiency
 from analysis.facts import JobFacts, job_facts
 from analysis.findings import Finding
+from analysis.progress.logged import LoggedRun
 from analysis.rightsizing import Recommendation, recommendations
 from analysis.rules import findings
 from analysis.savings import Savings, savings
@@ -31,10 +32,14 @@ class Assessment:
 
 
 def assess(
-    record: JobRecord, metrics: RunMetrics, limits: Limits = LIMITS, past: Sequence[ComparableRun] = ()
+    record: JobRecord,
+    metrics: RunMetrics,
+    limits: Limits = LIMITS,
+    past: Sequence[ComparableRun] = (),
+    logged: Sequence[LoggedRun] = (),
 ) -> Assessment:
-    """Judge one run; `past` are the user's own comparable runs."""
-    facts = job_facts(record, metrics, limits)
+    """Judge one run; `past` are the user's own comparable runs, `logged` what scripts logged in it."""
+    facts = job_facts(record, metrics, limits, logged)
     found = findings(facts, limits, past)
     advised = recommendations(facts, found, limits, past)
     return Assessment(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 from analysis.thresholds import LIMITS, Limits
 
@@ -23,13 +23,62 @@ RUNS_MIN = 2
 """One run on another number of GPUs may have had another input: a saving is stated from two on."""
 
 
+SAME_RATE_MAX = 1.2
+"""Throughput of more GPUs below so many times that of the fewest did not grow with them."""
+
+
+@dataclass(frozen=True)
+class Throughput:
+    """What a run did a second, on all its GPUs, as its script logged it."""
+
+    unit: str
+    per_s: float
+
+
+class Measured(NamedTuple):
+    """What counts of one run for how its work scales: the run time of one that ended well, its throughput, or both."""
+
+    gpus: int
+    run_s: float | None
+    throughput: Throughput | None
+
+
 @dataclass(frozen=True)
 class ComparableRun:
-    """One earlier completed run of the same work; `host_peak_gb` is of its fullest node, None where not measured."""
+    """One earlier run of the same work; `host_peak_gb` is of its fullest node, None where not measured.
+
+    `is_cut`: its time limit ended it, so that its throughput counts and its run time does not.
+    """
 
     gpus: int
     elapsed_s: float
     host_peak_gb: float | None = None
+    throughput: Throughput | None = None
+    is_cut: bool = False
+
+
+def by_throughput(measured: Sequence[Measured]) -> str:
+    """The unit whose throughput shows how runs scale, empty where their run times have to.
+
+    It must be known on two numbers of GPUs, and on each whose run times are known: then it is measured, and holds for
+    runs that did more or less work too. A throughput that stays the same on more GPUs while their runs were shorter is
+    that of one process, whatever its unit.
+    """
+    timed = {run.gpus for run in measured if run.run_s is not None}
+    for unit in sorted({run.throughput.unit for run in measured if run.throughput}):
+        known = [run for run in measured if run.throughput and run.throughput.unit == unit]
+        sizes = {run.gpus for run in known}
+        if len(sizes) > 1 and sizes >= timed and not _is_of_one_process(known):
+            return unit
+    return ""
+
+
+def _is_of_one_process(known: Sequence[Measured]) -> bool:
+    fewest, most = min(run.gpus for run in known), max(run.gpus for run in known)
+    ends = [[run for run in known if run.gpus == gpus] for gpus in (fewest, most)]
+    few_s, many_s = ([run.run_s for run in runs if run.run_s] for runs in ends)
+    few, many = (median(run.throughput.per_s for run in runs if run.throughput) for runs in ends)
+    return bool(few_s and many_s and many < SAME_RATE_MAX * few and median(few_s) > NOISY_FACTOR * median(many_s))
 
 
 def longest_run_s(elapsed_s: float, gpus: int, past: Sequence[ComparableRun]) -> float:

@@ -6,7 +6,7 @@ Same-model GPUs are checked for consistency first; one that fails is named and l
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.node_errors import node_errors
+from analysis.progress.logged import LoggedRun
 from analysis.thresholds import LIMITS, Limits
 from analysis.turns import GpuTurns, gpu_turns
 from analysis.validation import trusted
@@ -37,7 +38,7 @@ class JobFacts:
     """One run, ready to be judged: `gpus` holds only GPUs whose use was measured and is consistent.
 
     `own_nodes` are those of `nodes` that the owner of the run measured, not the site. `unread_gpus` were reported, but
-    without a use that can be read.
+    without a use that can be read. `logged` are the runs that scripts logged in it.
     """
 
     record: JobRecord
@@ -50,6 +51,7 @@ class JobFacts:
     limits: Limits = LIMITS
     own_nodes: tuple[str, ...] = ()
     unread_gpus: int = 0
+    logged: tuple[LoggedRun, ...] = ()
 
     @property
     def elapsed_s(self) -> float:
@@ -248,7 +250,9 @@ class JobFacts:
         return gpu_hours(self.partition, self.held, self.elapsed_s)
 
 
-def job_facts(record: JobRecord, metrics: RunMetrics, limits: Limits = LIMITS) -> JobFacts:
+def job_facts(
+    record: JobRecord, metrics: RunMetrics, limits: Limits = LIMITS, logged: Sequence[LoggedRun] = ()
+) -> JobFacts:
     """The facts of one run from Slurm's record and what the collectors measured."""
     kept = trusted(record, metrics, run_seconds(record))
     own = set(kept.metrics.nodes)
@@ -276,6 +280,7 @@ def job_facts(record: JobRecord, metrics: RunMetrics, limits: Limits = LIMITS) -
         limits=limits,
         own_nodes=tuple(sorted({*metrics.nodes} & {*metrics.own_nodes})),
         unread_gpus=int(np.count_nonzero(~is_measured)),
+        logged=tuple(logged),
     )
 
 

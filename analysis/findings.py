@@ -23,6 +23,8 @@ class FindingCode(StrEnum):
     LATE_START = "late_start"
     IDLE_TAIL = "idle_tail"
     BUSY_BUT_WAITING = "busy_but_waiting"
+    LOSS_IS_NAN = "loss_is_nan"
+    STEP_PAUSES = "step_pauses"
     KERNEL_TUNING = "kernel_tuning"
     THROTTLED = "throttled"
     GPU_MEMORY_PRESSURE = "gpu_memory_pressure"
@@ -41,6 +43,8 @@ COUNTED = frozenset(
         FindingCode.EXCLUSIVE_NODE_UNDERUSED,
         FindingCode.LATE_START,
         FindingCode.IDLE_TAIL,
+        FindingCode.LOSS_IS_NAN,
+        FindingCode.STEP_PAUSES,
         FindingCode.THROTTLED,
         FindingCode.GPU_MEMORY_PRESSURE,
         FindingCode.HOST_OUT_OF_MEMORY,
@@ -50,6 +54,9 @@ COUNTED = frozenset(
     }
 )
 """What was counted or reported by Slurm is a fact: people read it without a percentage."""
+
+STOPPED = "flat_s"
+"""Evidence of a step counter that stood still: what is inferred without it is counted with it."""
 
 Evidence = Mapping[str, float | int | str]
 
@@ -68,7 +75,7 @@ class Finding:
 
     @property
     def is_fact(self) -> bool:
-        return self.code in COUNTED
+        return self.code in COUNTED or STOPPED in self.evidence
 
 
 def code_list(codes: Iterable[str]) -> str:

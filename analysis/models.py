@@ -69,6 +69,7 @@ class JobEfficiency(models.Model):
     had sent no summary; null where it was judged before that was stored. `use_course` is `analysis.use_course`, null as
     well. `busy_cores` and `host_peak_gb` are over all nodes, `io_wait_fraction` is the larger of I/O wait and I/O
     pressure as the mean of the nodes; null where not measured, and where judged before they were stored.
+    `throughput_per_s` is of what a script logged, in `throughput_unit` (`analysis.progress`); null where not known.
     """
 
     job = models.OneToOneField(Job, on_delete=models.CASCADE, related_name="efficiency")
@@ -107,6 +108,8 @@ class JobEfficiency(models.Model):
     busy_cores = models.FloatField(null=True)
     host_peak_gb = models.FloatField(null=True)
     io_wait_fraction = models.FloatField(null=True)
+    throughput_unit = models.CharField(max_length=16, blank=True, default="", db_default="")
+    throughput_per_s = models.FloatField(null=True)
     rules_version = models.CharField(max_length=32)
     revision = models.PositiveIntegerField()
     job_revision = models.PositiveIntegerField()

@@ -59,7 +59,12 @@ def _unbilled_slices(seen: Numbers, _: Limits) -> float:
 
 
 def _power_left(seen: Numbers, _: Limits) -> float:
-    return 1 - seen["power_fraction"]
+    """The power that was not drawn, or the share of the run without progress where that is known."""
+    return seen["flat_fraction"] if "flat_fraction" in seen else 1 - seen["power_fraction"]
+
+
+def _dipped(seen: Numbers, _: Limits) -> float:
+    return seen["paused_fraction"] * (1 - seen["paused_percent"] / max(seen["working_percent"], 1.0))
 
 
 def _fixed(share: float) -> Callable[[Numbers, Limits], float]:
@@ -79,6 +84,8 @@ LOST: Mapping[FindingCode, Callable[[Numbers, Limits], float]] = {
     FindingCode.LATE_START: _idle_share,
     FindingCode.IDLE_TAIL: _idle_share,
     FindingCode.BUSY_BUT_WAITING: _power_left,
+    FindingCode.LOSS_IS_NAN: _share_of("nan_fraction"),
+    FindingCode.STEP_PAUSES: _dipped,
     FindingCode.KERNEL_TUNING: lambda seen, limits: 1 - seen["busy_percent"] / limits.tuning_busy_percent_max,
     FindingCode.THROTTLED: _share_of("throttled_fraction"),
     # Nearly full memory costs nothing by itself; a run that failed of memory has to be run again.

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from analysis.causes.memory import gpu_memory_pressure, gpu_out_of_memory, host_out_of_memory
 from analysis.causes.power import busy_but_waiting, kernel_tuning, throttled
+from analysis.causes.progress import loss_is_nan, step_pauses
 from analysis.causes.request import cores_or_memory_beyond_share, timeout, walltime_overrequest
 from analysis.causes.spread import (
     exclusive_node_underused,
@@ -45,6 +46,8 @@ OF_USE: tuple[Rule, ...] = (
     late_start,
     idle_tail,
     busy_but_waiting,
+    loss_is_nan,
+    step_pauses,
     kernel_tuning,
     gpu_memory_pressure,
     cores_or_memory_beyond_share,
@@ -61,6 +64,7 @@ EXPLAINED_BY: Mapping[FindingCode, frozenset[FindingCode]] = {
     FindingCode.OVERSCALING: frozenset(
         {FindingCode.CPU_BOTTLENECK, FindingCode.HOST_OVERSUBSCRIPTION, FindingCode.IO_OR_SYNC_STALL}
     ),
+    FindingCode.IO_OR_SYNC_STALL: frozenset({FindingCode.STEP_PAUSES}),
     FindingCode.KERNEL_TUNING: frozenset(
         {
             FindingCode.CPU_BOTTLENECK,

@@ -17,9 +17,11 @@ from analysis.efficiency import Efficiency
 from analysis.facts import job_facts
 from analysis.findings import Finding
 from analysis.models import Feedback, JobEfficiency, SweepMark
+from analysis.progress.logged import LoggedRun
 from analysis.rightsizing import Recommendation
 from analysis.savings import Savings
 from analysis.thresholds import LIMITS, RULES_VERSION
+from jobs.experiments.selectors import logged_in
 from jobs.failures.selectors import set_aside
 from jobs.models import Job
 from jobs.records import ENDED_STATES
@@ -237,7 +239,14 @@ def fresh_assessment(job: Job) -> Assessment | None:
     measured = measurements_of(job)
     if measured.is_thinned and getattr(job, "efficiency", None) is not None:
         return None
-    return assess(record_of(job), measured, past=comparable_runs(job))
+    return assess(record_of(job), measured, past=comparable_runs(job), logged=logged_runs(job))
+
+
+def logged_runs(job: Job) -> tuple[LoggedRun, ...]:
+    """What scripts logged in this job; no query where `logged_anything` of it was read with its row, and is false."""
+    if not getattr(job, "has_logged", True):
+        return ()
+    return tuple(LoggedRun(params, series) for params, series in logged_in(job))
 
 
 def judged_metrics(job: Job, measured: RunMetrics | None = None) -> RunMetrics:

@@ -14,6 +14,7 @@ from django.db.models import Model, OuterRef, Subquery
 from django.utils import timezone
 
 from analysis.assess import Assessment
+from analysis.causes.progress import throughput_of
 from analysis.causes.stalls import waits_of
 from analysis.comments.services import note_comment
 from analysis.facts import absent_nodes
@@ -39,6 +40,7 @@ from analysis.selectors import (
 from analysis.silence.services import note_nodes
 from analysis.use_course import use_course
 from analysis.waiting.services import note_idle
+from jobs.experiments.selectors import logged_anything
 from jobs.failures.services import Work, attempt, attempt_by_hand, attempt_each, open_changed
 from jobs.models import Job, User
 from jobs.selectors import run_name
@@ -99,6 +101,7 @@ def _judge(job_pk: int, now: datetime, is_done: Callable[[Job, int], bool]) -> J
         job = (
             Job.objects.select_for_update(skip_locked=True, of=("self",))
             .select_related("user", "project", "efficiency")
+            .annotate(has_logged=logged_anything())
             .filter(pk=job_pk)
             .first()
         )
@@ -191,7 +194,7 @@ def _save(job: Job, judged: Assessment, missing_nodes: int, metrics_revision: in
     """The judgement as it is stored; only the holder of the run's row lock writes it."""
     row = getattr(job, "efficiency", None) or JobEfficiency(job=job, revision=0)
     before = (row.user_id, row.project_id, row.ended_at) if row.pk else (job.user_id, job.project_id, None)
-    facts = judged.facts
+    facts, speed = judged.facts, throughput_of(judged.facts)
     columns = {name: getattr(judged.efficiency, name) for name in EFFICIENCY_COLUMNS} | {
         "efficiency_class": judged.efficiency.efficiency_class.value,
         "savings": msgspec.to_builtins(judged.savings),
@@ -210,6 +213,8 @@ def _save(job: Job, judged: Assessment, missing_nodes: int, metrics_revision: in
         "busy_cores": busy_cores(facts),
         "host_peak_gb": host_peak_gb(facts),
         "io_wait_fraction": waits_of(facts).measured_io_fraction,
+        "throughput_unit": speed.unit.value if speed else "",
+        "throughput_per_s": speed.per_s if speed else None,
         "rules_version": judged.rules_version,
         "revision": row.revision + 1,
         "job_revision": job.revision,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-RULES_VERSION = "2026.11.6"
+RULES_VERSION = "2026.11.7"
 
 
 @dataclass(frozen=True)
@@ -89,6 +89,32 @@ class Limits:
     # Kernels that work all the time draw more than those that work most of it: the bound at 100 percent busy. Of the
     # runs of the noisy library whose kernels work none draws less than 0.59, of those that spin none more than 0.42.
     spinning_power_fraction_full: float = 0.46
+    # Progress that stopped for good: longer than an evaluation or an epoch may take without a point, by what the run
+    # itself logged before (82 situations of training runs, `tests/analysis/progress/cases.py`).
+    flat_s: float = 900.0
+    flat_gaps: float = 3.0
+    flat_measured_fraction: float = 0.5
+    # Of the whole run, with what it computed before. No run of the noisy library whose kernels work draws less than
+    # 0.59.
+    flat_power_fraction: float = 0.55
+    progress_points_min: int = 3
+    # A loss that is no number: for so long that it cost something, and three times as long as ever before, because rows
+    # are filled with NaN where nothing was computed.
+    nan_s: float = 600.0
+    nan_points_min: int = 2
+    nan_before: float = 3.0
+    # Pauses between steps: three times as long as their steps take, or a stretch that is slow alone, because of many
+    # points few are kept. Use in them is below 60 percent of what it is.
+    pause_factor: float = 3.0
+    pause_s: float = 10.0
+    slow_factor: float = 1.5
+    slow_in_a_row: int = 3
+    pauses_min: int = 2
+    pauses_fraction: float = 0.05
+    pauses_buckets_min: int = 12
+    pauses_seen_fraction: float = 0.2
+    pauses_fit: float = 0.6
+    pauses_dip_fraction: float = 0.4
     tuning_busy_percent_min: float = 40.0
     tuning_busy_percent_max: float = 85.0
     tuning_power_fraction_min: float = 0.40

@@ -40,6 +40,7 @@ from analysis.services import analyse_job
 from analysis.site.services import close_months
 from analysis.waiting.services import check_waits
 from bench.samples.daily_works import pipeline_runs, unused_runs
+from bench.samples.experiments import sample_experiments
 from bench.samples.generate import sample_jobs
 from bench.samples.people import sample_people
 from bench.samples.scaling_study import scaling_study
@@ -61,6 +62,7 @@ MAIL_DOMAIN = "users.example"  # RFC 2606: a domain that cannot exist; mail of t
 ADVISED_SHOWN = 3
 PROJECTS = 2  # of seven or eight people: fewer are no group whose sums are shown, or three of them have nearly all
 SCALES_UP = "grace"  # who tries one program on several numbers of GPUs
+LOG_EXPERIMENTS = ("alice", "mallory")  # a PI, and a member of her project one of whose jobs reached its time limit
 RUNS_A_PIPELINE, LEAVES_GPUS_UNUSED = "bob", "leo"
 SHOWN_FINDING = "parallelism_mismatch"
 SHARED_DAYS, SHARED_NOTE = 14, "Two GPUs do all the work. How do I start one rank on each?"
@@ -158,6 +160,7 @@ def feed() -> None:
     shown = Job.objects.filter(efficiency__findings__code=SHOWN_FINDING).order_by("ended_at").last()
     if shown is not None:
         share_job(shown, days=SHARED_DAYS, note=SHARED_NOTE, now=now)
+    sample_experiments([User.objects.get(username=name) for name in LOG_EXPERIMENTS], seed=SEED, until=now)
 
 
 def sample_directory(today: date) -> Directory:

@@ -33,6 +33,9 @@ from portal.pages.compare.views import compare
 from portal.pages.dashboard.sample_report import sample_figure, sample_report
 from portal.pages.dashboard.views import dashboard
 from portal.pages.device.views import device
+from portal.pages.experiments.changes import remove_experiment, rename_experiment, share_experiment
+from portal.pages.experiments.compare import compare_runs
+from portal.pages.experiments.download import experiment_table
 from portal.pages.experiments.views import experiment
 from portal.pages.experiments.views import experiments as experiments_page
 from portal.pages.flags.views import answer_request, flags
@@ -55,7 +58,7 @@ from portal.pages.projects.views import project, projects
 from portal.pages.public.views import public
 from portal.pages.queue.views import queue_page
 from portal.pages.raw_window.views import raw_window_page
-from portal.pages.run.views import run
+from portal.pages.run.views import kept_text, remove_run, run
 from portal.pages.settings.views import api_tokens, appearance, mail_settings, revoke
 from portal.pages.settings.views import slurm_comments as slurm_comments_page
 from portal.pages.site.views import site
@@ -96,7 +99,14 @@ urlpatterns = [
     re_path(r"^work/(?P<key>[0-9a-f]{32})/$", work, name="work"),
     path("experiments/", experiments_page, name="experiments"),
     re_path(rf"^experiments/{EXPERIMENT}/$", experiment, name="experiment"),
+    re_path(rf"^experiments/{EXPERIMENT}/runs\.(?P<name>csv|json)$", experiment_table, name="experiment-table"),
+    re_path(rf"^experiments/{EXPERIMENT}/rename/$", rename_experiment, name="rename-experiment"),
+    re_path(rf"^experiments/{EXPERIMENT}/share/$", share_experiment, name="share-experiment"),
+    re_path(rf"^experiments/{EXPERIMENT}/delete/$", remove_experiment, name="delete-experiment"),
+    re_path(rf"^experiments/{EXPERIMENT}/compare/$", compare_runs, name="compare-runs"),
     re_path(rf"^runs/{RUN}/$", run, name="run"),
+    re_path(rf"^runs/{RUN}/files/(?P<pk>[0-9]{{1,16}})/$", kept_text, name="kept-text"),
+    re_path(rf"^runs/{RUN}/delete/$", remove_run, name="delete-run"),
     path("flags/", flags, name="flags"),
     path("flags/requests/<int:pk>/", answer_request, name="answer-request"),
     path("history/", history, name="history"),

@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from analysis.facts import JobFacts
-from analysis.findings import Finding, FindingCode
+from analysis.findings import STOPPED, Finding, FindingCode
 from analysis.thresholds import LIMITS
+from reports.finding_texts_progress import flat_counter, loss_is_nan, step_pauses
 from reports.finding_texts_spread import (
     exclusive_node_underused,
     idle_gpus,
@@ -120,6 +121,8 @@ def _idle_tail(seen: Evidence, _: Run) -> str:
 
 
 def _busy_but_waiting(seen: Evidence, run: Run) -> str:
+    if STOPPED in seen:
+        return flat_counter(seen, run)
     drew = (
         f"The GPUs showed {percent(seen['busy_percent'])} busy, but {_modules(seen, run)} drew {seen['power_w']:.0f} W"
         f" on average ({share(seen['power_fraction'])} of the power cap)."
@@ -263,6 +266,8 @@ TEXTS: Mapping[FindingCode, Callable[[Evidence, Run], str]] = {
     FindingCode.LATE_START: _late_start,
     FindingCode.IDLE_TAIL: _idle_tail,
     FindingCode.BUSY_BUT_WAITING: _busy_but_waiting,
+    FindingCode.LOSS_IS_NAN: loss_is_nan,
+    FindingCode.STEP_PAUSES: step_pauses,
     FindingCode.KERNEL_TUNING: _kernel_tuning,
     FindingCode.THROTTLED: _throttled,
     FindingCode.GPU_MEMORY_PRESSURE: _gpu_memory_pressure,

@@ -73,6 +73,17 @@ def used_hours(billed: float, unused: float, unmeasured: float = 0.0) -> float:
     return max(billed - unused - unmeasured, 0.0)
 
 
+def rate(per_s: float | None) -> str:
+    """What was done a second: three digits, or whole numbers.
+
+    >>> rate(2700.4), rate(12.345), rate(0.01234), rate(None)
+    ('2,700', '12.3', '0.0123', 'not measured')
+    """
+    if per_s is None:
+        return NOT_MEASURED
+    return f"{per_s:,.0f}" if per_s >= 100 else f"{per_s:.3g}"
+
+
 def duration(seconds: float | None) -> str:
     """Seconds in the two largest units.
 

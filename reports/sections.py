@@ -13,6 +13,7 @@ from jobs.records import printable
 from reports.advice import OTHER_HARDWARE
 from reports.bill_note import bill_note
 from reports.ending import exit_words, label
+from reports.job_report import COUNTED as COUNTED_BASIS
 from reports.job_report import FindingView, JobReport, Observation
 from reports.lessons import LessonView, LinkView
 from reports.numbers import counted, duration, energy, hours, instant, percent, share, unbroken
@@ -267,7 +268,8 @@ def _links(lesson: LessonView) -> Iterator[LinkView]:
 
 def _sure(finding: FindingView) -> str:
     """The confidence of an inference: how often such findings are right."""
-    if finding.code in COUNTED or finding.code == FindingCode.LOW_USE_UNEXPLAINED:
+    is_fact = finding.basis == COUNTED_BASIS or finding.code in COUNTED
+    if is_fact or finding.code == FindingCode.LOW_USE_UNEXPLAINED:
         return ""
     is_shown = finding.confidence >= SHOWN_CONFIDENCE_MIN
     return f"confidence {finding.confidence * 100:.0f} %" if is_shown else LOW_CONFIDENCE

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from analysis.assess import Assessment
 from analysis.efficiency import EfficiencyClass
 from analysis.facts import JobFacts
-from analysis.findings import Finding, FindingCode
+from analysis.findings import STOPPED, Finding, FindingCode
 from analysis.phases import Course
 from reports.blocked import why_not_fewer
 from reports.ending import COMPLETED, SHORT_JOB, predicate
@@ -26,6 +26,8 @@ TITLES = {
     FindingCode.LATE_START: "The GPUs started late",
     FindingCode.IDLE_TAIL: "The GPUs were idle at the end of the job",
     FindingCode.BUSY_BUT_WAITING: "GPUs showed as busy but drew little power",
+    FindingCode.LOSS_IS_NAN: "The loss was not a number",
+    FindingCode.STEP_PAUSES: "Pauses between steps lowered GPU use",
     FindingCode.KERNEL_TUNING: "GPU kernels could run faster",
     FindingCode.THROTTLED: "The hardware slowed the GPUs down",
     FindingCode.GPU_MEMORY_PRESSURE: "GPU memory was nearly full",
@@ -36,6 +38,7 @@ TITLES = {
     FindingCode.WALLTIME_OVERREQUEST: "Much more time was requested than used",
     FindingCode.LOW_USE_UNEXPLAINED: "We found no clear cause",
 }
+STOPPED_TITLE = "The GPUs were busy, but no step was made"
 TITLES_OF_PATTERNS = {
     (FindingCode.PARALLELISM_MISMATCH, "in_turns"): "The GPUs took turns",
     (FindingCode.LOAD_IMBALANCE, "stopped_early"): "Some GPUs stopped early",
@@ -104,6 +107,8 @@ NO_ADVICE = {
 
 def title(finding: Finding) -> str:
     """The title of one finding: that of its pattern where there is one, else that of its code."""
+    if STOPPED in finding.evidence:
+        return STOPPED_TITLE
     return TITLES_OF_PATTERNS.get((finding.code, str(finding.evidence.get("pattern", ""))), TITLES[finding.code])
 
 
@@ -113,7 +118,9 @@ def kind_title(code: str, shown: str) -> str:
     >>> kind_title("io_or_sync_stall", "GPU use fell after the start")
     'The GPUs waited for files or for each other'
     """
-    has_pattern = any(code == kind and shown == text for (kind, _), text in TITLES_OF_PATTERNS.items())
+    has_pattern = shown == STOPPED_TITLE or any(
+        code == kind and shown == text for (kind, _), text in TITLES_OF_PATTERNS.items()
+    )
     general = TITLES[FindingCode(code)] if has_pattern else ""
     return "" if general.lower() in shown.lower() else general
 

@@ -111,6 +111,8 @@ def scaling_text(scaled: Scaling, follows: Iterable[str] = ()) -> str:
 
 
 def _of_trials(scaled: Scaling, follows: str) -> Iterator[str]:
+    if scaled.unit:
+        yield f"By measured throughput: the {scaled.unit} per second that the scripts logged."
     if scaled.is_trials:
         yield "Measured by trials, which are compared with each other only."
     cut = [f"{counted(gpus, 'GPU')} {percent(use)}" for gpus, _, use in scaled.cut_trials if use is not None]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from analysis.causes.progress import flat_progress
 from analysis.causes.spread import is_uneven
 from analysis.facts import JobFacts, divide
 from analysis.findings import Finding, FindingCode, confidence, counted, margin_above, margin_below, margin_within
@@ -16,10 +17,22 @@ from analysis.thresholds import LIMITS, Limits
 
 
 def busy_but_waiting(facts: JobFacts, limits: Limits = LIMITS) -> Finding | None:
-    """Busy GPUs that draw little power: kernels that wait in a loop, for a collective that never ends."""
+    """Busy GPUs that draw little power: kernels that wait in a loop, for a collective that never ends.
+
+    With a step counter that stood still until the end it is counted, and where power is not known as well.
+    """
     modules = whole_modules(facts)
-    if modules is None:
-        return None
+    spinning = _spinning(facts, modules, limits) if modules else None
+    is_power_low = float(np.mean(modules.power_fraction)) < limits.flat_power_fraction if modules else None
+    flat = flat_progress(facts, limits, is_power_low=is_power_low)
+    if flat is None:
+        return spinning
+    evidence = _power_evidence(modules) if modules else {}
+    return Finding(FindingCode.BUSY_BUT_WAITING, counted(facts.coverage_fraction), {**evidence, **flat})
+
+
+def _spinning(facts: JobFacts, modules: Modules, limits: Limits) -> Finding | None:
+    """What power alone shows."""
     busy_percent, power_fraction = float(np.mean(modules.busy_percent)), float(np.mean(modules.power_fraction))
     if busy_percent < limits.spinning_busy_percent:
         return None

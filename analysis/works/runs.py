@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from analysis.comparable import Throughput
 from analysis.thresholds import LIMITS
 from jobs.records import ENDED_STATES, SYSTEM_FAILURES
 from jobs.work_key import is_trial
@@ -19,7 +21,7 @@ class PastRun:
 
     `gpu_hours` are billed, `effective_gpus` those with sustained use, `busy_cores` and `host_peak_gb` over all nodes,
     `uncounted_reason` is why no statistics count it, `recommended_gpus` the advice of its report and
-    `saved_gpu_hours` what that would have saved.
+    `saved_gpu_hours` what that would have saved, `throughput_per_s` what its script logged, in `throughput_unit`.
     """
 
     pk: int
@@ -53,6 +55,8 @@ class PastRun:
     finding_codes: str = ""
     recommended_gpus: int | None = None
     saved_gpu_hours: float | None = None
+    throughput_unit: str = ""
+    throughput_per_s: float | None = None
 
     @property
     def is_completed(self) -> bool:
@@ -82,6 +86,15 @@ class PastRun:
     def is_comparable(self) -> bool:
         """Whether its run time can be compared with others: run to its end, on GPUs, not too short, no trial."""
         return not self.is_trial and self._has_run_time(LIMITS.short_job_s)
+
+    @property
+    def throughput(self) -> Throughput | None:
+        """What its script logged to have done a second; None where that is not known or the run was too short."""
+        per_s, is_long = self.throughput_per_s, (self.elapsed_s or 0.0) >= LIMITS.short_job_s
+        is_known = per_s is not None and math.isfinite(per_s) and per_s > 0
+        if not is_known or not is_long or self.is_trial or self.state not in (COMPLETED, TIMEOUT):
+            return None
+        return Throughput(self.throughput_unit, per_s or 0.0)
 
     @property
     def is_measured_trial(self) -> bool:

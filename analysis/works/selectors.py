@@ -37,6 +37,7 @@ PIPELINE_RUNS_MAX = 2000
 JUDGED = (
     *("gpu_hours", "avg_gpu_util", "effective_gpus", "uncounted_reason", "finding_codes"),
     *("busy_cores", "host_peak_gb", "io_wait_fraction", "peak_gpu_mem_gb", "saved_gpu_hours"),
+    *("throughput_unit", "throughput_per_s"),
 )
 COLUMNS: dict[str, Any] = {
     "pk": F("pk"),
@@ -85,6 +86,7 @@ def past_runs_of_work(runs: QuerySet[Job], work: str, limit: int = RUNS_MAX) -> 
 def _past_run(row: dict[str, Any], recommended_gpus: int | None) -> PastRun:
     judgement = row.pop("judgement")
     row["uncounted_reason"], row["finding_codes"] = row["uncounted_reason"] or "", row["finding_codes"] or ""
+    row["throughput_unit"] = row["throughput_unit"] or ""
     return PastRun(**row, is_judged=judgement is not None, recommended_gpus=recommended_gpus)
 
 

@@ -1,6 +1,6 @@
 """`kaiku`: one command, its exit status, and nothing of Python's own on the terminal.
 
-To add a command: a module `collector/cli/commands/<name>.py` and one line in `COMMANDS`. The module has
+To add a command: a module `collector/cli/commands/<name>.py` (`_` for `-`) and one line in `COMMANDS`. The module has
 
 - a docstring: its help, printed by `kaiku <name> --help`; its first line is `kaiku <name> …`, how it is called,
 - `OPTIONS`: the kind of each option of its own, as `collector.cli.options` reads them,
@@ -41,6 +41,7 @@ COMMANDS = {
     "check": "What a job script would cost, and what your earlier runs suggest",
     "trial": "Write short runs of a job script at several sizes",
     "elsewhere": "The same job on other partitions and platforms",
+    "run-log": "Log an experiment's run from a shell script or a pipe",
     "login": "Sign in: shows a code to approve on the portal",
     "logout": "Revoke this machine's token and delete stored answers",
     "whoami": "Whose token this is, and until when it is valid",
@@ -157,7 +158,8 @@ def _run(arguments: Sequence[str], environ: Mapping[str, str], terminal: Termina
         status: int = command.run(session)
     except SignInNeeded as error:
         raise session.explained(error) from error
-    if status == 0 and (name == "login" or (session.has_portal and name not in WITHOUT_HINTS)):
+    is_reading = not session.logs_runs and (name == "login" or session.has_portal)
+    if status == 0 and is_reading and name not in WITHOUT_HINTS:
         __import__("collector.cli.hints", fromlist=["hints"]).start_if_due(session)
     return status
 
@@ -168,7 +170,8 @@ def _show_help(written: str, terminal: Terminal) -> None:
 
 
 def loaded(name: str) -> Any:
-    return __import__(f"collector.cli.commands.{name}", fromlist=["run"])
+    """The module of a command."""
+    return __import__(f"collector.cli.commands.{name.replace('-', '_')}", fromlist=["run"])
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """Where the portal is, and the token for it.
 
 The address: `--url`, KAIKU_URL, the site's file, what `make cli` built in, or the only portal of a stored token.
-The token: `--token-file`, KAIKU_TOKEN, or the file that `kaiku login` wrote for this address.
+The token: `--token-file`, KAIKU_TOKEN, or the file that `kaiku login` wrote for this address. What logs runs has a
+token of its own: KAIKU_LOG_TOKEN, or the file that `kaiku login --runs` wrote.
 """
 
 from __future__ import annotations
@@ -19,10 +20,22 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SITE_FILE = "/etc/kaiku/cli.json"
-FOLDER = "cli"
-"""Under `~/.config/kaiku`, beside the settings of the collector's `run`, whose token sends and does not read."""
 TOKEN_BYTES_MAX, FILE_BYTES_MAX = 512, 1 << 14
 MEMBERS = ("portal", "token", "user", "name", "expires_at")
+
+
+class Purpose:
+    """What tokens are used for: the folder of their files, a variable with a token, and the command that gets one.
+
+    The folder is under `~/.config/kaiku`, beside the settings of the collector's `run`, whose token sends.
+    """
+
+    def __init__(self, folder: str, variable: str, login: str) -> None:
+        self.folder, self.variable, self.login = folder, variable, login
+
+
+READING = Purpose("cli", "KAIKU_TOKEN", "kaiku login")
+LOGGING = Purpose("runs", "KAIKU_LOG_TOKEN", "kaiku login --runs")
 
 
 class Site:
@@ -51,11 +64,11 @@ def site_settings(path: str = SITE_FILE) -> Site:
 
 
 class Credentials:
-    """The stored tokens of this person, one file for each portal."""
+    """The stored tokens of this person for one purpose, one file for each portal."""
 
-    def __init__(self, environ: Mapping[str, str]) -> None:
-        self._environ = environ
-        self.folder = PrivateFolder(base_folder(environ, "XDG_CONFIG_HOME", ".config"), FOLDER)
+    def __init__(self, environ: Mapping[str, str], purpose: Purpose = READING) -> None:
+        self._environ, self.purpose = environ, purpose
+        self.folder = PrivateFolder(base_folder(environ, "XDG_CONFIG_HOME", ".config"), purpose.folder)
 
     def address(self, named: str, site: Site) -> Address:
         """Where the portal is; `named` is the option. Raises Usage if nothing says so."""
@@ -68,12 +81,16 @@ class Credentials:
         """The token for this portal. Raises NoSignIn if there is none, or if others can read its file."""
         if token_file:
             return one_token(_read_file(token_file), token_file)
-        if given := self._environ.get("KAIKU_TOKEN", ""):
-            return one_token(given, "KAIKU_TOKEN")
+        if given := self.given():
+            return one_token(given, self.purpose.variable)
         stored = self.stored(address)
         if not stored:
             raise SignInNeeded(f"not signed in at {address}")
         return stored["token"]
+
+    def given(self) -> str:
+        """The token in the environment, or empty."""
+        return self._environ.get(self.purpose.variable, "")
 
     def stored(self, address: Address) -> dict[str, str]:
         """What `login` stored for this portal: portal, token, user, name, expires_at; empty if nothing."""
@@ -123,13 +140,18 @@ class Credentials:
             raise NoSignIn(f"the token cannot be deleted: {_why(error)}") from error
 
     def _only_portal(self) -> str:
-        """The portal of the only stored token; empty if there are none or several."""
+        """The portal of the only stored token; empty if there are none or several.
+
+        Whoever gets the first token that logs runs is signed in to read, as a rule.
+        """
         try:
             names = [name for name, _, _ in self.folder.files() if name.endswith(".json") and name[0] != "."]
             said = json.loads(self.folder.read(names[0], FILE_BYTES_MAX)) if len(names) == 1 else {}
         except (OSError, Unsafe, ValueError, RecursionError):
-            return ""
+            names, said = [], {}
         portal = said.get("portal") if isinstance(said, dict) else None
+        if not names and self.purpose is not READING:
+            portal = Credentials(self._environ)._only_portal()
         return portal if isinstance(portal, str) else ""
 
 

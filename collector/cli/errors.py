@@ -44,7 +44,7 @@ def of_answer(status: int, detail: str, retry_after: str = "") -> CliError:
     if status == 404:
         # The API always states why: this is the page of another server, or of another part of this one.
         return NoAnswer("there is no portal's API at this address: check KAIKU_URL or --url")
-    if status == 400:
+    if status in (400, 413, 422):
         return Usage(detail or "the portal does not accept this request")
     if status == 401:
         return SignInNeeded("the token is not valid (expired or revoked)")

@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-FLAG, TEXT = "flag", "text"
+FLAG, TEXT, MANY = "flag", "text", "many"
 SHORT = {"-h": "--help", "-V": "--version"}
 
 
@@ -51,13 +51,18 @@ class Options:
     def text(self, name: str, default: str = "") -> str:
         return str(self._given.get(name, default))
 
+    def texts(self, name: str) -> list[str]:
+        """Every value of an option that may be given more than once (MANY)."""
+        given = self._given.get(name)
+        return [str(value) for value in given] if isinstance(given, list) else []
+
     def number(self, name: str, default: int) -> int:
         given = self._given.get(name, default)
         return given if isinstance(given, int) else default
 
     def read(self, arguments: Sequence[str], known: Mapping[str, object], *, stops_at_word: bool = False) -> Options:
-        """Take a part of a command line, with its own words; `known` has the kind of each option (FLAG, TEXT, or a
-        function). Raises Usage.
+        """Take a part of a command line, with its own words; `known` has the kind of each option (FLAG, TEXT, MANY,
+        or a function). Raises Usage.
         """
         self.words, rest = [], list(arguments)
         while rest:
@@ -89,7 +94,10 @@ class Options:
             if not rest or (rest[0].startswith("-") and rest[0] != "-"):
                 raise Usage(f"--{name} needs a value")
             value = rest.pop(0)
-        self._given[name] = _value(name, kind, value)
+        if kind == MANY:
+            self._given[name] = [*self.texts(name), value]
+        else:
+            self._given[name] = _value(name, kind, value)
 
 
 def _value(name: str, kind: object, written: str) -> object:

@@ -6,8 +6,8 @@ import os
 
 from collector.cli.address import encoded, proxy_for
 from collector.cli.cache import Cache
-from collector.cli.credentials import Credentials, site_settings
-from collector.cli.errors import NoAnswer, NoSignIn, SignInNeeded, Usage
+from collector.cli.credentials import LOGGING, Credentials, site_settings
+from collector.cli.errors import CliError, NoAnswer, NoSignIn, SignInNeeded, Usage
 from collector.cli.http_answer import Answer
 from collector.cli.http_client import Portal
 from collector.cli.options import whole
@@ -36,6 +36,15 @@ class Session:
         self._address: Address | None = None
         self._portal: Portal | None = None
 
+    def use_log_token(self) -> None:
+        """From now on the token is the one that logs runs."""
+        self.credentials = Credentials(self.environ, LOGGING)
+
+    @property
+    def logs_runs(self) -> bool:
+        """Whether the token is the one that logs runs."""
+        return self.credentials.purpose is LOGGING
+
     @property
     def address(self) -> Address:
         """Where the portal is. Raises Usage."""
@@ -54,11 +63,16 @@ class Session:
 
     def explained(self, error: SignInNeeded) -> NoSignIn:
         """The error with what to run for a new token, as this command line was written."""
-        login = "kaiku login" + (f" --url {self.address}" if self.options.text("url") else "")
+        purpose = self.credentials.purpose
+        login = purpose.login + (f" --url {self.address}" if self.options.text("url") else "")
         if self.options.text("token-file"):
             return NoSignIn(f"{error}: run `{login}`, and leave out --token-file")
-        unset = "unset KAIKU_TOKEN and " if self.environ.get("KAIKU_TOKEN") else ""
+        unset = f"unset {purpose.variable} and " if self.credentials.given() else ""
         return NoSignIn(f"{error}: {unset}run `{login}`")
+
+    def explained_of(self, error: CliError) -> CliError:
+        """The error, with what to run where a sign-in remedies it."""
+        return self.explained(error) if isinstance(error, SignInNeeded) else error
 
     @property
     def portal(self) -> Portal:

@@ -10,8 +10,8 @@ from jobs.shown_text.models import ShownText
 class DeviceSignIn(models.Model):
     """One program that shows a code; of both codes only digests are stored.
 
-    `device_name` is what the program says it is and `address` where its call came from; `user` answered. A row is over
-    at `expires_at`, whatever its state.
+    `device_name` is what the program says it is and `address` where its call came from; `kind` is that of the token it
+    gets; `user` answered. A row is over at `expires_at`, whatever its state.
     """
 
     class State(models.TextChoices):
@@ -24,6 +24,7 @@ class DeviceSignIn(models.Model):
     user_digest = models.CharField(max_length=64, unique=True)
     state = models.CharField(max_length=8, choices=State.choices, default=State.WAITING)
     device_name = ShownText(max_length=64)
+    kind = models.CharField(max_length=8, default="read", db_default="read")
     address = models.CharField(max_length=64)
     user = models.ForeignKey("jobs.User", on_delete=models.CASCADE, related_name="+", null=True, db_constraint=False)
     created_at = models.DateTimeField()

@@ -19,13 +19,13 @@ EARLY_S = 1
 """How much earlier than its interval a program may ask again: clocks and networks are not exact."""
 
 
-def begin(*, device_digest: str, user_digest: str, device_name: str, address: str, now: datetime, lasts: timedelta,
-          interval_s: int) -> bool:  # fmt: skip
+def begin(*, device_digest: str, user_digest: str, device_name: str, address: str, kind: str, now: datetime,
+          lasts: timedelta, interval_s: int) -> bool:  # fmt: skip
     """Store a new one; False if another one that waits has the same code. Some that are over are deleted."""
     over = DeviceSignIn.objects.filter(expires_at__lte=now).order_by("expires_at").values_list("pk", flat=True)
     if keys := list(over[:SWEPT_ROWS]):
         DeviceSignIn.objects.filter(pk__in=keys).delete()
-    columns = {"device_name": device_name, "address": address, "interval_s": interval_s}
+    columns = {"device_name": device_name, "address": address, "kind": kind, "interval_s": interval_s}
     times = {"created_at": now, "expires_at": now + lasts}
     try:
         with transaction.atomic():

@@ -25,6 +25,12 @@ BATCHES_MAX = 2000
 CLAIMS_KEPT = timedelta(days=14)
 """So long a record of a stated job is waited for; accounting that is imported later links nothing more."""
 
+RUNS_JUDGED_MAX, SERIES_JUDGED_MAX = 200, 400
+"""So many runs and metrics of a job are read for its judgement, each metric up to 24 kB."""
+
+SYSTEM_METRICS = "system/"
+"""The names that MLflow's clients give to what they measure of the machine every ten seconds."""
+
 CHANGED_WITHIN = timedelta(days=2)
 
 
@@ -139,6 +145,22 @@ def runs_of_job(job: Job) -> QuerySet[ExperimentRun]:
     """The runs that were in this job, in the order of their beginnings: always of its owner."""
     linked = RunJob.objects.filter(run=OuterRef("pk"), linked_job=job)
     return ExperimentRun.objects.filter(Exists(linked), owner=job.user_id).order_by("started_at", "pk")
+
+
+def logged_anything(job: str = "pk") -> Exists:
+    """Whether anything was logged in a job, for a query of jobs; `job` is the name of its key there."""
+    return Exists(RunJob.objects.filter(linked_job=OuterRef(job)))
+
+
+def logged_in(job: Job) -> list[tuple[dict[str, str], dict[str, Series]]]:
+    """The parameters and metrics of the runs that were in this job, without what is not sorted yet or was measured by
+    a client's own timer: two queries. Of very many the runs that began first, and the metrics with most points."""
+    runs = dict(runs_of_job(job).values_list("pk", "params")[:RUNS_JUDGED_MAX])
+    found: dict[int, dict[str, Series]] = {pk: {} for pk in runs}
+    rows = MetricSeries.objects.filter(run__in=found).exclude(name__startswith=SYSTEM_METRICS)
+    for row in rows.order_by("-count", "pk")[:SERIES_JUDGED_MAX] if found else ():
+        found[row.run_id][row.name] = series_value(row)
+    return [(runs[pk], series) for pk, series in found.items()]
 
 
 def artifacts_of(run: ExperimentRun) -> QuerySet[Artifact]:

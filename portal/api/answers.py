@@ -95,10 +95,13 @@ class LessonAnswer(msgspec.Struct, frozen=True):
 
 
 class DeviceAuthorizationRequest(msgspec.Struct, frozen=True):
-    """What a program sends to begin a sign-in; `device_name` is what its token is called under Settings."""
+    """What a program sends to begin a sign-in; `device_name` is what its token is called under Settings.
+
+    With the scope `runs` its token logs experiments and runs, and reads no jobs.
+    """
 
     client_id: Literal["kaiku-cli"]
-    scope: Literal["read"] = "read"
+    scope: Literal["read", "runs"] = "read"
     device_name: Annotated[str, msgspec.Meta(max_length=256)] = ""
 
 
@@ -122,7 +125,7 @@ class DeviceTokenRequest(msgspec.Struct, frozen=True):
 
 
 class DeviceTokenAnswer(msgspec.Struct, frozen=True):
-    """RFC 6749, section 5.1: a personal token that reads; `expires_in` in seconds."""
+    """RFC 6749, section 5.1: a personal token of the scope; `expires_in` in seconds."""
 
     access_token: str
     token_type: str

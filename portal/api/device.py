@@ -32,6 +32,7 @@ from portal.sign_in.device import (
     INVALID_GRANT,
     LASTS,
     SCOPE,
+    SCOPES,
     SLOW_DOWN,
     Declined,
     fetch_token,
@@ -87,9 +88,10 @@ class DeviceAuthorization(OpenCall):
         if wait_s := seconds_to_wait(DEVICE_SIGN_INS, request):
             raise TooOften(wait_s)
         _check_client(said)
-        if said.get("scope", SCOPE) not in ("", SCOPE):
+        scope = said.get("scope") or SCOPE
+        if scope not in SCOPES:
             raise Invalid(INVALID_SCOPE)
-        codes = new_codes(said.get("device_name", ""), client_address(request), timezone.now())
+        codes = new_codes(said.get("device_name", ""), client_address(request), scope, timezone.now())
         page = request.build_absolute_uri(reverse("device"))
         return {
             "device_code": codes.device_code,
@@ -116,13 +118,13 @@ class DeviceToken(OpenCall):
             raise Invalid(INVALID_REQUEST)
         now = timezone.now()
         try:
-            secret, until = fetch_token(said["device_code"], now)
+            secret, until, scope = fetch_token(said["device_code"], now)
         except Declined as error:
             if str(error) == INVALID_GRANT and (wait_s := seconds_to_wait(ANONYMOUS_API, request)):
                 raise TooOften(wait_s) from error
             raise
         expires_in = int((until - now).total_seconds())
-        return {"access_token": secret, "token_type": "Bearer", "expires_in": expires_in, "scope": SCOPE}
+        return {"access_token": secret, "token_type": "Bearer", "expires_in": expires_in, "scope": scope}
 
 
 class RevokeToken(APIView):

@@ -8,10 +8,11 @@ from typing import Any
 
 import msgspec
 from django.db.models import Count, F, Q, QuerySet
-from django.http import Http404, StreamingHttpResponse
+from django.http import StreamingHttpResponse
 from django.urls import reverse
 from django.utils import timezone
 from rest_framework.authentication import SessionAuthentication
+from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -56,7 +57,7 @@ class LoggingView(APIView):
 
     def handle_exception(self, exc: Exception) -> Response:
         if isinstance(exc, NoSuchRun | NoSuchExperiment):
-            exc = Http404(str(exc))
+            exc = NotFound(f"There is no such {'run' if isinstance(exc, NoSuchRun) else 'experiment'} of yours.")
         elif isinstance(exc, NotAccepted):
             exc = Unfit(exc.problems)
         if isinstance(exc, Unfit):

@@ -131,15 +131,21 @@ class ScalingPoint(msgspec.Struct, frozen=True):
     speedup: float | None
     efficiency: float | None
     gpu_hours: float | None
+    throughput_per_s: float | None = None
 
 
 class ScalingAnswer(msgspec.Struct, frozen=True):
-    """`knee_gpus` is the most GPUs that keep the target, as all smaller numbers do; null where that is not known."""
+    """`knee_gpus` is the most GPUs that keep the target, as all smaller numbers do; null where that is not known.
+
+    With a `throughput_unit`, such as samples, speed is the median throughput that scripts logged; else it is of run
+    times.
+    """
 
     points: list[ScalingPoint]
     knee_gpus: int | None
     is_noisy: bool
     text: str
+    throughput_unit: str = ""
 
 
 class SavedAnswer(msgspec.Struct, frozen=True):

@@ -116,6 +116,7 @@ def scaling_of(runs: Sequence[PastRun]) -> ScalingAnswer:
         knee_gpus=scaled.knee.gpus if scaled.knee else None,
         is_noisy=scaled.is_noisy,
         text=scaling_text(scaled, without_time(deciding_trial(runs, scaled))),
+        throughput_unit=scaled.unit,
     )
 
 
@@ -126,9 +127,10 @@ def _point(scaled: Scaling, count: GpuCount) -> ScalingPoint:
         n=count.runs,
         run_time_s=Range(count.runs, count.typical_s, count.fastest_s, count.slowest_s),
         use_percent=count.avg_gpu_util,
-        speedup=None if efficiency is None else scaled.smallest.typical_s / count.typical_s,
+        speedup=None if efficiency is None else efficiency * count.gpus / scaled.smallest.gpus,
         efficiency=efficiency,
         gpu_hours=count.gpu_hours,
+        throughput_per_s=count.per_s,
     )
 
 

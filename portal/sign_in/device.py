@@ -1,7 +1,7 @@
 """Sign-in of programs without a browser, as RFC 8628 describes it: the codes, and the token at the end.
 
-The token is a personal token that reads: listed, named and revoked under Settings as every other. It is created when
-the program fetches it, not when the person approves, so its secret is never stored.
+The token is a personal token that reads or, with the scope `runs`, logs runs: listed, named and revoked under Settings
+as every other. It is created when the program fetches it, not when the person approves, so its secret is never stored.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from django.utils.crypto import salted_hmac
 
 from jobs.device_sign_in.selectors import of_device, waiting_with
 from jobs.device_sign_in.services import begin, note_poll, spend
-from jobs.models import DeviceSignIn, User
+from jobs.models import ApiToken, DeviceSignIn, User
 from jobs.records import printable
 from jobs.selectors import own_api_tokens
 from jobs.shown_text.joiners import can_be_seen
@@ -26,7 +26,10 @@ from portal.sign_in.personal_tokens import can_sign_in, issue_token
 CLIENT_IDS = ("kaiku-cli",)
 """The programs that may begin a sign-in; they are public, so this is a name and no proof."""
 GRANT = "urn:ietf:params:oauth:grant-type:device_code"  # RFC 8628, section 3.4
-SCOPE = "read"
+SCOPE = ApiToken.Kind.READ.value
+"""Of a program that names none, and of a session of the portal."""
+SCOPES = (SCOPE, ApiToken.Kind.RUNS.value)
+"""What a program may request, one of them: the kind of its token."""
 LETTERS = "BCDFGHJKLMNPQRSTVWXZ"
 """RFC 8628, section 6.1: no vowels, so no words; upper case and no digits, so nothing to confuse."""
 CODE_LETTERS = 8  # 20 ** 8 codes, 34.5 bits: the length of the example in RFC 8628, section 6.1
@@ -54,13 +57,17 @@ class Codes:
     user_code: str
 
 
-def new_codes(device_name: str, address: str, now: datetime) -> Codes:
+def new_codes(device_name: str, address: str, scope: str, now: datetime) -> Codes:
     """Begin a sign-in of a program that says that it is called so, from this address."""
     while True:
         letters = "".join(secrets.choice(LETTERS) for _ in range(CODE_LETTERS))
         codes = Codes(secrets.token_urlsafe(DEVICE_CODE_BYTES), f"{letters[:4]}-{letters[4:]}")
         digests = {"device_digest": token_digest(codes.device_code), "user_digest": user_digest(codes.user_code)}
-        said = {"device_name": shown_name(device_name), "address": printable(address)[:ADDRESS_LENGTH_MAX]}
+        said = {
+            "device_name": shown_name(device_name),
+            "address": printable(address)[:ADDRESS_LENGTH_MAX],
+            "kind": scope,
+        }
         if begin(**digests, **said, now=now, lasts=LASTS, interval_s=INTERVAL_S):
             return codes
 
@@ -89,8 +96,8 @@ def waiting_sign_in(user_code: str, now: datetime) -> DeviceSignIn | None:
     return waiting_with(user_digest(user_code), now)
 
 
-def fetch_token(device_code: str, now: datetime) -> tuple[str, datetime]:
-    """The token of an approved sign-in and its end, for the first that fetches it. Raises Declined."""
+def fetch_token(device_code: str, now: datetime) -> tuple[str, datetime, str]:
+    """The token of an approved sign-in, its end and its scope, for the first that fetches it. Raises Declined."""
     row = of_device(token_digest(device_code))
     if row is None:
         raise Declined(INVALID_GRANT)
@@ -107,9 +114,8 @@ def fetch_token(device_code: str, now: datetime) -> tuple[str, datetime]:
         # A second poll waits here until the first has ended, and then finds nothing to take.
         if not spend(row, now):
             raise Declined(INVALID_GRANT)
-        return issue_token(row.user, name=_free_name(row.user, row.device_name), days=days, now=now), (
-            now + timedelta(days=days)
-        )
+        name = _free_name(row.user, row.device_name)
+        return issue_token(row.user, name=name, days=days, now=now, kind=row.kind), now + timedelta(days=days), row.kind
 
 
 def _free_name(user: User, wanted: str) -> str:

@@ -32,6 +32,7 @@ DELIVERY_REASONS = {
 
 register.filter("duration", numbers.duration)
 register.filter("hours", numbers.hours)
+register.filter("rate", numbers.rate)
 register.filter("finding_anchor", finding_anchor)
 
 

@@ -41,6 +41,8 @@ document.body.addEventListener("htmx:beforeSwap", (event) => {
 });
 document.body.addEventListener("htmx:afterSettle", () => {
   for (const id of unfolded) document.getElementById(id)?.setAttribute("open", "");
+  // What has ended meanwhile changes no more.
+  if (document.querySelector("[data-live]").dataset.live === "0") clearInterval(timer);
 });
 
 for (const name of ["htmx:sendError", "htmx:timeout", "htmx:responseError"]) {

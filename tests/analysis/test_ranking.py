@@ -26,6 +26,9 @@ CASES = {
     "late_start": ({"idle_fraction": 0.35}, 0.35),
     "idle_tail": ({"idle_fraction": 0.25}, 0.25),
     "busy_but_waiting": ({"power_fraction": 0.2}, 0.8),
+    "loss_is_nan": ({"nan_fraction": 0.75}, 0.75),
+    # A fifth of the time at 20 instead of 80: 0.2 x (1 - 20 / 80).
+    "step_pauses": ({"paused_fraction": 0.2, "paused_percent": 20.0, "working_percent": 80.0}, 0.15),
     # 1 - 68 / 85.
     "kernel_tuning": ({"busy_percent": 68.0}, 0.2),
     "throttled": ({"throttled_fraction": 0.1}, 0.1),

@@ -16,7 +16,9 @@ ALERTS = (
     " KaikuIngestRefusing KaikuIngestBusy KaikuIngestSilent KaikuDirectoryOld KaikuFlagsOld KaikuMonthNotClosed"
     " KaikuMailFailing KaikuDiskFilling KaikuScrapeFailing KaikuMigrationsMissing"
 ).split()
-NOT_SETTINGS = {"KAIKU_HOST", "KAIKU_SITE", "KEEP_DAYS", "KAIKU_URL", "KAIKU_TOKEN", "MLFLOW_TRACKING_TOKEN"}
+NOT_SETTINGS = set(
+    "KAIKU_HOST KAIKU_SITE KEEP_DAYS KAIKU_URL KAIKU_TOKEN KAIKU_LOG_TOKEN MLFLOW_TRACKING_TOKEN".split()
+)
 """Of compose.yaml, of the script that dumps, of `kaiku` in the terminal, and of MLflow's clients."""
 
 

@@ -94,7 +94,12 @@ TABLE: dict[str, tuple[dict[str, object], tuple[int, ...]]] = {
     "experiments": ({}, SIGNED_IN),
     # Of experiments that there are: tests/portal/experiments and tests/portal/run.
     "experiment": ({"pk": 0}, NOT_FOUND),
+    "experiment-table": ({"pk": 0, "name": "csv"}, NOT_FOUND),
+    "compare-runs": ({"pk": 0}, NOT_FOUND),
+    **{f"{name}-experiment": ({"pk": 0}, WRITE_ONLY) for name in ("rename", "share", "delete")},
     "run": (LOGGED_RUN, NOT_FOUND),
+    "kept-text": (LOGGED_RUN | {"pk": 0}, NOT_FOUND),
+    "delete-run": (LOGGED_RUN, WRITE_ONLY),
     "job": (JOB, OF_THE_JOB),
     "job-feedback": (JOB, TO_THE_PAGE),
     "job-note": (JOB, TO_THE_PAGE),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
@@ -10,12 +11,14 @@ from axe_playwright_python.sync_playwright import Axe
 from django.core.management import call_command
 from django.utils import timezone
 
+from jobs.experiments.services.artifacts import keep_upload
 from jobs.models import User
 from metrics.services import record_raw_window
 from portal.sign_in.device import new_codes
 from reports.services.links import opt_out_address
 from tests.payloads import raw_payload
 from tests.portal.conftest import carry_session
+from tests.portal.experiments.logged import experiment_of, log_run
 from tests.portal.policy.test_policy_page import make_rows
 from tests.portal.queue.queued import allocate, read, started, waiting
 from tests.portal.test_access import WORK
@@ -29,7 +32,7 @@ PAGES = {
     "/ /jobs/ /jobs/?q=123 /jobs/lumi/123456/ /jobs/lumi/123456/raw/ /jobs/lumi/999/ /history/ /projects/ "
     "/projects/project_465000001/ /learn/ /learn/timeout/ /learn/nothing/ /settings/ "
     "/settings/appearance/ /settings/tokens/ /settings/slurm/ /flags/ /device/ /queue/",
-    "dave": "/ /sample-report/ /queue/",
+    "dave": "/ /sample-report/ /queue/ /experiments/",
     "carol": f"/work/{WORK['key']}/ /compare/?job=lumi/123457&job=lumi/123456 /projects/project_465000001/ /queue/",
     "grace": "/system/ /admin/ /admin/jobs/user/ /admin/jobs/grant/ /admin/jobs/grant/add/ /admin/jobs/membership/add/ "
     "/admin/jobs/project/ /admin/jobs/apitoken/ /admin/metrics/collectortoken/ /admin/admin/logentry/ "
@@ -57,6 +60,19 @@ def queue_up(settings) -> None:
     read(started(1), started(2, UserName="bob", Name="x" * 80), waiting(3, Reason="QOSMaxJobsPerUserLimit"))
 
 
+def log_runs() -> list[str]:
+    """The addresses of an experiment of alice's with a long name, of its runs beside each other, and of each run."""
+    experiment = experiment_of("alice", "e" * 200, project="project_465000001", is_shared=True)
+    first = log_run(experiment, "r" * 100, params={"learning rate" * 9: "0.1"}, tags={"team": "t" * 200})
+    open_run = log_run(experiment, "open", job=None, metrics={"loss": [1.0, math.nan]}, reported=None)
+    keep_upload(first.owner, first.run_id, "notes.txt", b"warm up", 7, timezone.now())
+    page = f"/experiments/{experiment.pk}/"
+    files = f"/runs/{first.run_id}/files/{first.artifacts.get().pk}/"
+    compared = f"{page}compare/?run={first.run_id}&run={open_run.run_id}&target=0.5"
+    paths = ["/experiments/", page, f"{page}?status=FAILED", compared, f"{page}compare/", files]
+    return [*paths, *(f"/runs/{run.run_id}/?target=0.5" for run in (first, open_run))]
+
+
 def assert_sound(page, path: str) -> None:
     page.goto(path)
     found = Axe().run(page)
@@ -70,6 +86,17 @@ def paths_for(name: str, page, live_server, cast) -> list[str]:
     if name:
         carry_session(page.context, live_server, cast(name))
     return PAGES[name].split()
+
+
+@pytest.mark.parametrize("name", ["alice", "bob"])
+def test_no_page_of_experiments_has_a_barrier(name: str, page, live_server, cast, reported) -> None:
+    reported(123456)
+    paths = log_runs()
+    carry_session(page.context, live_server, cast(name))
+    for path in paths:
+        assert_sound(page, path)
+        page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+        assert page.evaluate(OVERFLOW) == 0, path
 
 
 @pytest.mark.parametrize("name", PAGES)

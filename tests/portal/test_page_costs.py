@@ -37,6 +37,7 @@ from jobs.services import record_opening, share_job
 from metrics.services import record_raw_window
 from reports.models import Delivery, HelpLetter
 from tests.payloads import raw_payload
+from tests.portal.experiments.logged import experiment_of, log_run
 from tests.portal.test_access import NAMES, TABLE, address
 from tests.roles import set_role
 
@@ -101,6 +102,8 @@ def grow(reported, numbers: range) -> None:
         )
         record_raw_window(raw_payload(*full_window(), node=f"nid00600{number}", at_s=TICKS_S))
         flag(reader, alice, project, number)
+        experiment = experiment_of("alice", f"experiment {number}", project="project_465000001")
+        log_run(experiment, job=123456, began_at=now - timedelta(hours=2))
         lesson = Lesson.objects.get(code="timeout")
         newest = lesson.versions.first()
         LessonVersion.objects.create(
@@ -170,6 +173,7 @@ def test_no_page_costs_more_queries_for_many_rows_than_for_few(clients, reported
         ("compare", "owner"),
         ("work", "pi"),
         ("queue", "pi"),
+        ("experiments", "pi"),
         ("shared-jobs", "staff"),
     } <= few.keys()
     grow(reported, range(1, MANY))

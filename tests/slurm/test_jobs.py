@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 
 import pytest
 
 from tests.processes import wait_until
 from tests.slurm.cluster import ACCOUNT, USER
+from tests.slurm.logging_person import LoggingPerson, page
 from tests.slurm.site import Site
 
 pytestmark = pytest.mark.slurm
@@ -36,6 +38,7 @@ class Submitted:
         on_each = site.top / "on-each-node"
         on_each.write_text(f'#!/bin/bash\nsrun --ntasks-per-node=1 {work} "$@"\n')
         on_each.chmod(0o755)
+        self.person = LoggingPerson(site)
         one, shared = "--nodelist=nid005001", "--nodelist=nid005004"
         whole = "--partition=standard-g"
         # Before all others: while hooks are away, no other job may begin or end.
@@ -52,7 +55,7 @@ class Submitted:
         self.busy = submit(work, shared, "--gpus=1", "--job-name=busy\u202e<b>", arguments=("95", "12"))
         self.idle = submit(work, shared, "--gpus=1", arguments=("0", "12"))
         self.failed = submit(work, shared, "--gpus=1", arguments=("50", "8", "3"))
-        self.timed_out = submit(work, shared, "--gpus=1", "--time=1", arguments=("80", "600"))
+        self.timed_out = submit(self.person.script, shared, "--gpus=1", "--time=1")
         self.no_gpu = submit(work, shared, arguments=("0", "3"))
         self.never_ran = submit(work, shared, "--begin=now+1hour", "--gpus=1", arguments=("0", "1"))
         wait_until("the job to be requeued", lambda: site.cluster.state(self.requeued) == "RUNNING")
@@ -160,6 +163,31 @@ def test_a_job_that_reaches_its_time_limit(site: Site, jobs: Submitted) -> None:
     found = report(site, jobs.timed_out, seconds=TIMEOUT_S_MAX)
     assert verdict(found) == ("TIMEOUT", "EFFICIENT", 1)
     assert "timeout" in {finding["code"] for finding in found["findings"]}
+
+
+def test_what_its_script_logged_until_then_stands_beside_its_gpu_use(site: Site, jobs: Submitted) -> None:
+    """Logged with MLflow's own client and by the API; neither could report the end, which is Slurm's."""
+    ended_at = report(site, jobs.timed_out, seconds=TIMEOUT_S_MAX)["job"]["ended_at"]
+    wait_until("the end of both runs", lambda: {run["status"] for run in jobs.person.runs().values()} == {"KILLED"})
+    runs = jobs.person.runs()
+    assert sorted(runs) == ["by MLflow", "by the API"]
+    for run in runs.values():
+        assert (run["reported"], run["status_by"]) == ("RUNNING", "slurm")
+        assert datetime.fromisoformat(run["ended_at"]) == datetime.fromisoformat(ended_at)
+        assert [job["job_id"] for job in run["jobs"]] == [jobs.timed_out]
+        loss = run["metrics"]["loss"]
+        # A step takes a tenth of a second, and a call of MLflow's; the job has a minute at least.
+        assert 50 < loss["last_step"] < 1500
+        assert loss["count"] == loss["last_step"] + 1
+        assert loss["nan_count"] == 0
+        assert loss["last_value"] < 0.01 < loss["most_value"]
+    _, of_job = page(site, f"/jobs/lumi/{jobs.timed_out}/")
+    for run in runs.values():
+        status, shown = page(site, run["url"])
+        assert status == 200
+        assert f'href="/jobs/lumi/{jobs.timed_out}/' in shown
+        assert f'href="{run["url"]}"' in of_job
+        assert page(site, run["url"], "mallory")[0] == 404
 
 
 def test_accounting_agrees_with_the_hooks_and_finds_what_they_missed(site: Site, jobs: Submitted) -> None:

@@ -1,9 +1,11 @@
-"""kaiku login [--url ADDRESS] [--name NAME]
+"""kaiku login [--runs] [--url ADDRESS] [--name NAME]
 
 Shows an address and a code. Open the address in a browser, on any device, where you are signed in to the portal,
 compare the code and approve it. This machine then gets a token of its own, which only reads what you may see. It is
 stored in a file that nobody else can read, and listed under Settings, API tokens, where you can revoke it.
 
+  --runs           get the token for `kaiku run-log`, beside the one that reads: it logs experiments and their runs,
+                   and reads no jobs
   --name NAME      what the token is called there; "kaiku on MACHINE" if not set
 """
 
@@ -15,7 +17,7 @@ from collector.cli.answers import document, text
 from collector.cli.cache import Cache
 from collector.cli.credentials import one_token
 from collector.cli.errors import CliError, NoAnswer, NoSignIn, SignInNeeded
-from collector.cli.options import TEXT
+from collector.cli.options import FLAG, TEXT
 from collector.cli.session import host_name
 from collector.cli.terminal import harmless
 
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from collector.cli.http_client import Portal
     from collector.cli.session import Session
 
-OPTIONS = {"name": TEXT}
+OPTIONS = {"name": TEXT, "runs": FLAG}
 WORDS_MAX = 0
 
 CLIENT_ID = "kaiku-cli"
@@ -37,10 +39,12 @@ WAIT_S_MAX = 3600.0
 
 def run(session: Session) -> int:
     """Get a token and store it in place of an earlier one for the same portal."""
+    if session.options.flag("runs"):
+        session.use_log_token()
     terminal, portal = session.terminal, session.portal_with("")
     session.credentials.check_storing()
-    name = session.options.text("name") or f"kaiku on {host_name()}"
-    asked = _asked(portal, name, session.timeout_s)
+    name = session.options.text("name") or f"kaiku{' run-log' if session.logs_runs else ''} on {host_name()}"
+    asked = _asked(session, portal, name)
     terminal.line("Open this address in a browser where you are signed in to the portal, and approve the code:")
     terminal.line()
     terminal.line(f"    {harmless(asked['verification_uri'])}")
@@ -62,8 +66,8 @@ def run(session: Session) -> int:
             raise type(error)(f"{error}; {then or 'the new token is revoked again'}") from error
         raise
     terminal.line(shown)
-    if session.environ.get("KAIKU_TOKEN"):
-        terminal.line("KAIKU_TOKEN is set and is used instead: unset it.")
+    if session.credentials.given():
+        terminal.line(f"{session.credentials.purpose.variable} is set and is used instead: unset it.")
     for earlier in replaced:
         if failed := _revoked(session, earlier):
             terminal.error(f"kaiku: the earlier token of this machine stays valid: {harmless(failed)}")
@@ -79,7 +83,8 @@ def _stored(session: Session, token: str, name: str) -> tuple[str, list[str]]:
         **{"token": token, "user": user, "expires_at": until},
         name=text(document(answer), "token", "name") or name,
     )
-    return f"Signed in as {user}, read-only, until {until[:10]}. The token is in {harmless(path)}", replaced
+    may = "to log runs" if session.logs_runs else "read-only"
+    return f"Signed in as {user}, {may}, until {until[:10]}. The token is in {harmless(path)}", replaced
 
 
 def _revoked(session: Session, token: str) -> str:
@@ -96,10 +101,10 @@ def _revoked(session: Session, token: str) -> str:
     return ""
 
 
-def _asked(portal: Portal, name: str, timeout_s: float) -> dict[str, Any]:
+def _asked(session: Session, portal: Portal, name: str) -> dict[str, Any]:
     """The codes that the portal gives. Raises NoAnswer if they are not as RFC 8628 says."""
-    form = {"client_id": CLIENT_ID, "device_name": name}
-    answer = portal.call("POST", "/api/v1/device/authorization", form=form, timeout_s=timeout_s)
+    form = {"client_id": CLIENT_ID, "device_name": name, "scope": "runs" if session.logs_runs else "read"}
+    answer = portal.call("POST", "/api/v1/device/authorization", form=form, timeout_s=session.timeout_s)
     said = answer.checked().json()
     wanted = ("device_code", "user_code", "verification_uri")
     if not isinstance(said, dict) or not all(isinstance(said.get(name), str) for name in wanted):

@@ -1,30 +1,36 @@
-"""kaiku logout
+"""kaiku logout [--runs]
 
 Revokes the token of this machine, and deletes it here together with every stored answer. Other machines stay signed in;
 they are listed on the portal under Settings, API tokens. With KAIKU_TOKEN or --token-file, that token is revoked
 instead.
+
+  --runs           the token for `kaiku run-log` alone, which otherwise stays: running jobs may use it
 """
 
 from __future__ import annotations
 
 from collector.cli.errors import NoAnswer, NoSignIn
 from collector.cli.hints import forget as forget_hints
+from collector.cli.options import FLAG
 from collector.cli.terminal import harmless
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collector.cli.session import Session
 
-OPTIONS: dict[str, object] = {}
+OPTIONS = {"runs": FLAG}
 WORDS_MAX = 0
 
 
 def run(session: Session) -> int:
     """What is stored here goes even if the portal cannot be reached; that is then stated, with status 4."""
+    if session.options.flag("runs"):
+        session.use_log_token()
     terminal, portal = session.terminal, session.portal
-    is_given = bool(session.options.text("token-file") or session.environ.get("KAIKU_TOKEN"))
+    is_given = bool(session.options.text("token-file") or session.credentials.given())
     session.cache.clear()
-    forget_hints(session.environ)
+    if not session.logs_runs:
+        forget_hints(session.environ)
     try:
         portal.call("POST", "/api/v1/device/revoke", timeout_s=session.timeout_s).checked()
         done = "Signed out: the token is revoked."
@@ -41,5 +47,6 @@ def run(session: Session) -> int:
     terminal.line(done)
     if is_given:
         file = session.options.text("token-file")
-        terminal.line(f"It was the one in {harmless(file)}: delete it." if file else "It was KAIKU_TOKEN: unset it.")
+        variable = session.credentials.purpose.variable
+        terminal.line(f"It was the one in {harmless(file)}: delete it." if file else f"It was {variable}: unset it.")
     return 0

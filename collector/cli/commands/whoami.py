@@ -1,7 +1,8 @@
-"""kaiku whoami [--json]
+"""kaiku whoami [--runs] [--json]
 
 Whose token this is, which portal it is for, what it may do, and until when it is valid.
 
+  --runs           of the token for `kaiku run-log`
   --json           as JSON
 """
 
@@ -15,12 +16,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collector.cli.session import Session
 
-OPTIONS = {"json": FLAG}
+OPTIONS = {"json": FLAG, "runs": FLAG}
 WORDS_MAX = 0
 
 
 def run(session: Session) -> int:
     """Read it from the portal, or as it was stored, with its age."""
+    if session.options.flag("runs"):
+        session.use_log_token()
     answer, age_s = session.get("/api/v1/whoami/", check=token_owner)
     if session.options.flag("json"):
         print_raw(session, answer.content, age_s)

@@ -14,7 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from jobs.device_sign_in.services import answer
-from jobs.models import DeviceSignIn
+from jobs.models import ApiToken, DeviceSignIn
 from jobs.selectors import own_api_tokens
 from portal.access import person
 from portal.sign_in.attempts import client_address, give_back, take, too_many
@@ -51,6 +51,7 @@ def _asked(request: HttpRequest, row: DeviceSignIn, written: str, error: str = "
     context = {
         **{"code": f"{letters[:4]}-{letters[4:8]}", "row": row, "error": error, "days": settings.DEVICE_TOKEN_DAYS},
         "until": timezone.now() + timedelta(days=settings.DEVICE_TOKEN_DAYS),
+        "is_logging": row.kind == ApiToken.Kind.RUNS,
         "is_elsewhere": row.address != client_address(request),
     }
     return render(request, "portal/device/device.html", context)
@@ -64,8 +65,9 @@ def _answered(request: HttpRequest, row: DeviceSignIn, *, is_approved: bool) -> 
     if not answer(row, user, is_approved=is_approved, now=timezone.now()):
         messages.error(request, WRONG)
     elif is_approved:
+        follows = "can log runs" if row.kind == ApiToken.Kind.RUNS else "is signed in"
         messages.success(
-            request, f"Approved. “{row.device_name}” is signed in as {user.get_username()} within some seconds."
+            request, f"Approved. “{row.device_name}” {follows} as {user.get_username()} within some seconds."
         )
     else:
         messages.success(request, f"Refused. “{row.device_name}” gets no access.")

@@ -29,6 +29,7 @@ from portal.pages.job.answer import answer
 from portal.pages.job.figures import shown_figures
 from portal.pages.job.forms import NoteForm, ShareForm
 from portal.pages.job.hardware import node_page
+from portal.pages.job.logged import logged_runs
 from portal.pages.job.people import note_part, people
 from portal.pages.job.raw_link import raw_link
 from portal.pages.job.same_work import neighbours, other_runs, same_work
@@ -70,7 +71,7 @@ def job_page(request: HttpRequest, run: Job, more: Mapping[str, object] | None =
     context: dict[str, Any] = {"run": run, "attempts": attempts, "raw": raw_link(run)}
     context |= people(run, person(request), now) | note_part(run, person(request))
     visible = visible_jobs(person(request))
-    context |= {"neighbours": neighbours(run, visible)}
+    context |= {"neighbours": neighbours(run, visible), "logged": logged_runs(run, person(request))}
     if row:
         others = other_runs(run, visible)
         reach = reach_of(person(request))

@@ -18,6 +18,7 @@ from reports.mail.digest import Choices, Frequency
 
 TOKEN_DAYS = (30, 90, 365)
 TOKEN_DAYS_DEFAULT = 90
+SENDING_OFF = "Sending measurements of own runs is disabled on this portal."
 
 
 THEMES = [("", "Same as this device"), *User.Theme.choices]
@@ -57,7 +58,7 @@ class SlurmCommentsForm(forms.Form):
 
 
 class TokenForm(forms.Form):
-    """What a new token is for, what it may do if there is a choice, and how long it is valid."""
+    """What a new token is for, what it may do, and how long it is valid."""
 
     name = forms.CharField(max_length=64, label="Purpose", widget=forms.TextInput(attrs={"autocomplete": "off"}))
     kind = forms.ChoiceField(label="Permission", choices=ApiToken.Kind.choices, initial=ApiToken.Kind.READ)
@@ -69,10 +70,15 @@ class TokenForm(forms.Form):
     )
 
     def __init__(self, user: User, data: Any = None) -> None:
-        super().__init__(data)
+        # A page that had no choice yet sends none.
+        sent = None if data is None else {"kind": ApiToken.Kind.READ.value, **dict(data.items())}
+        super().__init__(sent)
         self.held = own_api_tokens(user)
         if not settings.OWN_RUNS:
-            del self.fields["kind"]
+            kind: Any = self.fields["kind"]
+            kind.choices = [choice for choice in ApiToken.Kind.choices if choice[0] != ApiToken.Kind.SEND]
+            if sent and sent["kind"] == ApiToken.Kind.SEND:
+                kind.error_messages["invalid_choice"] = SENDING_OFF
 
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"]
@@ -83,8 +89,6 @@ class TokenForm(forms.Form):
         return name
 
     def clean(self) -> None:
-        if "kind" not in self.fields and self.data.get("kind", ApiToken.Kind.READ) != ApiToken.Kind.READ:
-            raise forms.ValidationError("Sending measurements of own runs is disabled on this portal.")
         if self.held.count() >= TOKENS_MAX:
             raise forms.ValidationError(
                 f"You have {TOKENS_MAX} tokens, which is the limit; revoke one that you no longer need."

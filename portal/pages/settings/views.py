@@ -22,10 +22,13 @@ from portal.access import person
 from portal.form_addresses import form_of_page
 from portal.pages.settings.forms import AppearanceForm, MailForm, SlurmCommentsForm, TokenForm
 from portal.rate_limits import CHANGES, seconds_to_wait, too_often
-from portal.sign_in.personal_tokens import SENDING_PREFIX, issue_token
+from portal.sign_in.personal_tokens import LOGGING_PREFIX, SENDING_PREFIX, issue_token
 from portal.unsaved import keeps_unsaved, take_unsaved
 from reports.mail.services.preferences import save_choices
 from reports.selectors import delivery_choices
+
+USES = {ApiToken.Kind.READ: "read", ApiToken.Kind.SEND: "send", ApiToken.Kind.RUNS: "log runs"}
+"""What a token of each kind is used to do."""
 
 
 def _sent(request: HttpRequest) -> Mapping[str, str] | None:
@@ -74,9 +77,11 @@ def api_tokens(request: HttpRequest) -> HttpResponse:
     context = {
         **{"form": form, "tokens": own_api_tokens(person(request)), "now": now, "secret": secret},
         "is_sending": secret.startswith(SENDING_PREFIX),
+        "is_logging": secret.startswith(LOGGING_PREFIX),
+        "portal": f"{request.scheme}://{request.get_host()}",
         "may_send": settings.OWN_RUNS,
         "has_slurm_comments": settings.SLURM_COMMENTS,
-        "send_kind": ApiToken.Kind.SEND,
+        "kinds": ApiToken.Kind,
     }
     return render(request, "portal/settings/api_tokens.html", context)
 
@@ -87,8 +92,7 @@ def revoke(request: HttpRequest, pk: int) -> HttpResponse:
     """It gives no access from now on."""
     token = get_object_or_404(own_api_tokens(person(request)), pk=pk)
     revoke_api_token(token, timezone.now())
-    done = "send" if token.kind == ApiToken.Kind.SEND else "read"
-    messages.success(request, f"Revoked. “{token.name}” can no longer be used to {done}.")
+    messages.success(request, f"Revoked. “{token.name}” can no longer be used to {USES[ApiToken.Kind(token.kind)]}.")
     return redirect("api-tokens")
 
 

@@ -13,6 +13,7 @@ TICKS_MAX = 12
 """More numbers of GPUs than this leave no room for the name of each below its column."""
 
 SPREAD_WIDTH = 6.0
+WITHOUT = "without the same kind of throughput"
 UNITS_S = (("h", 3600.0), ("min", 60.0))
 
 
@@ -45,7 +46,10 @@ def left_out(scaled: Scaling) -> list[str]:
     least_s = LIMITS.trial_min_s if scaled.is_trials else LIMITS.short_job_s
     counted_out = (
         (scaled.unfinished, "that did not complete"),
-        (scaled.too_short, f"below {counted(round(least_s / 60), 'minute')} or of unknown size"),
+        (
+            scaled.too_short,
+            WITHOUT if scaled.unit else f"below {counted(round(least_s / 60), 'minute')} or of unknown size",
+        ),
         (scaled.on_other_hardware, "on other hardware than the latest"),
         (scaled.trials_beside, "as a trial, which is compared with other trials only"),
     )

@@ -18,7 +18,7 @@ from django.utils import timezone
 from jobs.device_sign_in.services import remove_over
 from jobs.models import ApiToken, AuditEntry, DeviceSignIn, User
 from portal.sign_in.attempts import PER_NAME_MAX
-from portal.sign_in.personal_tokens import PREFIX, TOKENS_MAX, issue_token
+from portal.sign_in.personal_tokens import LOGGING_PREFIX, PREFIX, TOKENS_MAX, issue_token
 
 pytestmark = pytest.mark.django_db
 
@@ -282,3 +282,28 @@ def test_of_many_polls_and_answers_at_once_one_gets_the_token(cast) -> None:
         statuses = sorted(threads.map(poll, range(6)))
     assert statuses == [200, 400, 400, 400, 400, 400]
     assert ApiToken.objects.count() == 1
+
+
+def test_a_program_that_logs_runs_gets_a_token_of_that_kind(cast) -> None:
+    codes, alice = begun(scope="runs"), cast("alice")
+    page = alice.get(PAGE, {"user_code": codes["user_code"]}).content.decode()
+    assert "Let this program log runs in your name?" in page
+    assert "kaiku login --runs" in page
+    assert "it cannot read jobs" in page
+    assert "read what alice sees" not in page
+    assert "can log runs as alice" in answered(alice, codes).content.decode()
+    answer = polled(codes).json()
+    assert (answer["scope"], answer["access_token"].startswith(LOGGING_PREFIX)) == ("runs", True)
+    assert ApiToken.objects.get().kind == "runs"
+    assert with_token(answer["access_token"]).json()["scopes"] == ["runs"]
+    paths = ("/api/v1/experiments/", "/api/v1/jobs/", "/api/v1/insights/")
+    assert [with_token(answer["access_token"], path).status_code for path in paths] == [200, 403, 403]
+    assert with_token(answer["access_token"], REVOKE, "post").status_code == 204
+    assert with_token(answer["access_token"]).status_code == 401
+
+
+@pytest.mark.parametrize("scope", ["write", "read runs", "send", "RUNS"])
+def test_no_other_scope_is_given(scope: str) -> None:
+    answer = Client().post(AUTHORIZATION, BEGIN | {"scope": scope}, content_type="application/json")
+    assert error(answer) == (400, "invalid_scope")
+    assert not DeviceSignIn.objects.exists()

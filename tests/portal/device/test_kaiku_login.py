@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from jobs.experiments.models import ExperimentRun
 from jobs.models import ApiToken
 from portal.api import device as device_api
 from portal.sign_in import device as device_sign_in
@@ -62,6 +63,36 @@ def test_the_life_of_a_sign_in(live_server, cast, kaiku, environ) -> None:
     left = [path for folder in ("config", "cache") for path in Path(environ["HOME"], folder).rglob("*")]
     assert [path for path in left if path.is_file()] == []
     assert ran(kaiku, at_portal, "logout")[0] == 3
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.xdist_group("serving")
+def test_the_token_that_logs_runs_is_beside_the_one_that_reads(live_server, cast, kaiku, environ) -> None:
+    alice, at_portal = cast("alice"), environ | {"KAIKU_URL": live_server.url}
+    missing = f"kaiku: not logged: not signed in at {live_server.url}: run `kaiku login --runs`\n"
+    assert ran(kaiku, at_portal, "run-log", "start", "--experiment", "vit") == (0, "", missing)
+    # The second needs no address: it is that of the only portal there is a token for.
+    for where, words in ((at_portal, ("--name", "reads")), (environ, ("--runs", "--name", "logs"))):
+        process, code = signing_in(kaiku, where, *words)
+        approved(alice, code)
+        status, rest = end(process)
+        assert (status, ("to log runs" if "--runs" in words else "read-only") in rest) == (0, True)
+    assert dict(ApiToken.objects.values_list("name", "kind")) == {"reads": "read", "logs": "runs"}
+    files = sorted(path for path in Path(environ["XDG_CONFIG_HOME"]).rglob("*.json"))
+    assert [(path.parent.name, path.stat().st_mode & 0o777) for path in files] == [("cli", 0o600), ("runs", 0o600)]
+    assert "token “reads”, read, until 20" in ran(kaiku, environ, "whoami")[1]
+    assert "token “logs”, runs, until 20" in ran(kaiku, environ, "whoami", "--runs")[1]
+    token = ran(kaiku, environ, "run-log", "token")[1].strip()
+    assert token.startswith("kaiku_log_")
+    status, run_id, _ = ran(kaiku, environ, "run-log", "start", "--experiment", "vit")
+    assert (status, ExperimentRun.objects.get().run_id) == (0, run_id.strip())
+    assert ran(kaiku, environ, "logout", "--runs")[:2] == (0, "Signed out: the token is revoked.\n")
+    assert [token.name for token in ApiToken.objects.filter(revoked_at=None)] == ["reads"]
+    assert ran(kaiku, at_portal, "run-log", "start", "--experiment", "vit") == (0, "", missing)
+    given = at_portal | {"KAIKU_LOG_TOKEN": token}
+    ended = "the token is not valid (expired or revoked): unset KAIKU_LOG_TOKEN and run `kaiku login --runs`"
+    assert ran(kaiku, given, "run-log", "start", "--experiment", "vit") == (0, "", f"kaiku: not logged: {ended}\n")
+    assert ran(kaiku, environ, "whoami")[0] == 0
 
 
 @pytest.mark.django_db(transaction=True)

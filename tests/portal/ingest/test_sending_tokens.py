@@ -81,7 +81,7 @@ def test_while_it_is_off_nobody_makes_one_and_existing_ones_are_refused(cast, se
     secret, client = sending_token(), cast("alice")
     settings.OWN_RUNS = False
     page = client.get(PAGE).content.decode()
-    assert 'name="kind"' not in page
+    assert "Sends measurements of your own runs" not in page
     assert "disabled" in page
     answer = client.post(PAGE, FORM | {"name": "another"}).content.decode()
     assert "Sending measurements of own runs is disabled on this portal." in answer

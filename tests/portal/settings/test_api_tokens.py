@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from jobs.models import ApiToken, User
 from metrics.services import create_collector_token
-from portal.sign_in.personal_tokens import PREFIX, TOKENS_MAX, issue_token
+from portal.sign_in.personal_tokens import LOGGING_PREFIX, PREFIX, TOKENS_MAX, issue_token
 
 pytestmark = pytest.mark.django_db
 
@@ -42,6 +42,39 @@ def test_a_new_token_is_shown_once_and_only_its_digest_is_kept(cast) -> None:
     assert secret not in str(ApiToken.objects.values()[0])
     assert secret not in client.get(PAGE).content.decode()
     assert call(secret, "/api/v1/jobs/").status_code == 200
+
+
+def test_a_token_that_logs_runs_is_made_with_the_lines_to_copy_and_revoked(cast) -> None:
+    client = cast("alice")
+    page = client.get(PAGE).content.decode()
+    assert "Logs your experiments and their runs" in page
+    assert "it cannot read\n          jobs." in page
+    # The portal does not take measurements of own runs, so it does not offer them.
+    assert "Sends measurements" not in page
+    made = client.post(PAGE, {"name": "training", "kind": "runs", "days": "30"}).content.decode()
+    (secret,) = re.findall(rf"{LOGGING_PREFIX}[\w-]{{43}}", made)
+    for line in (
+        "export MLFLOW_TRACKING_URI=http://testserver/mlflow/j/$SLURM_CLUSTER_NAME/$SLURM_JOB_ID",
+        "export MLFLOW_TRACKING_TOKEN=$(cat ~/.config/kaiku/log-token)",
+        "export KAIKU_URL=http://testserver",
+        "export KAIKU_LOG_TOKEN=$(cat ~/.config/kaiku/log-token)",
+        "$KAIKU_URL/api/v1/experiments/",
+    ):
+        assert line in made
+    assert ApiToken.objects.get().kind == "runs"
+    assert [call(secret, path).status_code for path in ("/api/v1/experiments/", "/api/v1/jobs/")] == [200, 403]
+    done = client.post(f"{PAGE}{ApiToken.objects.get().pk}/revoke/", follow=True).content.decode()
+    assert "“training” can no longer be used to log runs." in done
+    assert call(secret, "/api/v1/experiments/").status_code == 401
+
+
+def test_the_list_states_what_each_token_may_do(cast) -> None:
+    for kind in ("read", "runs", "send"):
+        new_token(name=f"for {kind}", kind=kind)
+    page = cast("alice").get(PAGE).content.decode()
+    cells = re.findall(r'data-label="May">(.*?)</td>', page, re.S)
+    shown = sorted(" ".join(re.sub(r"<[^>]*>", " ", cell).split()) for cell in cells)
+    assert shown == ["log runs", "read", "send own runs disabled"]
 
 
 def test_it_reads_what_its_owner_sees_and_no_more(cast, reported) -> None:
