@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 
 from reports.numbers import NO_BREAK, counted, hours, unbroken
+from reports.request_diff import ARROW, LEFT_OUT, NOT_SET
 from reports.work_texts import saved_text
 
-HINT_LENGTH_MAX = 120
+HINT_LENGTH_MAX, HINT_LINES_MAX = 120, 3
 FAILED_HOW = {
     "TIMEOUT": "were ended by their time limit",
     "host_out_of_memory": "ran out of host memory",
@@ -32,18 +33,20 @@ class Saved:
 
 
 def would_save_text(title: str, gpu_hours: float, runs: int) -> str:
-    """One work with open savings; without a title its request stays as it is.
+    """One work with open savings: what the lines below would have saved; without a title the request stays as it is.
 
-    >>> would_save_text("Request only the GPUs you use", 150.0, 9).replace(NO_BREAK, " ")
-    'Request only the GPUs you use: 150.0 GPU-hours by the reports of 9 runs.'
+    >>> would_save_text("Request only the GPUs you use", 157.5, 9).replace(NO_BREAK, " ")
+    'Request only the GPUs you use: 9 runs would have used 157.5 GPU-hours less with these lines.'
     >>> would_save_text("", 150.0, 1).replace(NO_BREAK, " ")
     'The report of 1 run would have saved 150.0 GPU-hours; others needed more, so the request stays as it is.'
     """
-    reports = "the report of 1 run" if runs == 1 else f"the reports of {runs:,} runs"
     if not title:
+        reports = "the report of 1 run" if runs == 1 else f"the reports of {runs:,} runs"
         said = f"{reports.capitalize()} would have saved {hours(gpu_hours)} GPU-hours"
         return unbroken(f"{said}; others needed more, so the request stays as it is.")
-    return unbroken(f"{title}: {hours(gpu_hours)} GPU-hours by {reports}.")
+    return unbroken(
+        f"{title}: {counted(runs, 'run')} would have used {hours(gpu_hours)} GPU-hours less with these lines."
+    )
 
 
 def mixed_text(gpus: Sequence[int]) -> str:
@@ -127,34 +130,92 @@ def period_sentences(
     return [unbroken(each) for each in said]
 
 
-def saving_hint(runs: int, gpu_hours: float, lines: Sequence[str], *, is_mixed: bool = False) -> list[str]:
-    """At most three plain lines about a work whose request is too large; `is_mixed` where its reports differ.
+def saving_hint(runs: int, gpu_hours: float, lines: Sequence[str], days: int, room: int = HINT_LINES_MAX) -> list[str]:
+    """At most `room` plain lines about a work whose request is too large: the sum, then whole options.
 
-    >>> saving_hint(5, 30.0, ["--gpus=8 -> --gpus=2"])
-    ['5 runs of this work would have used 30.0 GPU-hours less with:', '--gpus=8 -> --gpus=2']
-    >>> saving_hint(5, 30.0, ["--gpus=8 -> --gpus=4"], is_mixed=True)[0]
-    '5 runs of this work would have used 30.0 GPU-hours less by their reports. What suits all of them:'
+    >>> saving_hint(5, 30.0, ["--gpus=8 -> --gpus=2", "(not set) -> --mem=60G"], 90)
+    ['Kaiku, last 90 days: 5 runs of this work would have used 30.0 GPU-hours less with:', '--gpus=8 -> --gpus=2, \
+add --mem=60G']
     """
-    how = "less by their reports. What suits all of them:" if is_mixed else "less with:"
-    head = f"{counted(runs, 'run')} of this work would have used {hours(gpu_hours)} GPU-hours {how}"
-    return [plain_line(line) for line in (head, *([", ".join(lines)] if lines else []))]
+    head = f"Kaiku, last {days} days: {counted(runs, 'run')} of this work would have used {hours(gpu_hours)} GPU-hours"
+    return [plain_line(f"{head} less with:"), *_packed([_to_do(line) for line in lines], room - 1)]
+
+
+def no_use_hint(runs: int, of: int, gpu_hours: float, days: int) -> list[str]:
+    """One plain line about a work that uses no GPU.
+
+    >>> no_use_hint(3, 3, 68.5, 90), no_use_hint(1, 1, 4.0, 90)[0]
+    (['Kaiku, last 90 days: none of 3 runs of this work used a GPU, 68.5 GPU-hours billed. See: kaiku check SCRIPT'], \
+'Kaiku, last 90 days: the only run of this work used no GPU, 4.00 GPU-hours billed. See: kaiku check SCRIPT')
+    """
+    which = f"{runs:,} of {of:,} runs of this work used no GPU"
+    if runs == of:
+        which = "the only run of this work used no GPU" if of == 1 else f"none of {of:,} runs of this work used a GPU"
+    said = f"Kaiku, last {days} days: {which}, {hours(gpu_hours)} GPU-hours billed."
+    return [plain_line(f"{said} See: kaiku check SCRIPT")]
 
 
 def failure_hint(how: str, failed: int, of: int) -> list[str]:
     """One plain line about a work that keeps failing in the same way.
 
     >>> failure_hint("TIMEOUT", 3, 5)
-    ['3 of the last 5 runs of this work were ended by their time limit.']
+    ['Kaiku: 3 of the last 5 runs of this work were ended by their time limit.']
     """
-    return [plain_line(f"{failed} of the last {of} runs of this work {FAILED_HOW[how]}.")]
+    return [plain_line(f"Kaiku: {failed} of the last {of} runs of this work {FAILED_HOW[how]}.")]
+
+
+def _to_do(line: str) -> str:
+    """A line of a suggested request as `kaiku` writes it.
+
+    >>> _to_do("(not set) -> --mem=60G"), _to_do("--exclusive -> (leave out)"), _to_do("--gpus=8 -> --gpus=2")
+    ('add --mem=60G', 'leave out --exclusive', '--gpus=8 -> --gpus=2')
+    """
+    before, arrow, after = line.partition(ARROW)
+    if arrow and before == NOT_SET:
+        return f"add {after}"
+    return f"leave out {before}" if arrow and after == LEFT_OUT else line
+
+
+def _packed(options: Sequence[str], room: int) -> list[str]:
+    """These in at most `room` lines, each of them whole; what has no place is counted at the end.
+
+    >>> _packed(["a" * 70, "b" * 70, "c" * 70], 2)[1].replace("b", "")
+    '; kaiku check SCRIPT shows 1 more'
+    """
+    written = [plain_text(option) for option in options]
+    for shown in range(len(written), -1, -1):
+        left = len(written) - shown
+        parts = [f"{option}," for option in written[:shown]]
+        if parts:
+            parts[-1] = parts[-1][:-1] + ";" * bool(left)
+        more = [f"kaiku check SCRIPT shows {f'{left} more' if shown else counted(left, 'line')}"] if left else []
+        lines = _filled([*parts, *more])
+        if len(lines) <= room and all(len(line) <= HINT_LENGTH_MAX for line in lines):
+            return lines
+    return []
+
+
+def _filled(parts: Iterable[str]) -> list[str]:
+    """As many parts in each line as have a place, with a blank between them."""
+    lines: list[str] = []
+    for part in parts:
+        if lines and len(lines[-1]) + 1 + len(part) <= HINT_LENGTH_MAX:
+            lines[-1] += f" {part}"
+        else:
+            lines.append(part)
+    return lines
+
+
+def plain_text(text: str) -> str:
+    """The text in printable ASCII: it is written to a terminal.
+
+    >>> plain_text("a\\u00a0b\\x1b[31m\\u202ec")
+    'a b?[31m?c'
+    """
+    return "".join(letter if " " <= letter <= "~" else "?" for letter in text.replace(NO_BREAK, " "))
 
 
 def plain_line(text: str) -> str:
-    """A line of printable ASCII, cut to a bounded length: it is written to a terminal.
-
-    >>> plain_line("a\\u00a0b\\x1b[31m\\u202ec")
-    'a b?[31m?c'
-    """
-    written = text.replace(NO_BREAK, " ")
-    safe = "".join(letter if " " <= letter <= "~" else "?" for letter in written)
+    """A line of it, cut to a bounded length."""
+    safe = plain_text(text)
     return safe if len(safe) <= HINT_LENGTH_MAX else safe[: HINT_LENGTH_MAX - 3] + "..."

@@ -41,7 +41,8 @@ class StatedRun:
 class WorkSaving:
     """The open savings of one work added up: of how many runs, and the latest of these runs by its key.
 
-    `advised_gpus` are the numbers of GPUs that the reports of these runs suggest, the fewest first.
+    `advised_gpus` are the numbers of GPUs that the reports of these runs suggest, the fewest first; `pks` are the keys
+    of these runs, the earliest first.
     """
 
     work: str
@@ -49,6 +50,7 @@ class WorkSaving:
     gpu_hours: float
     latest_pk: int
     advised_gpus: tuple[int, ...] = ()
+    pks: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ def open_savings(runs: Iterable[StatedRun]) -> OpenSavings:
     >>> wide = StatedRun("cp2k", 7, day[0], Shape(1, 8), 6.0, fewer, is_success=True, has_gpu_use=True)
     >>> worse = StatedRun("cp2k", 8, day[1], Shape(1, 8), None, none, is_success=True, has_gpu_use=False)
     >>> open_savings([wide, worse]).works
-    (WorkSaving(work='cp2k', jobs=1, gpu_hours=6.0, latest_pk=7, advised_gpus=(2,)),)
+    (WorkSaving(work='cp2k', jobs=1, gpu_hours=6.0, latest_pk=7, advised_gpus=(2,), pks=(7,)),)
     >>> followed = StatedRun("cp2k", 9, day[2], Shape(1, 2), None, None, is_success=True, has_gpu_use=True)
     >>> open_savings([wide, worse, followed])
     OpenSavings(works=(), changed_gpu_hours=6.0)
@@ -84,7 +86,8 @@ def open_savings(runs: Iterable[StatedRun]) -> OpenSavings:
         changed_gpu_hours += sum(run.saved_gpu_hours or 0.0 for run in ordered) - sum(hours)
         if still_open:
             gpus = {run.advice[1].gpus for run in still_open if run.advice is not None}
-            found.append(WorkSaving(work, len(still_open), sum(hours), still_open[-1].pk, tuple(sorted(gpus))))
+            pks = tuple(run.pk for run in still_open)
+            found.append(WorkSaving(work, len(pks), sum(hours), pks[-1], tuple(sorted(gpus)), pks))
     found.sort(key=lambda saving: (-saving.gpu_hours, saving.work))
     return OpenSavings(tuple(found), changed_gpu_hours)
 

@@ -133,6 +133,12 @@ def latest_runs_of_works(runs: QuerySet[Job], works: Sequence[str], now: datetim
     return {work: past_runs_of_work(within, work, REQUEST_RUNS_MAX) for work in works}
 
 
+def expected_run_times_s(job_pks: Sequence[int]) -> dict[int, float]:
+    """How long the reports of these runs expect the run to take as they suggest, where not as long: one query."""
+    savings = JobEfficiency.objects.filter(job__in=job_pks, saved_gpu_hours__gt=0).values_list("job_id", "savings")
+    return {pk: said["run_s"] for pk, said in savings if said and said["assumption"] != "same_run_time"}
+
+
 def judgements_of(job_pks: Sequence[int]) -> dict[int, JobEfficiency]:
     """The judgements of these runs by run."""
     return {judged.job_id: judged for judged in JobEfficiency.objects.filter(job__in=job_pks)}

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from bench.samples.generate import SampleJob, make_job
+from bench.samples.library import LIBRARY
 from bench.samples.people import Person
-from bench.samples.records import instant
+from bench.samples.records import instant, one_script
 
 FIRST_JOB_ID = 17_500_000
 BEGINS_HOUR = 1
@@ -86,5 +87,6 @@ def _run(
         ended_at=ended_at,
         rng=np.random.default_rng((seed, job_id)),
         job_name=step.name,
+        request=one_script(LIBRARY[step.kind], step.walltime_min * 60),
         **times,
     )

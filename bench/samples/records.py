@@ -101,6 +101,19 @@ def options(shape: Archetype, walltime_s: int, rng: np.random.Generator) -> dict
     }
 
 
+def one_script(shape: Archetype, walltime_s: float) -> dict[str, str]:
+    """The request spelled in the same way each time, as somebody does who keeps one script."""
+    return {
+        "--partition": shape.partition,
+        "--nodes": str(shape.nodes),
+        "--gpus-per-node": str(shape.gpus),
+        "--ntasks-per-node": str(shape.ranks_per_node),
+        "--cpus-per-task": str(shape.cores_per_rank),
+        "--mem-per-gpu": f"{shape.memory_per_gpu_gb:g}G",
+        "--time": walltime_text(walltime_s),
+    }
+
+
 def cores_per_node(shape: Archetype) -> int:
     """Physical cores that the job holds on each node: all of them where nodes are given whole."""
     return LUMI_G.cores if _is_exclusive(shape) else shape.ranks_per_node * shape.cores_per_rank

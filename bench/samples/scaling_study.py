@@ -12,8 +12,7 @@ import numpy as np
 from bench.samples.generate import SampleJob, make_job
 from bench.samples.library import LIBRARY
 from bench.samples.people import Person
-from bench.samples.records import instant
-from jobs.sbatch import walltime_text
+from bench.samples.records import instant, one_script
 
 FIRST_JOB_ID = 17_400_000
 NAME = "cp2k_water_v{}"
@@ -62,7 +61,7 @@ def scaling_study(person: Person, *, seed: int, until: datetime) -> Iterator[Sam
             rng=np.random.default_rng((seed, number)),
             job_name=NAME.format(number + 1),
             **_times(step, ended_at),
-            request=_request(step),
+            request=one_script(LIBRARY[step.kind], step.walltime_min * 60),
         )
 
 
@@ -75,18 +74,4 @@ def _times(step: Step, ended_at: datetime) -> dict[str, Any]:
         "submitted_at": queued_at,
         "eligible_at": queued_at,
         "started_at": instant(started_at),
-    }
-
-
-def _request(step: Step) -> dict[str, str]:
-    """Spelled in the same way each time, as somebody does who changes one script."""
-    shape = LIBRARY[step.kind]
-    return {
-        "--partition": shape.partition,
-        "--nodes": str(shape.nodes),
-        "--gpus-per-node": str(shape.gpus),
-        "--ntasks-per-node": str(shape.ranks_per_node),
-        "--cpus-per-task": str(shape.cores_per_rank),
-        "--mem-per-gpu": f"{shape.memory_per_gpu_gb:g}G",
-        "--time": walltime_text(step.walltime_min * 60),
     }

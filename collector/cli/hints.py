@@ -7,6 +7,7 @@
     work<tab>CLUSTER<tab>PROJECT        the next lines belong to this work of the person
     name<tab>NAME                       its normalised name, then job names as they were written
     line<tab>TEXT                       at most three, printable ASCII
+    gpus<tab>NUMBER                     the lines after it are only for who requests more GPUs than these
     end                                 a file without it was cut and counts as none
 
 The file exists only while its person is signed in; without one nothing runs in the background.
@@ -36,6 +37,7 @@ REFRESH_S, REFRESH_OFF_S = 3600, 86400
 """How long it stays as it is; a day where hints are off or the portal has none."""
 CUT = " ..."
 NAMES_MAX, LINES_MAX, TEXT_LENGTH_MAX = 20, 3, 120
+GPUS_BEYOND = 10**6
 BACKGROUND_S_MAX = 60
 DESCRIPTORS_MAX = 4096
 OFF = ("off", "0", "no", "false")
@@ -223,11 +225,22 @@ def _works(hints: list[object]) -> Iterator[str]:
         cluster, project = _field(hint.get("cluster")), _field(hint.get("project")).lower()
         if names and lines and cluster and project:
             records = [f"work\t{cluster}\t{project}", *(f"name\t{name}" for name in names)]
-            yield "".join(f"{record}\n" for record in [*records, *(f"line\t{line}" for line in lines)])
+            shown = [f"line\t{line}" for line in lines]
+            if (gpus := _count(hint.get("gpus"))) is not None:
+                # An answer that does not state which lines these are is about nothing else.
+                shown.insert(
+                    len(shown) - min(_count(hint.get("gpus_lines")) or len(shown), len(shown)), f"gpus\t{gpus}"
+                )
+            yield "".join(f"{record}\n" for record in [*records, *shown])
 
 
 def _texts(values: object) -> list[str]:
     return [value for value in values if isinstance(value, str)] if isinstance(values, list) else []
+
+
+def _count(value: object) -> int | None:
+    """A number of GPUs or lines; None if it cannot be one."""
+    return value if type(value) is int and 0 <= value < GPUS_BEYOND else None
 
 
 def _field(value: object) -> str:

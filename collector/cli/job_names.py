@@ -70,7 +70,7 @@ def found(session: Session, written: str) -> tuple[str, Answer, float | None]:
 
 
 def unknown_work(written: str) -> NotFound:
-    return NotFound(f"no work of yours is called {written[:60]!r}: `kaiku insights` names yours")
+    return NotFound(f"no work of yours is called {written[:60]!r}: `kaiku history --by-work` names yours")
 
 
 def check_work(session: Session, written: str) -> None:

@@ -89,6 +89,19 @@ class Words:
             rest.clear()
 
 
+def as_written(words: Sequence[str]) -> list[str]:
+    """These words of `Words.ordered` without the "--" before the script that nobody needs to write.
+
+    >>> as_written(["--mem=1G", "--", "job.sbatch", "--time=5"]), as_written(["--", "-x.sbatch"])
+    (['--mem=1G', 'job.sbatch', '--time=5'], ['--', '-x.sbatch'])
+    """
+    before, dashes, rest = list(words), list(words).index("--") if "--" in words else -1, list[str]()
+    if dashes >= 0:
+        before, rest = before[:dashes], before[dashes + 1 :]
+    is_needed = bool(rest) and ((rest[0].startswith("-") and rest[0] != STANDARD_INPUT) or rest[0] == ":")
+    return [*before, *(["--"] if is_needed else []), *rest]
+
+
 def _takes_next(word: str, *, is_exact: bool) -> bool | None:
     """Whether an option of sbatch takes the next word as its value; None for what is no option.
 

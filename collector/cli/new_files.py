@@ -32,6 +32,18 @@ def write_new(path: str, content: bytes, *, mode: int, is_forced: bool = False) 
         raise Usage(f"cannot write {path[:200]!r}: {getattr(error, 'strerror', None) or error}") from error
 
 
+def new_folder(path: str) -> None:
+    """Make a folder if nothing is there. Raises Usage if it cannot be made, or if something else is there."""
+    try:
+        os.mkdir(path)
+    except FileExistsError:
+        if not os.path.isdir(path):
+            raise Usage(f"{path[:200]!r} is not a folder") from None
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise Usage(f"cannot make the folder {path[:200]!r}: {why}") from error
+
+
 def is_same_file(one: str, other: str) -> bool:
     """Whether two paths are one file, by whatever names."""
     try:

@@ -66,17 +66,17 @@ def _is_change(change: Change, options: Mapping[str, str]) -> bool:
 
 
 def change_line(change: Change) -> str:
-    """A change for people, as the portal's reports write it.
+    """A change for people, as other commands and hints write it.
 
     >>> change_line(Change("--gpus", "8", "2")), change_line(Change("--mem", "", "60G"))
-    ('--gpus=8 → --gpus=2', '--mem=60G (new)')
+    ('--gpus=8 → --gpus=2', 'add --mem=60G')
     >>> change_line(Change("--exclusive", "", ""))
-    '--exclusive → (leave out)'
+    'leave out --exclusive'
     """
     if change.recommended and not change.requested:
-        return f"{change.option}={change.recommended} (new)"
+        return f"add {change.option}={change.recommended}"
     before = f"{change.option}={change.requested}" if change.requested else change.option
-    return f"{before} → {change.option}={change.recommended}" if change.recommended else f"{before} → (leave out)"
+    return f"{before} → {change.option}={change.recommended}" if change.recommended else f"leave out {before}"
 
 
 def _divided(line: str) -> tuple[str, str]:

@@ -46,8 +46,20 @@ local DONE = words("train training pretrain finetune tune eval evaluate infer in
   .. " prod production bench benchmark exp experiment sweep")
 local MONTHS = words("jan feb mar apr may jun jul aug sep oct nov dec")
 
--- The name as normalised_name of jobs/work_key.py has it, for the plain ones of ASCII letters with at most a counter at
--- the end; nil for every other: no hint is better than one of another work.
+-- Whether a word with digits stays as it is wherever it is, as "cp2k" and "7b" do: it ends with a letter, and cannot be
+-- a part of a date, a time, a hash or a UUID.
+local function is_part_of_name(word)
+  if not word:find("%l$") or word:find("%d%d%d%d%d%d") then return false end
+  if word:find("^0x%x+$") or word:find("^%d%d?h%d") then return false end
+  if #word >= 4 and not word:find("[^%da-f]") then return false end
+  for month in pairs(MONTHS) do
+    if word:find(month, 1, true) then return false end
+  end
+  return true
+end
+
+-- The name as normalised_name of jobs/work_key.py has it, for the plain ones of ASCII letters, words such as "cp2k" and
+-- at most a counter at the end; nil for every other: no hint is better than one of another work.
 local function normalised(name)
   if #name > NAME_LENGTH_MAX or name:find("[^ -~]") then return nil end
   name = name:lower():match("^%s*(.-)%s*$")
@@ -60,10 +72,13 @@ local function normalised(name)
   local list = {}
   for word in name:gmatch("%w+") do list[#list + 1] = word end
   for index, word in ipairs(list) do
-    -- Digits before the end may be a date, words of a to f a part of a UUID.
-    if index < #list and word:find("%d") or #word >= 12 and not word:find("[^a-f]") then return nil end
+    -- Other digits before the end may be a date, words of a to f a part of a UUID.
+    if index < #list and word:find("%d") and not is_part_of_name(word) then return nil end
+    if #word >= 12 and not word:find("[^a-f]") then return nil end
   end
-  local letters, digits = (list[#list] or ""):match("^(%a*)(%d*)$")
+  local last = list[#list] or ""
+  local letters, digits = last:match("^(%a*)(%d*)$")
+  if not letters and is_part_of_name(last) then letters, digits = last, "" end
   if not letters or #digits > 5 then return nil end
   if digits ~= "" then
     local before = list[#list - 1]
@@ -132,6 +147,8 @@ local function lines_for(text, cluster, project, name)
     elseif kind == "name" and is_here then
       is_ours = is_ours or rest == name or is_first and rest == normal
       is_first = false
+    elseif kind == "gpus" and is_here and not lines.gpus then
+      lines.gpus, lines.before = #rest <= 6 and tonumber(rest:match("^%d+$")) or nil, #lines
     elseif kind == "line" and is_here and #lines < LINES_MAX then
       lines[#lines + 1] = harmless(rest)
     end
@@ -139,20 +156,51 @@ local function lines_for(text, cluster, project, name)
   return finish() and found or nil
 end
 
--- The lines without a suggestion that this submission has already: its first change is of GPUs, and they are requested
--- as it would have them. With it go the sentence before it and what else it changes.
-local function still_open(lines, options)
-  for index, line in ipairs(lines) do
-    local option, wanted = line:match("%-%-gpus[%w-]*=%S* %-> %-%-(gpus[%w-]*)=[%w:]-(%d+)%f[%W]")
-    if option then
-      local asked = options[option]
-      if type(asked) ~= "string" or asked:match("(%d+)$") ~= wanted then return lines end
-      local kept = {}
-      for before = 1, index - 2 do kept[before] = lines[before] end
-      return kept
-    end
+-- How many GPUs a value such as "mi250:4" or "gres:gpu:2,gres:nvme:1" names; nil where it names none. `is_gres`: other
+-- things than GPUs may be in it.
+local function gpus_in(value, is_gres)
+  local sum = nil
+  for part in (type(value) == "string" and value or ""):gmatch("[^,]+") do
+    local rest = part:gsub("^gres[:/]", "")
+    local is_gpu = rest == "gpu" or rest:sub(1, 4) == "gpu:"
+    local number = rest:match("^(%d+)$") or rest:match(":(%d+)$") or is_gpu and not rest:find("%d$") and "1"
+    if number and #number <= 6 and (is_gpu or not is_gres) then sum = (sum or 0) + tonumber(number) end
   end
-  return lines
+  return sum
+end
+
+-- The number that an option has; what is not set has words or numbers below one.
+local function count_in(value)
+  local number = type(value) == "string" and value:match("^(%d+)$")
+  return number and #number <= 9 and tonumber(number) or 0
+end
+
+-- How many GPUs a submission requests at most, in whatever form; nil where no option says it.
+local function gpus_asked(options)
+  local per_node, each = gpus_in(options["gpus-per-node"]), gpus_in(options["gres"], true)
+  local per_task, tasks = gpus_in(options["gpus-per-task"]), count_in(options["ntasks"])
+  local tasks_per_node = count_in(options["ntasks-per-node"])
+  local nodes = 1
+  for number in (type(options["nodes"]) == "string" and options["nodes"] or ""):gmatch("%d+") do
+    nodes = math.max(nodes, count_in(number))
+  end
+  if tasks_per_node > 0 then nodes = math.max(nodes, math.ceil(tasks / tasks_per_node)) end
+  local found = gpus_in(options["gpus"])
+  -- Different forms of GPUs per node add up in Slurm.
+  if per_node or each then found = math.max(found or 0, ((per_node or 0) + (each or 0)) * nodes) end
+  if per_task then found = math.max(found or 0, per_task * math.max(tasks, tasks_per_node * nodes, 1)) end
+  return found
+end
+
+-- The lines without a suggestion that this submission has already: it requests no more GPUs.
+local function still_open(lines, options)
+  if not lines.gpus then return lines end
+  local asked = gpus_asked(options)
+  -- Without any option about GPUs a site may give some; whoever requests none has what a suggestion of none changes.
+  if (asked or 0) > lines.gpus or not asked and lines.gpus > 0 then return lines end
+  local kept = {}
+  for index = 1, lines.before do kept[index] = lines[index] end
+  return kept
 end
 
 -- The name that Slurm gives the job: the option, or the file of the script.

@@ -17,7 +17,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from analysis.history.periods import DAYS_OFFERED, last_days
-from analysis.history.selectors import savings_of_works
+from analysis.history.selectors import UnusedWork, savings_of_works, works_without_gpu_use
 from analysis.rollups.selectors import site_now
 from analysis.works.repeated_failures import EndedRun, repeated_failure
 from jobs.models import Job, User
@@ -26,9 +26,9 @@ from portal.access import person
 from portal.api.asked import DAYS, asked_choice
 from portal.api.insight_answers import HintAnswer, HintList
 from portal.charts.work_requests import WorkRequest, work_requests
-from reports.insight_texts import failure_hint, saving_hint
+from reports.insight_texts import HINT_LINES_MAX, failure_hint, no_use_hint, saving_hint
 
-HINTS_MAX, NAMES_MAX, LINES_MAX = 100, 20, 3
+HINTS_MAX, NAMES_MAX = 100, 20
 RUNS_MAX = 2000
 """The latest runs of a person in which names and repeated failures are looked for."""
 
@@ -59,6 +59,35 @@ class NamedPlace(NamedTuple):
     name: str
 
 
+@dataclass(frozen=True)
+class Wasting:
+    """What runs of one work left unused in these days: open savings with their request, or no use of a GPU at all."""
+
+    days: int
+    request: WorkRequest | None
+    unused: UnusedWork | None
+
+    def lines(self, room: int) -> list[str]:
+        """At most so many lines; none where nothing is unused."""
+        if self.request is not None:
+            written = self.request.diff or self.request.block
+            return saving_hint(self.request.jobs, self.request.gpu_hours, written, self.days, room)
+        if self.unused is not None:
+            return no_use_hint(self.unused.runs, self.unused.of, self.unused.gpu_hours, self.days)
+        return []
+
+    @property
+    def gpu_hours(self) -> float | None:
+        """What the lines state."""
+        stated = self.request or self.unused
+        return stated.gpu_hours if stated else None
+
+    @property
+    def gpus(self) -> int | None:
+        """The lines are for submissions with more GPUs than these; None for every one."""
+        return self.request.fewer_gpus if self.request else 0 if self.unused else None
+
+
 class Hints(APIView):
     """`GET /api/v1/hints/`: own works whose request wastes, or that fail the same way, of the last `?days=`."""
 
@@ -78,15 +107,19 @@ def off_reason(user: User) -> str:
 
 
 def hints_of(user: User, days: int) -> list[HintAnswer]:
-    """The hints for one person, the most worth first: six queries, and one for each work with a saving."""
+    """The hints for one person, the most worth first: nine queries, and one for each work with a saving."""
     period, own = last_days(site_now(), days), Q(user=user.pk)
     named = _named_works(user, period.start)
     wasting = (each for each in savings_of_works(own, period, RUNS_MAX).works if each.gpu_hours >= GPU_HOURS_MIN)
     savings = [each for each in wasting if each.work in named]
     requests = work_requests(own, savings[:HINTS_MAX], period.end)
-    saving = {each.saving.work: each for each in requests if each.is_change}
+    saving = {each.saving.work: each for each in requests if each.is_change and each.gpu_hours >= GPU_HOURS_MIN}
+    unused = {each.work: each for each in works_without_gpu_use(own, period) if _is_worth(each)}
     clear = {place: keys.pop() for place, keys in _keys_by_name(named).items() if len(keys) == 1 and place.name}
-    found = [_hint(key, place.name, named[key], saving.get(key)) for place, key in clear.items()]
+    found = [
+        _hint(key, place.name, named[key], Wasting(days, saving.get(key), unused.get(key)))
+        for place, key in clear.items()
+    ]
     shown = [hint for hint in found if hint is not None]
     return sorted(shown, key=lambda hint: -(hint.worth_gpu_hours or 0.0))[:HINTS_MAX]
 
@@ -115,12 +148,14 @@ def _named_works(user: User, since: datetime) -> Mapping[str, Named]:
     return found
 
 
-def _hint(key: str, name: str, work: Named, open_request: WorkRequest | None) -> HintAnswer | None:
+def _is_worth(work: UnusedWork) -> bool:
+    return work.gpu_hours >= GPU_HOURS_MIN and not work.is_over
+
+
+def _hint(key: str, name: str, work: Named, wasting: Wasting) -> HintAnswer | None:
     failed = repeated_failure(work.runs)
-    lines = failure_hint(failed.how, failed.runs, failed.of) if failed else []
-    if open_request is not None:
-        saving, written = open_request.saving, open_request.diff or open_request.block
-        lines += saving_hint(saving.jobs, saving.gpu_hours, written, is_mixed=open_request.is_mixed)
+    failing = failure_hint(failed.how, failed.runs, failed.of) if failed else []
+    lines = [*failing, *wasting.lines(HINT_LINES_MAX - len(failing))]
     if not lines:
         return None
     return HintAnswer(
@@ -128,6 +163,8 @@ def _hint(key: str, name: str, work: Named, open_request: WorkRequest | None) ->
         work_names=[name, *list(work.names)[: NAMES_MAX - 1]],
         cluster=work.cluster,
         project=work.project,
-        lines=lines[:LINES_MAX],
-        worth_gpu_hours=open_request.saving.gpu_hours if open_request else None,
+        lines=lines,
+        worth_gpu_hours=wasting.gpu_hours,
+        gpus=wasting.gpus,
+        gpus_lines=len(lines) - len(failing),
     )

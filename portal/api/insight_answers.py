@@ -93,7 +93,11 @@ class InsightAnswer(msgspec.Struct, frozen=True):
 
 
 class HintAnswer(msgspec.Struct, frozen=True):
-    """Lines to show when a job of one of these names is submitted; the first name is the normalised one."""
+    """Lines to show when a job of one of these names is submitted; the first name is the normalised one.
+
+    The last `gpus_lines` of them suggest a request with `gpus` GPUs in all, fewer than the latest run had: they are for
+    submissions with more. `gpus` is null where the lines are about something else.
+    """
 
     key: str
     work_names: list[str]
@@ -101,6 +105,8 @@ class HintAnswer(msgspec.Struct, frozen=True):
     project: str
     lines: list[str]
     worth_gpu_hours: float | None
+    gpus: int | None
+    gpus_lines: int
 
 
 class HintList(msgspec.Struct, frozen=True):

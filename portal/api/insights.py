@@ -55,7 +55,9 @@ class Insights(APIView):
         own = Q(user=user.pk)
         open_now = savings_of_works(own, period, SAVINGS_RUNS_MAX, works)
         sums = days_of(_parts(user, works), period)
-        total = sum(saving.gpu_hours for saving in open_now.works)
+        # Beyond these nothing is listed that their reports' own figures could differ from.
+        saving = would_save(own, open_now.works[:WORKS_MAX], period.end)
+        total = sum(each.gpu_hours for each in saving) + sum(each.gpu_hours for each in open_now.works[WORKS_MAX:])
         runs = sums.total(period).jobs
         of_runs = SAVINGS_RUNS_MAX if runs > SAVINGS_RUNS_MAX else None
         unused = works_without_gpu_use(own, period, works)
@@ -63,7 +65,7 @@ class Insights(APIView):
         answer = InsightAnswer(
             period=PeriodAnswer(days, period.start, period.end),
             without_gpu_use=_without_use(unused[:WORKS_MAX]),
-            would_save=would_save(own, open_now.works[:WORKS_MAX], period.end),
+            would_save=saving,
             repeats=_repeats(sums, period, runs),
             brought=_brought(user, works),
             sentences=period_sentences(days, runs, total, open_now.changed_gpu_hours, of_runs, idle),
@@ -102,15 +104,15 @@ def _parts(user: User, works: Collection[str] | None) -> list[Part]:
 
 
 def would_save(own: Q, savings: Sequence[WorkSaving], now: datetime) -> list[WouldSave]:
-    """These works with their requests: two queries, and one for each."""
+    """These works with their requests: three queries, and one for each."""
     return [_saving(request) for request in work_requests(own, savings, now)]
 
 
 def _saving(request: WorkRequest) -> WouldSave:
     return WouldSave(
         work=WorkLink(request.run.work_key, job_label(request.run), work_url(request.run)),
-        gpu_hours=request.saving.gpu_hours,
-        runs=request.saving.jobs,
+        gpu_hours=request.gpu_hours,
+        runs=request.jobs,
         title=request.title,
         diff=list(request.diff),
         request=list(request.block),

@@ -107,7 +107,7 @@ class UnusedAnswer(msgspec.Struct, frozen=True):
 class AdviceAnswer(msgspec.Struct, frozen=True):
     """What the request of the work changes in that of its latest run: the changes, or the whole request.
 
-    `saves_gpu_hours` is what the `from_runs` runs with open savings would have been billed less, by their reports.
+    `saves_gpu_hours` is what the `from_runs` runs with open savings would have been billed less with exactly these.
     """
 
     title: str

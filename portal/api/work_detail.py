@@ -103,8 +103,8 @@ def open_advice(owner: int, key: str, period: Period) -> AdviceAnswer | None:
     savings = savings_of_works(own, period, SAVINGS_RUNS_MAX, [key]).works
     for each in work_requests(own, savings, period.end):
         if each.is_change:
-            saving, address = each.saving, job_url(each.run)
-            return AdviceAnswer(each.title, list(each.diff), list(each.block), saving.gpu_hours, saving.jobs, address)
+            address = job_url(each.run)
+            return AdviceAnswer(each.title, list(each.diff), list(each.block), each.gpu_hours, each.jobs, address)
     return None
 
 

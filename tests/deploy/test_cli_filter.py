@@ -18,13 +18,27 @@ NAMES = {
     "train llama (2)": "train-llama",
     "resnet.sbatch.sh": "resnet",
     "llama_train2": "llama-train",
+    "cp2k": "cp2k",
+    "cp2k_v3": "cp2k",
+    "cp2k-v3": "cp2k",
+    "cp2k_3": "cp2k",
+    "CP2K-run-12.sh": "cp2k",
+    "lammps_melt_v2": "lammps-melt",
+    "llama-7b-finetune": "llama-7b-finetune",
+    "llama_7b_v2": "llama-7b",
+    "cp2k_train2": "cp2k-train",
     # Not decided here: names whose digits may be a date, a size, a hash, or that are not ASCII.
     "resnet50": "",
-    "llama-7b-finetune": "",
     "train_2026-11-20": "",
     "train_123456": "",
     "train-nov-4": "",
     "train-seed-3": "",
+    "train-v2-v3": "",
+    "resnet50-v3": "",
+    "20nov-v3": "",
+    "10h30m-v3": "",
+    "0xdeadbeef-train": "",
+    "3f2a9bc-train": "",
     "train-abcdefab1": "",
     "trän": "",
     "run-3": "",
@@ -85,6 +99,7 @@ def test_no_name_is_taken_for_another_work_than_the_portal_takes_it_for() -> Non
     parts = (
         "train llama run v ver id seed random rng nov jan 4 07 2026 11 20 123456 7b deadbeef abcdefab abcd abcdefabcdef"
         " 0x1f 10h30 12:30 .sh .py .SH _ - . ( ) : x job test tests sys dashboard retry part 10:30:00 randomseed é B"
+        " cp2k 7b 70b h2o 2k v2a 20nov 10h30m 3f2a9bc 12ab 1a2b 20261120t103000z 5mar x3d 2d exp2a nov20a 0xb 007a md3"
     ).split()
     chance = random.Random(19)
     names = [

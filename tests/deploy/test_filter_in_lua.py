@@ -78,6 +78,7 @@ def test_a_hint_is_shown_once_for_its_work_and_otherwise_nothing(library: str, f
     assert submitted(library, NAMED.replace("account = 'Project_1', ", "")) == SHOWN
 
 
+WORK = "work\tlumi\tproject_1\nname\ttrain-llama\n"
 SAVING = (
     "3 runs of this work would have used 18.0 GPU-hours less with:",
     "--gpus-per-node=8 -> --gpus-per-node=2, --mem=480G -> --mem=120G",
@@ -85,27 +86,64 @@ SAVING = (
 FAILING = "3 of the last 4 runs of this work were ended by their time limit."
 
 
-@pytest.mark.parametrize(
-    ("request_has", "is_shown"),
-    [
-        ("", True),
-        ("['gpus-per-node'] = '8'", True),
-        ("['gpus-per-node'] = 'gpu:mi250:8'", True),
-        ("['gpus-per-node'] = '22'", True),
-        ("['gpus-per-node'] = '12'", True),
-        ("['gpus'] = '2'", True),
-        ("['gpus-per-node'] = {}", True),
-        ("['gpus-per-node'] = '2'", False),
-        ("['gpus-per-node'] = 'gpu:mi250:2'", False),
-    ],
-)
+FOLLOWED = {
+    # Of a suggestion of 4 GPUs: as many or fewer, in every form of sbatch.
+    "gpus = '4'": True,
+    "gpus = 'mi250:4'": True,
+    "gpus = '2'": True,
+    "['gpus-per-node'] = '4'": True,
+    "['gpus-per-node'] = 'gpu:mi250:4'": True,
+    "['gpus-per-node'] = '2', nodes = '2'": True,
+    "['gpus-per-node'] = '2', nodes = '2-2'": True,
+    "gres = 'gres:gpu:4'": True,
+    "gres = 'gres/gpu:4'": True,
+    "gres = 'gres:gpu:mi250:4'": True,
+    "gres = 'gpu:mi250:2'": True,
+    "gres = 'gpu'": True,
+    "gres = 'gres:gpu:4,gres:nvme:100'": True,
+    "['gpus-per-task'] = '1', ntasks = '4'": True,
+    "['gpus-per-task'] = 'gpu:1', ntasks = '1', ['ntasks-per-node'] = '4'": True,
+    # More of them, or not known.
+    "gpus = '8'": False,
+    "gpus = 'mi250:8'": False,
+    "gpus = '14'": False,
+    "gpus = 'mi250:2,mi100:3'": False,
+    "['gpus-per-node'] = '4', nodes = '2'": False,
+    "['gpus-per-node'] = '4', nodes = '1-2'": False,
+    "['gpus-per-node'] = '4', ntasks = '8', ['ntasks-per-node'] = '4'": False,
+    "gres = 'gres:gpu:8'": False,
+    "gres = 'gres:gpu:4', ['gpus-per-node'] = '4'": False,
+    "gres = 'gres:nvme:4'": False,
+    "['gpus-per-task'] = '1', ntasks = '8'": False,
+    "['gpus-per-task'] = '1', ntasks = '1', ['ntasks-per-node'] = '4', nodes = '2'": False,
+    "gpus = 'unset', gres = 'unset', nodes = '1-0', ntasks = '1', ['ntasks-per-node'] = '-2'": False,
+    "gpus = {}, gres = 7": False,
+    "gpus = '99999999999'": False,
+    "": False,
+}
+
+
+@pytest.mark.parametrize(("request_has", "is_followed"), FOLLOWED.items())
 def test_a_suggestion_that_the_submission_follows_is_not_shown(
-    library: str, file: Path, request_has: str, is_shown: bool
+    library: str, file: Path, request_has: str, is_followed: bool
 ) -> None:
     for before in ((), (FAILING,)):
-        lines = (*before, *SAVING)
-        put(file, "work\tlumi\tproject_1\nname\ttrain-llama\n" + "".join(f"line\t{line}\n" for line in lines))
-        assert submitted(library, f"{NAMED}, {request_has}") == "|".join(lines if is_shown else before)
+        records = [*(f"line\t{line}" for line in before), "gpus\t4", *(f"line\t{line}" for line in SAVING)]
+        put(file, WORK + "".join(f"{record}\n" for record in records))
+        shown = before if is_followed else (*before, *SAVING)
+        assert submitted(library, f"{NAMED}, {request_has}") == "|".join(shown)
+
+
+def test_who_requests_no_gpu_follows_a_suggestion_of_none(library: str, file: Path) -> None:
+    put(file, f"{WORK}gpus\t0\nline\tnone of 3 runs used a GPU\n")
+    for request_has, shown in (("", ""), ("gpus = '0'", ""), ("gpus = '1'", "none of 3 runs used a GPU")):
+        assert submitted(library, f"{NAMED}, {request_has}") == shown
+
+
+def test_lines_without_a_plain_number_of_gpus_are_shown(library: str, file: Path) -> None:
+    for number in ("", "x", "4x", "-1", "9" * 40):
+        put(file, f"{WORK}gpus\t{number}\nline\tone\n")
+        assert submitted(library, f"{NAMED}, gpus = '1'") == "one", number
 
 
 def test_what_is_no_file_of_hints_shows_nothing(library: str, file: Path) -> None:

@@ -84,6 +84,27 @@ def test_it_is_silent_where_nobody_asked(slurm: Submitting, place: Path) -> None
         assert "kaiku" not in slurm.sbatch(*OPTIONS, *words, program=program).stderr
 
 
+def test_who_requests_as_few_gpus_as_suggested_is_not_shown_the_suggestion(slurm: Submitting, place: Path) -> None:
+    """As Slurm itself hands the options to the filter."""
+    slurm.last_id = 0
+    put(place, written(BODY.replace("line", "gpus\t4\nline", 1)))
+    tasks = ("--nodes=1", "--ntasks-per-node=4")
+    for words in (
+        ("--gpus=4",),
+        ("--gpus=2",),
+        ("--gpus-per-node=4",),
+        ("--gres=gpu:4",),
+        ("--gres=gpu:2",),
+        ("--nodes=2", "--gpus-per-node=2"),
+        ("--gres=gpu:4", *tasks, "--mem=240G"),
+        ("--gpus-per-task=1", "--ntasks=4"),
+        ("--gpus-per-task=1", *tasks),
+    ):
+        assert slurm.submitted(*OPTIONS, "--hold", *words, "job.sh") == "", words
+    for words in (("--gpus=8",), ("--gres=gpu:8",), ("--nodes=2", "--gpus-per-node=4"), ("--nodes=1",)):
+        assert slurm.submitted(*OPTIONS, "--hold", *words, "job.sh") == SHOWN, words
+
+
 def test_no_file_changes_a_submission(slurm: Submitting) -> None:
     slurm.last_id = 0
     for name, made in BAD.items():

@@ -126,7 +126,7 @@ def test_judged_runs_become_a_hint_at_sbatch_and_the_same_request_in_check(
     assert f"{NAME}_v1" in person.does(person.kaiku)[0]
     wait_until("the hints", lambda: person.hints.exists() and "\nline\t" in person.hints.read_text())
     (hint,) = browser.get("/api/v1/hints/").json()["hints"]
-    assert hint["lines"][0].startswith("3 runs ")
+    assert hint["lines"][0].startswith("Kaiku, last 90 days: 3 runs ")
     assert "--gpus-per-node=8 -> --gpus-per-node=2" in hint["lines"][1]
     shown = "".join(f"sbatch: lua: {line}\n" for line in hint["lines"])
     assert person.does("sbatch", str(script)) == ("Submitted batch job 2\n", shown)

@@ -31,7 +31,7 @@ from collector.cli.answers import objects, text
 from collector.cli.check_request import asked
 from collector.cli.check_text import Lines, answer_lines, job_title, offline_lines, script_lines
 from collector.cli.errors import CliError, Usage
-from collector.cli.job_script import Words, job_script
+from collector.cli.job_script import Words, as_written, job_script
 from collector.cli.layout import wrapped
 from collector.cli.new_files import is_same_file, write_new
 from collector.cli.options import FLAG, TEXT
@@ -110,7 +110,7 @@ def _diff_lines(session: Session, job: JobScript, made: Suggested) -> list[str]:
     if not session.options.flag("diff"):
         if session.options.text("write"):
             return []
-        again = harmless(shlex.join(["kaiku", "check", "--diff", *session.options.words]))
+        again = harmless(shlex.join(["kaiku", "check", "--diff", *as_written(session.options.words)]))
         hint = f"{again} shows the changed lines, --write NEW.sbatch writes them."
         return ["", *wrapped(hint, session.terminal.columns)]
     colours = {"+": "green", "-": "red"}

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collector.cli.terminal import Terminal
 
 OPTIONS = {"json": FLAG}
-JOBS_MIN, WORDS_MAX = 2, 4
+JOBS_MIN, JOBS_MAX, WORDS_MAX = 2, 4, 100
 
 LABEL_MAX, VALUE_MIN, GAP = 20, 11, 2
 """The shortest value is as wide as a date and the longest class."""
@@ -40,6 +40,8 @@ def run(session: Session) -> int:
     words = list(dict.fromkeys(session.options.words))
     if len(words) < JOBS_MIN:
         raise Usage("which jobs? kaiku compare JOB JOB, with two to four different ones")
+    if len(words) > JOBS_MAX:
+        raise Usage(f"{len(words)} jobs: kaiku compare shows two to four different ones side by side")
     # The same job may be written in several ways.
     answers = {path: (answer, age_s) for path, answer, age_s in (found(session, word) for word in words)}
     if len(answers) < JOBS_MIN:

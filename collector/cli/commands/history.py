@@ -3,7 +3,7 @@
 Your own jobs, the latest first: how they ended, how long they ran, and how well their GPUs were used.
 
   --days N         the last N days, 90 if not set, 366 at most
-  --work NAME      only this work: a job name, or a key of `kaiku insights --json`
+  --work NAME      only this work: a job name, or a key of `kaiku history --by-work --json`
   --class CLASS    only efficient, acceptable, inefficient, wasted or unknown
   --worst          the most unused GPU-hours first
   --limit N        at most this many, 500 if not set

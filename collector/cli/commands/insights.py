@@ -2,7 +2,7 @@
 
 Your biggest savings with the lines to change, what repeats in your jobs, and what followed advice saved.
 
-  --work NAME      only this work: a job name, or a key of `kaiku insights --json`
+  --work NAME      only this work: a job name, or a key of `kaiku history --by-work --json`
   --days N         the last 7, 30, 90 or 365 days, 90 if not set
   --json           as JSON
 """
@@ -104,7 +104,8 @@ def _repeats(terminal: Terminal, said: dict[str, Any]) -> list[str]:
     found = objects(said, "repeats")
     if not found:
         return []
-    lines = [terminal.paint(_dated("What repeats", said), "bold")]
+    heading = f"{_dated('What repeats', said)}, most unused GPU-hours first"
+    lines = [terminal.paint(line, "bold") for line in wrapped(heading, terminal.columns)]
     for each in found[:SHOWN_MAX]:
         lines += wrapped(text(each, "text") or text(each, "title"), terminal.columns, "- ")
     return lines + _more(found, "finding")

@@ -3,7 +3,7 @@
 Your latest ended job in at most twelve lines: its class and use, the first finding with its evidence, what to request
 next time and what that saves, and the address of the full report. The same as a bare `kaiku`.
 
-  --work NAME      the latest one of this work: a job name, or a key of `kaiku insights --json`
+  --work NAME      the latest one of this work: a job name, or a key of `kaiku history --by-work --json`
   --json           the whole report as JSON
 """
 

@@ -1,7 +1,7 @@
 """kaiku scale WORK [--json]
 
 How the runs of one work scale: run time, use and GPU-hours by number of GPUs, and up to which number more of them
-paid off. WORK is a job name, as far as it is the same from run to run, or a key of `kaiku insights --json`.
+paid off. WORK is a job name, as far as it is the same from run to run, or a key of `kaiku history --by-work --json`.
 
   --json           the work as JSON
 """
@@ -45,7 +45,7 @@ NAMED_MAX = 10
 def run(session: Session) -> int:
     """One call for a key; for a name one more, over the same connection."""
     if not session.options.words or not session.options.words[0].strip():
-        raise Usage("which work? kaiku scale WORK; `kaiku insights` names yours")
+        raise Usage("which work? kaiku scale WORK; `kaiku history --by-work` names yours")
     key = _key(session, session.options.words[0].strip())
     answer, age_s = session.get(f"{WORKS}{quoted(key)}/", check=one_work)
     if session.options.flag("json"):
@@ -67,7 +67,7 @@ def _key(session: Session, written: str) -> str:
     works = objects(document(session.get(WORKS, query, check=work_list)[0]), "works")
     same = [work for work in works if text(work, "name").lower() == written.lower()] or works
     if not same:
-        raise NotFound(f"no work of yours is called {written[:60]!r}: `kaiku insights` names them")
+        raise NotFound(f"no work of yours is called {written[:60]!r}: `kaiku history --by-work` names them")
     if len(same) > 1:
         named = ", ".join(f"{text(work, 'name')} ({text(work, 'cluster')}, {text(work, 'key')})" for work in same[:4])
         more = "" if len(same) <= 4 else f" and {len(same) - 4} more"

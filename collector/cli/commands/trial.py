@@ -9,7 +9,8 @@ of the work show how it scales. Tasks, cores and memory follow the GPUs.
                    if not set
   --time 10        the time limit of each run: minutes, or any form that sbatch
                    reads
-  --folder FOLDER  where to write; beside the script if not set
+  --folder FOLDER  where to write, made if it does not exist; beside the script
+                   if not set
   --name NAME      the name of the work, if the script has none of its own
   --force          replace files of the same names
 
@@ -35,7 +36,7 @@ from collector.cli.commands.check import REFUSED
 from collector.cli.errors import CliError, Usage
 from collector.cli.job_script import job_script
 from collector.cli.layout import counted, hours
-from collector.cli.new_files import write_new
+from collector.cli.new_files import new_folder, write_new
 from collector.cli.options import FLAG, TEXT
 from collector.cli.sbatch.reading import read_script
 from collector.cli.sbatch.values import ValueRefused
@@ -91,7 +92,7 @@ def limit(written: str) -> str:
     except ValueRefused as refused:
         raise ValueError(refused.reason.replace("is no time. ", "a time limit. ")) from refused
     if found == "UNLIMITED":
-        raise ValueError("a time limit: a trial is short")
+        raise ValueError("a limit: a trial is short, and Slurm reads 0 and UNLIMITED as none")
     return found
 
 
@@ -115,6 +116,8 @@ def run(session: Session) -> int:
     written = [each for each in trials if each.gpus not in missed]
     folder = session.options.text("folder") or os.path.dirname(job.path) or "."
     paths = {each.gpus: os.path.join(folder, file_name(job.path, each.gpus)) for each in written}
+    if written:
+        new_folder(folder)
     _write(session, job, written, paths)
     if written:
         _show_costs(into, job, written, paths, costs, missing)

@@ -32,8 +32,8 @@ LONGER_TIME = frozenset({"more_time", "own_longer_runs"})
 class Suggestion:
     """One thing to do for one work: `lines` change the request of the run at `url`, or `lesson` explains the cause.
 
-    `gpu_hours` are the saving that the pages of its jobs state, or, for a cause, all that its jobs left unused (None
-    where not measured); `is_primary` for the one request that the page offers first.
+    `gpu_hours` are what exactly these lines would have saved in `jobs` of its jobs, or, for a cause, all that its jobs
+    left unused (None where not measured); `is_primary` for the one request that the page offers first.
     """
 
     name: str
@@ -79,7 +79,8 @@ def to_do(part: Q, period: Period, limit: int) -> ToDo:
     savings = [saving for saving in found.works[: 2 * limit] if saving.gpu_hours >= GPU_HOURS_MIN]
     costly = [cause for cause in costly_causes_in(part, period, limit) if cause.lost_gpu_hours >= GPU_HOURS_MIN]
     # A request that stays as it is, because other runs needed more, is nothing to do.
-    changing = [request for request in work_requests(part, savings, period.end) if request.is_change]
+    found_requests = work_requests(part, savings, period.end)
+    changing = [each for each in found_requests if each.is_change and each.gpu_hours >= GPU_HOURS_MIN]
     requests, causes = [_request(request) for request in changing[:limit]], _causes(costly)
     causes.sort(key=lambda cause: -(cause.gpu_hours or 0.0))
     first = next((suggestion for suggestion in [*requests, *causes] if suggestion.lines), None)
@@ -88,13 +89,12 @@ def to_do(part: Q, period: Period, limit: int) -> ToDo:
 
 
 def _request(request: WorkRequest) -> Suggestion:
-    saving = request.saving
     lines = added_lines(request.block) if request.block else diff_lines(request.diff)
     return Suggestion(
         job_label(request.run),
         request.title,
-        saving.jobs,
-        saving.gpu_hours,
+        request.jobs,
+        request.gpu_hours,
         url=job_url(request.run),
         work_url=work_url(request.run),
         lines=lines,

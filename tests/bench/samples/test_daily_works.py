@@ -14,7 +14,11 @@ from analysis.selectors import due_jobs
 from analysis.services import analyse_job
 from analysis.works.pipelines import StepRun, pipelines
 from bench.samples.daily_works import PIPELINE, PIPELINE_DAYS, UNUSED_DAYS, pipeline_runs, unused_runs
+from bench.samples.generate import sample_jobs
 from bench.samples.people import Person
+from bench.samples.scaling_study import scaling_study
+from jobs.hardware import partition_of
+from jobs.sbatch import shape_of, walltime_s
 from portal.ingest.body import records
 from portal.ingest.services import KINDS, ingest
 
@@ -39,6 +43,22 @@ def test_three_works_follow_one_another_each_night(hour: int) -> None:
     (line,) = pipelines(steps)
     assert line.work_keys == tuple(step.name for step in PIPELINE)
     assert (line.passes, line.runs) == (PIPELINE_DAYS, PIPELINE_DAYS * 3)
+
+
+def test_the_options_of_every_sample_job_agree_with_its_record() -> None:
+    """Also where a work sets its own run times: the limit and the memory are those that the script requests."""
+    until = datetime(2026, 11, 23, 12, tzinfo=UTC)
+    daily = [*pipeline_runs(LEO, seed=1, until=until), *unused_runs(LEO, seed=1, until=until)]
+    jobs = [*daily, *scaling_study(LEO, seed=1, until=until), *sample_jobs(seed=1, jobs=320, until=until)]
+    sweep = {(job.record["request"]["--time"], job.record["request"]["--mem-per-gpu"]) for job in daily[-9:]}
+    assert sweep == {("08:00:00", "60G")}, "eight hours are recorded; 8 x 60 GB are the 480 GB of a node"
+    for job in jobs:
+        record = job.record
+        request, partition = record["request"], partition_of("lumi", record["partition"])
+        assert walltime_s(request["--time"]) == record["walltime_requested_s"], record["job_name"]
+        given = shape_of(request, partition)
+        assert given is not None
+        assert given.memory_gb == pytest.approx(record["memory_requested_gb"]), record["job_name"]
 
 
 @pytest.mark.django_db

@@ -152,6 +152,11 @@ def test_what_cannot_be_done_has_its_status(
     assert why in capfd.readouterr().err
 
 
+def test_the_command_that_shows_the_diff_is_written_as_people_write_it(tmp_path: Path, script: str) -> None:
+    said = " ".join(asked(tmp_path, "check", script, "--time=5", answers=(ANSWER,))[1].split())
+    assert f"kaiku check --diff '{script}' --time=5 shows the changed lines" in said
+
+
 def test_the_script_as_it_would_be_is_a_new_file_with_the_mode_of_the_old(
     tmp_path: Path, script: str, capfd: pytest.CaptureFixture[str]
 ) -> None:

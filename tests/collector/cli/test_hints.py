@@ -36,6 +36,7 @@ line\tkaiku: 9 of your last 10 runs used 2 of 8 GPUs - ?[2J
 line\ttwo
 line\tthree
 """
+GPUS = "gpus\t2\nline\tthree"
 
 
 def test_a_long_line_ends_after_a_whole_word() -> None:
@@ -98,6 +99,9 @@ def test_the_filter_for_sbatch_reads_it(kaiku: str, environ: dict[str, str], tmp
     ("answer", "expected"),
     [
         ({"is_on": False, "hints": [HINT]}, ("0", "")),
+        ({"is_on": True, "hints": [{**HINT, "gpus": 2, "gpus_lines": 1}]}, ("1", BODY.replace("line\tthree", GPUS))),
+        ({"is_on": True, "hints": [{**HINT, "gpus": 2}]}, ("1", BODY.replace("line\tkaiku", "gpus\t2\nline\tkaiku"))),
+        ({"is_on": True, "hints": [{**HINT, "gpus": True}, {**HINT, "gpus": -1}]}, ("1", BODY * 2)),
         ({"is_on": True, "hints": [{**HINT, "work_names": ["", "run"]}]}, ("1", "")),
         ({"is_on": True, "hints": [{}, 1, {**HINT, "lines": []}, {**HINT, "cluster": "a\tb"}, HINT]}, ("1", BODY)),
     ],

@@ -172,7 +172,10 @@ def test_a_work_that_has_no_job_in_a_year_is_not_found(tmp_path: Path, capfd: py
         alice = Person(tmp_path, portal.url)
         assert alice.shown("history", "--work", "train") == "No jobs match these filters\n"
         assert alice.bytes_of("history", "--work", "trian")[0] == 1
-        assert capfd.readouterr().err == "kaiku: no work of yours is called 'trian': `kaiku insights` names yours\n"
+        assert (
+            capfd.readouterr().err
+            == "kaiku: no work of yours is called 'trian': `kaiku history --by-work` names yours\n"
+        )
 
 
 def test_no_job_is_no_failure(tmp_path: Path) -> None:

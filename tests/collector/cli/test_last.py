@@ -216,7 +216,7 @@ def test_a_work_that_nobody_knows_and_a_person_without_jobs(tmp_path: Path, capf
     with serving({}) as portal:
         alice = Person(tmp_path, portal.url)
         for words, why in (
-            (("--work", "no such"), "no work of yours is called 'no such': `kaiku insights` names yours"),
+            (("--work", "no such"), "no work of yours is called 'no such': `kaiku history --by-work` names yours"),
             ((), "no job of yours has ended yet"),
         ):
             assert alice.bytes_of("last", *words)[0] == 1

@@ -120,7 +120,18 @@ def test_nothing_is_replaced_and_nothing_is_written_by_halves(
     assert not (tmp_path / "train.gpus1.sbatch").exists()
     assert asked(tmp_path, "trial", str(script), "--force")[0] == 0
     assert (tmp_path / "train.gpus4.sbatch").read_text() != "mine"
-    assert asked(tmp_path, "trial", str(script), "--folder", str(tmp_path / "no"))[0] == 2
+
+
+def test_a_new_folder_is_made_and_what_cannot_be_made_is_named(
+    tmp_path: Path, script: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    new = tmp_path / "new"
+    assert asked(tmp_path, "trial", str(script), "--folder", str(new))[0] == 0
+    assert "train.gpus4.sbatch" in [path.name for path in new.iterdir()]
+    assert asked(tmp_path, "trial", str(script), "--folder", str(tmp_path / "no/where"))[0] == 2
+    assert f"cannot make the folder '{tmp_path}/no/where': No such file or directory" in capfd.readouterr().err
+    assert asked(tmp_path, "trial", str(script), "--folder", str(script))[0] == 2
+    assert f"'{script}' is not a folder" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -129,7 +140,7 @@ def test_nothing_is_replaced_and_nothing_is_written_by_halves(
         (["--gpus", "0"], None, "--gpus must be numbers of GPUs"),
         (["--gpus", "1,x"], None, "--gpus must be numbers of GPUs"),
         (["--time", "soon"], None, "--time must be a time limit"),
-        (["--time", "0"], None, "a trial is short"),
+        (["--time", "0"], None, "--time must be a limit: a trial is short, and Slurm reads 0 and UNLIMITED as none"),
         ([], "#!/bin/bash\n#SBATCH --job-name=t --time=5\n", "the script requests no GPUs"),
         ([], "#!/bin/bash\n#SBATCH --gpus=2\n", "is too general"),
         ([], "#!/bin/bash\n#SBATCH --gpus=2 -J abc\n#SBATCH hetjob\n#SBATCH --gpus=1\n", "heterogeneous"),

@@ -32,7 +32,7 @@ Biggest savings, last 90 days
      --mem=480G → --mem=60G
    PORTAL/work/b57aeda16940f524693ef028281e5aef/
 
-What repeats, last 90 days
+What repeats, last 90 days, most unused GPU-hours first
 - 4 of 29 runs: Whole node billed, few GPUs used.
 - 8 of 29 runs: Some GPUs stayed idle.
 - 2 of 29 runs: More GPUs than needed.
@@ -239,6 +239,12 @@ def test_fewer_than_two_jobs_or_more_than_four_are_wrong_usage(tmp_path: Path, w
         assert Person(tmp_path, portal.url).bytes_of("compare", *words)[0] == 2
 
 
+def test_five_jobs_are_said_to_be_too_many(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with serving({}) as portal:
+        Person(tmp_path, portal.url).bytes_of("compare", "1", "2", "3", "4", "5")
+    assert capfd.readouterr().err == "kaiku: 5 jobs: kaiku compare shows two to four different ones side by side\n"
+
+
 def evil(said: object) -> object:
     """The same answer with every text as bad as it can be, apart from addresses and keys."""
     if isinstance(said, dict):
@@ -279,7 +285,10 @@ def test_a_work_that_is_mistyped_is_not_found(tmp_path: Path, capfd: pytest.Capt
         assert alice.shown("insights", "--work", "old") == "No runs.\n"
         for more in ((), ("--json",)):
             assert alice.bytes_of("insights", "--work", "x", *more) == (1, b"")
-            assert capfd.readouterr().err == "kaiku: no work of yours is called 'x': `kaiku insights` names yours\n"
+            assert (
+                capfd.readouterr().err
+                == "kaiku: no work of yours is called 'x': `kaiku history --by-work` names yours\n"
+            )
 
 
 @pytest.mark.parametrize(

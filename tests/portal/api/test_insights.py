@@ -100,11 +100,14 @@ def test_hints_are_few_plain_lines_the_most_worth_first(alice, cast) -> None:
     assert train["work_names"] == ["train", "train_v1", "train_v2", "train_v3"]
     assert train["worth_gpu_hours"] == pytest.approx(18.0)
     assert train["lines"] == [
-        "3 runs of this work would have used 18.0 GPU-hours less with:",
+        "Kaiku, last 90 days: 3 runs of this work would have used 18.0 GPU-hours less with:",
         "--gpus-per-node=8 -> --gpus-per-node=2, --ntasks-per-node=8 -> --ntasks-per-node=2, --mem=480G -> --mem=120G",
     ]
+    # Whoever requests two GPUs already needs neither of these lines.
+    assert (train["gpus"], train["gpus_lines"]) == (2, 2)
     assert (solve["key"], solve["worth_gpu_hours"]) == (work(11), None)
-    assert solve["lines"] == ["3 of the last 4 runs of this work were ended by their time limit."]
+    assert (solve["gpus"], solve["gpus_lines"]) == (None, 0)
+    assert solve["lines"] == ["Kaiku: 3 of the last 4 runs of this work were ended by their time limit."]
     for hint in answer["hints"]:
         assert len(hint["lines"]) <= LINES_MAX
         assert all(line.isascii() and line.isprintable() and len(line) <= LINE_MAX for line in hint["lines"])

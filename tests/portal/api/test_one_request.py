@@ -93,22 +93,35 @@ def test_two_kinds_of_runs_have_one_request_that_suits_both(alice) -> None:
     said = said_by(alice)
     assert list(said.values()) == [["4"]] * 7, said
     (saving,) = alice.get("/api/v1/insights/").json()["would_save"]
-    # Two hours of 8 GPUs are 8 GPU-hours, of 4 GPUs 4, of 2 GPUs 2: 4 + 4 + 6 less by the three reports.
-    assert saving["gpu_hours"] == pytest.approx(14.0)
+    # Two hours of 8 GPUs are 8 GPU-hours, of 4 GPUs 4: 4 less in each of the runs, whatever its report says.
+    assert saving["gpu_hours"] == pytest.approx(12.0)
+    assert (
+        saving["text"].replace("\u00a0", " ").endswith(": 3 runs would have used 12.0 GPU-hours less with these lines.")
+    )
     assert saving["reason"].replace("\u00a0", " ") == (
-        "The hours are those of the reports of these runs, which suggest 2 or 4 GPUs."
-        " From job 2 on 8 GPUs: of the last 3 completed runs of this size none needed more GPUs."
+        "From job 2 on 8 GPUs: of the last 3 completed runs of this size none needed more GPUs."
     )
     (hint,) = alice.get("/api/v1/hints/").json()["hints"]
-    assert hint["lines"][0] == (
-        "3 runs of this work would have used 14.0 GPU-hours less by their reports. What suits all of them:"
-    )
+    assert hint["lines"][0] == ("Kaiku, last 90 days: 3 runs of this work would have used 12.0 GPU-hours less with:")
     best = alice.get(f"/api/v1/works/{key()}/").json()["best_request"]
     assert best["text"].replace("\u00a0", " ") == (
         "From job 2 on 8 GPUs: of the last 3 completed runs of this size none needed more GPUs."
         " The changes that its report suggests are included: 4.00 GPU-hours instead of 8.00."
         " Runs of this size were billed 8.00 GPU-hours each (median of 3 completed runs)."
     )
+
+
+def test_a_work_whose_runs_use_no_gpu_has_one_line_at_sbatch(alice) -> None:
+    """Three runs of two hours on 8 GPUs are 3 x 8 GPU-hours. A later run that used its GPUs ends it."""
+    for job_id in (1, 2, 3):
+        ran(job_id, 5 - job_id, busy=0)
+    (hint,) = alice.get("/api/v1/hints/?days=30").json()["hints"]
+    assert hint["lines"] == [
+        "Kaiku, last 30 days: none of 3 runs of this work used a GPU, 24.0 GPU-hours billed. See: kaiku check SCRIPT"
+    ]
+    assert (hint["worth_gpu_hours"], hint["gpus"], hint["gpus_lines"]) == (pytest.approx(24.0), 0, 1)
+    ran(4, 1, busy=8)
+    assert alice.get("/api/v1/hints/").json()["hints"] == []
 
 
 def test_the_report_of_one_run_says_that_its_work_needs_another_number(alice) -> None:
