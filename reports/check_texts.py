@@ -38,6 +38,9 @@ WHY_NONE = {
     " fits.",
     "as_suggested": "The request matches the suggestion from earlier runs on more GPUs. No run of this size is known"
     " yet.",
+    "needs_more": "Nothing is suggested: with what earlier runs needed, another request would cost no less, or would"
+    " not fit into the partition.",
+    "does_not_fit": "Nothing is suggested: the request does not fit the nodes of its partition.",
     "no_gpus": "Nothing is suggested: the partition has no GPUs.",
 }
 """Why nothing is suggested (`analysis.check.earlier`)."""
@@ -169,6 +172,19 @@ def risk_text(risk: Risk) -> str:
     return unbroken(f"{risk.runs:,} of the last {counted(risk.of, 'run')} of {size} {texts[risk.code](risk)}.")
 
 
+def raised_text(risk: Risk, wanted: Shape) -> str:
+    """Why the suggestion has more time or memory than the rules of a report give.
+
+    >>> long = Risk("timeout", 1, 3, 14400.0, 36960.0)
+    >>> raised_text(long, Shape(1, 8, walltime_s=45000.0)).replace(chr(160), " ")
+    'The time limit is 12 h 30 min: 1 of the last 3 runs of this size took longer than 4 h 00 min (up to 10 h 16 min) \
+or were ended by such a limit.'
+    """
+    if risk.code == "timeout":
+        return f"The time limit is {duration(wanted.walltime_s)}: {risk_text(risk)}"
+    return f"The host memory is {gigabytes(wanted.memory_gb)}: {risk_text(risk)}"
+
+
 def _timeout(risk: Risk) -> str:
     limit = duration(risk.requested)
     if risk.worst is None:
@@ -195,6 +211,8 @@ def _other_timeout(risk: Risk) -> str:
 
 def _other_memory(risk: Risk) -> str:
     requested = gigabytes(risk.requested)
+    if risk.is_in_all:
+        return _memory(risk)
     if risk.worst is None:
         return f"ran out of host memory with at least the {requested} for each GPU that are requested now"
     return f"needed up to {gigabytes(risk.worst)} of host memory for each GPU in use; requested are {requested}"

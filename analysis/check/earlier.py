@@ -26,6 +26,7 @@ FITS, FEW_RUNS, REFUSED, NOT_KEPT, TRIED = "fits", "few_runs", "refused", "not_k
 """Why nothing is suggested."""
 NO_NAME, OTHER_PROJECT, AS_SUGGESTED, FEW_FIT = "no_name", "other_project", "as_suggested", "few_fit"
 UNKNOWN_PARTITION, NO_GPUS = "unknown_partition", "no_gpus"
+NEEDS_MORE, DOES_NOT_FIT = "needs_more", "does_not_fit"
 """The same, more precisely (`analysis.check.reasons`)."""
 
 
@@ -88,7 +89,7 @@ def stands_for(found: Earlier, request: Asked) -> tuple[PastRun | None, str]:
     if not found.runs:
         return None, NO_RUNS
     if not request.is_known:
-        return None, NO_PARTITION
+        return None, NO_PARTITION if request.partition is None else DOES_NOT_FIT
     if not found.same_size:
         return None, OTHER_SIZE
     latest = found.same_size[0]

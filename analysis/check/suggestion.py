@@ -26,6 +26,7 @@ from analysis.check.earlier import (
     compared,
     stands_for,
 )
+from analysis.check.risks import Risk
 from analysis.facts import JobFacts
 from analysis.next_request import bill, next_request, requested_shape
 from analysis.rightsizing import Recommendation, RecommendationKind, limit_with_headroom_s
@@ -34,7 +35,7 @@ from analysis.works.best_request import RECENT_MAX, needed_gpus
 from analysis.works.runs import PastRun
 from jobs.hardware import partition_of, threads_per_core
 from jobs.records import JobRecord
-from jobs.sbatch import OptionChange, Shape, changes_to
+from jobs.sbatch import OptionChange, Shape, changes_to, request_block, rounded
 from metrics.series import RunMetrics
 
 HOUR_S = 3600.0
@@ -53,7 +54,8 @@ class Suggestion:
     `advice` are the pieces with the `facts` that their reasons are made from; empty where only the number of GPUs is
     known from runs of another size. `saves` is GPU-hours of one run, None where that is not known; `run_s` is how long
     the run then probably takes. `runs` is how many earlier runs of the same size it rests on; `like` is None where
-    it is only what the partition needs to accept the request (`analysis.check.within`).
+    it is only what the partition needs to accept the request (`analysis.check.within`). `raised` are the risks for
+    which time or memory is more than the rules of a report give (`analysis.check.enough`).
     """
 
     changes: tuple[OptionChange, ...]
@@ -65,6 +67,7 @@ class Suggestion:
     runs: int
     saves: float | None
     run_s: float | None
+    raised: tuple[Risk, ...] = ()
 
 
 def suggestion(
@@ -210,9 +213,13 @@ def _of_another_size(request: Asked, found: Earlier, advised_shape: AdvisedShape
         return None, OTHER_SIZE
     most = max(map(needed_gpus, recent))
     like = next(run for run in recent if needed_gpus(run) == most)
-    advised = advised_shape(like) if most < (like.gpus or 0) and 0 < most <= shape.gpus else None
+    advised = advised_shape(like) if most < (like.gpus or 0) and most <= shape.gpus else None
     if advised is None or advised.gpus > shape.gpus:
         return None, OTHER_SIZE
+    if not advised.gpus:
+        # Work without GPUs: its cores and memory do not follow from what is requested now.
+        moved = rounded(replace(advised, walltime_s=shape.walltime_s))
+        return Suggestion((), request_block(moved), moved, (), None, like, 0, None, None), ""
     wanted = replace(
         advised,
         walltime_s=shape.walltime_s,
