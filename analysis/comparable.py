@@ -25,11 +25,15 @@ RUNS_MIN = 2
 
 @dataclass(frozen=True)
 class ComparableRun:
-    """One earlier completed run of the same work; `host_peak_gb` is of its fullest node, None where not measured."""
+    """One earlier completed run of the same work; `host_peak_gb` is of its fullest node, `busy_cores` of all its nodes.
+
+    None where that was not measured, or not read.
+    """
 
     gpus: int
     elapsed_s: float
     host_peak_gb: float | None = None
+    busy_cores: float | None = None
 
 
 def longest_run_s(elapsed_s: float, gpus: int, past: Sequence[ComparableRun]) -> float:
@@ -48,6 +52,15 @@ def highest_host_peak_gb(gpus: int, past: Sequence[ComparableRun]) -> float:
     90.5
     """
     return max((run.host_peak_gb for run in past if run.gpus == gpus and run.host_peak_gb is not None), default=0.0)
+
+
+def most_busy_cores(gpus: int, past: Sequence[ComparableRun]) -> float:
+    """The most cores that any comparable run on as many GPUs kept busy; 0 where none is known.
+
+    >>> most_busy_cores(8, [ComparableRun(8, 60.0, None, 17.4), ComparableRun(8, 60.0), ComparableRun(2, 9.0, None, 40.0)])
+    17.4
+    """
+    return max((run.busy_cores for run in past if run.gpus == gpus and run.busy_cores is not None), default=0.0)
 
 
 def scaling_gpus(

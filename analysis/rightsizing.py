@@ -14,11 +14,11 @@ import numpy as np
 
 from analysis.causes.request import has_chosen_limit
 from analysis.causes.spread import HELD_MEMORY_GB
-from analysis.comparable import ComparableRun, highest_host_peak_gb, longest_run_s
+from analysis.comparable import ComparableRun, highest_host_peak_gb, longest_run_s, most_busy_cores
 from analysis.facts import JobFacts
 from analysis.findings import Finding, FindingCode
 from analysis.gpu_need import GpuNeed, countable, gpu_need
-from analysis.host_share import HostNeed, fitting_host, host_need
+from analysis.host_share import HostNeed, busy_cores, fitting_host, host_need
 from analysis.next_request import admitted, bill, is_cheaper, next_request, requested_shape
 from analysis.thresholds import LIMITS, Limits
 from jobs.hardware import partition_of
@@ -96,7 +96,7 @@ def _fewer_gpus(
     need = gpu_need(facts, codes, limits, past) if facts.is_use_judged else None
     if need is None:
         return None
-    if need.basis == "no_gpu_use" and (moved := _to_cpu_partition(facts, host)):
+    if need.basis == "no_gpu_use" and (moved := _to_cpu_partition(facts, host, past)):
         return moved
     now = requested_shape(facts)
     fitting = (_with_gpus(facts, now, gpus, need, host, limits) for gpus in _counts(facts, now, need))
@@ -105,11 +105,17 @@ def _fewer_gpus(
         return None
     if wanted.partition != now.partition and not is_cheaper(facts, wanted):
         return None
-    evidence = {**need.evidence, "recommended_gpus": wanted.gpus}
+    evidence = {**need.evidence, **_own_cores(facts, past), "recommended_gpus": wanted.gpus}
     return _advice(RecommendationKind.GPUS, need.basis, evidence, facts, wanted)
 
 
-def _to_cpu_partition(facts: JobFacts, host: HostNeed) -> Recommendation | None:
+def _own_cores(facts: JobFacts, past: Sequence[ComparableRun]) -> dict[str, float]:
+    """The busy cores of another run, where the cores follow from that one."""
+    most = most_busy_cores(facts.allocated_gpus, past)
+    return {"own_runs_busy_cores": most} if most > (busy_cores(facts) or most) else {}
+
+
+def _to_cpu_partition(facts: JobFacts, host: HostNeed, past: Sequence[ComparableRun]) -> Recommendation | None:
     """A CPU partition for work that uses more cores than come with one GPU, and no GPU memory."""
     partition = facts.partition
     if host.cores is None or partition is None or not partition.cpu_partition:
@@ -127,6 +133,11 @@ def _to_cpu_partition(facts: JobFacts, host: HostNeed) -> Recommendation | None:
         is_exclusive=False,
     )
     evidence = {"gpus": facts.allocated_gpus, "busy_cores": facts.busy_cores or 0.0, "recommended_gpus": 0}
+    longest_s = longest_run_s(facts.elapsed_s, facts.allocated_gpus, past)
+    if now.walltime_s and longest_s > now.walltime_s:
+        # All lines are new, and this one is no shorter than what an own run took.
+        wanted = replace(wanted, walltime_s=limit_with_headroom_s(longest_s))
+        evidence["longest_run_s"] = longest_s
     return _advice(RecommendationKind.GPUS, "cpu_work", evidence, facts, wanted)
 
 
@@ -242,7 +253,7 @@ def _fitting_host(
     memory_gb = now.memory_gb
     if fitting.memory_gb is not None and memory_gb:
         memory_gb = min(memory_gb, max(fitting.memory_gb, host.memory_gb(now.nodes) or 0.0))
-    cores = now.cores if fitting.cores is None else fitting.cores
+    cores = now.cores if fitting.cores is None else max(fitting.cores, min(host.cores or 0, now.cores or 0))
     evidence: dict[str, float | int] = {"headroom_factor": limits.headroom_factor}
     if fitting.memory_gb is not None:
         evidence |= {
@@ -254,7 +265,8 @@ def _fitting_host(
         if past_gb > fitting.peak_memory_gb:
             evidence["own_runs_peak_gb"] = past_gb
     if fitting.cores is not None:
-        evidence |= {"cores": facts.held.cores, "busy_cores": fitting.busy_cores, "recommended_cores": fitting.cores}
+        busy = max(fitting.busy_cores, most_busy_cores(facts.allocated_gpus, past))
+        evidence |= {"cores": facts.held.cores, "busy_cores": busy, "recommended_cores": cores or fitting.cores}
     kind = RecommendationKind.CORES if fitting.memory_gb is None else RecommendationKind.HOST_MEMORY
     basis = "busy_cores" if fitting.memory_gb is None else "peak_memory" if fitting.cores is None else "host_share"
     return _advice(kind, basis, evidence, facts, replace(now, cores=cores, memory_gb=memory_gb))

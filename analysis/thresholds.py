@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-RULES_VERSION = "2026.11.6"
+RULES_VERSION = "2026.11.7"
 
 
 @dataclass(frozen=True)

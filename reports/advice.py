@@ -140,10 +140,14 @@ def _doubt(seen: Mapping[str, float | int], fewer: str) -> str:
 
 def _cpu_work(advice: Recommendation) -> str:
     partition = advice.wanted.partition
-    return (
+    said = (
         f"No GPU was used while {float(advice.evidence['busy_cores']):.1f} CPU cores were busy: this work belongs on"
         f" the CPU partition {partition}, which bills core-hours, so no saving in GPU-hours is stated"
     )
+    longest_s = advice.evidence.get("longest_run_s")
+    if longest_s is None:
+        return said
+    return f"{said}; the time limit is raised: the longest of your last comparable runs took {duration(longest_s)}"
 
 
 def _smaller_gpu(advice: Recommendation) -> str:

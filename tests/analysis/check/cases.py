@@ -284,6 +284,25 @@ CASES = (
         risks=("out_of_memory",),
     ),
     Case(
+        "the cores are those of the run that kept the most busy: 17.4 and a fifth are 21, so 11 for each of 2 tasks",
+        FULL,
+        (
+            like(TWO_USED, busy_cores=12.5),
+            like(TWO_USED, busy_cores=15.8, days_ago=2.0),
+            like(TWO_USED, busy_cores=17.4, days_ago=3.0),
+            like(TWO_USED, busy_cores=13.6, days_ago=4.0),
+        ),
+        (*TO_TWO, "--cpus-per-task=7 -> --cpus-per-task=11", LESS_MEMORY, SHORTER),
+        saves=7.5,  # 22 cores are three slices of 8: 12 - 3 h x 3 x 0.5
+    ),
+    Case(
+        "cores that only the run before the last five kept busy do not count",
+        FULL,
+        (*times(TWO_USED, 5), like(TWO_USED, busy_cores=30.0, days_ago=9.0)),
+        (*TO_TWO, LESS_MEMORY, SHORTER),
+        saves=9.0,
+    ),
+    Case(
         "all GPUs used, and 20 GB requested where 61 were needed: only the memory is raised, to 61 and a fifth",
         FULL | FOUR_HOURS | {"--mem": "20G"},
         times(ALL_USED, 4),

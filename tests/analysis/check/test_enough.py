@@ -14,7 +14,7 @@ from analysis.check.earlier import AS_SUGGESTED, OTHER_SIZE, earlier
 from analysis.check.reasons import why_nothing
 from analysis.check.risks import risks
 from jobs.sbatch import apply, parse_block
-from reports.check_texts import risk_text
+from reports.check_texts import reason_text, risk_text
 from tests.analysis.check.cases import FULL, HALF, QUARTER, TWO_USED, Case, Ran, like, times
 from tests.analysis.check.test_cases import NOW, answer, history
 
@@ -40,7 +40,12 @@ def test_the_limit_of_work_for_the_cpu_partition_holds_for_its_longest_run() -> 
         "--mem=308G",
         "--time=12:30:00",
     )
-    assert [(risk.code, risk.runs, risk.of) for risk in given.raised] == [("timeout", 1, 3)]
+    (advice,) = given.advice
+    assert (
+        reason_text(advice, given.facts)
+        .replace("\u00a0", " ")
+        .endswith("the time limit is raised: the longest of your last comparable runs took 10 h 16 min.")
+    )
 
 
 def test_a_request_without_gpus_and_with_too_little_memory_matches_nothing() -> None:
