@@ -57,7 +57,7 @@ def highest_host_peak_gb(gpus: int, past: Sequence[ComparableRun]) -> float:
 def most_busy_cores(gpus: int, past: Sequence[ComparableRun]) -> float:
     """The most cores that any comparable run on as many GPUs kept busy; 0 where none is known.
 
-    >>> most_busy_cores(8, [ComparableRun(8, 60.0, None, 17.4), ComparableRun(8, 60.0), ComparableRun(2, 9.0, None, 40.0)])
+    >>> most_busy_cores(8, [ComparableRun(8, 60.0, None, 17.4), ComparableRun(2, 9.0, None, 40.0)])
     17.4
     """
     return max((run.busy_cores for run in past if run.gpus == gpus and run.busy_cores is not None), default=0.0)

@@ -313,10 +313,9 @@ def _shorter_walltime(
     if requested_s is None or FindingCode.WALLTIME_OVERREQUEST not in codes:
         return None
     longest_s = longest_run_s(facts.elapsed_s, facts.allocated_gpus, past)
-    run_s = max(run_seconds_after(facts, resized, limits), longest_s)
-    if resized is not None and resized.basis == "overscaling":
-        # Fewer GPUs for work that uses them all little are a trial: the run may take longer in proportion.
-        run_s = max(run_s, facts.elapsed_s * facts.allocated_gpus / resized.wanted.gpus)
+    run_s = max(run_seconds_after(facts, resized, limits), longest_s * slower_factor(facts, resized))
+    if resized is not None and resized.basis == "own_scaling":
+        run_s = longest_run_s(run_s, resized.wanted.gpus, past)
     walltime_s = limit_with_headroom_s(run_s, limits)
     if walltime_s >= requested_s:
         return None
@@ -327,9 +326,17 @@ def _shorter_walltime(
         "recommended_walltime_s": walltime_s,
         "headroom_factor": limits.headroom_factor,
     }
+    if resized is not None and run_s > longest_s:
+        evidence |= {"allowed_run_s": run_s, "recommended_gpus": resized.wanted.gpus}
     basis = "own_runs" if longest_s > facts.elapsed_s else "run_time"
     before = resized.wanted if resized else requested_shape(facts)
     return _advice(RecommendationKind.WALLTIME, basis, evidence, facts, replace(before, walltime_s=walltime_s), resized)
+
+
+def slower_factor(facts: JobFacts, resized: Recommendation | None) -> float:
+    """How many times as long the next run may take: fewer GPUs for work that uses them all little are a trial."""
+    is_trial_of_fewer = resized is not None and resized.basis == "overscaling"
+    return facts.allocated_gpus / resized.wanted.gpus if resized is not None and is_trial_of_fewer else 1.0
 
 
 def _longer_walltime(

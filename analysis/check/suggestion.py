@@ -29,7 +29,7 @@ from analysis.check.earlier import (
 from analysis.check.risks import Risk
 from analysis.facts import JobFacts
 from analysis.next_request import bill, next_request, requested_shape
-from analysis.rightsizing import Recommendation, RecommendationKind, limit_with_headroom_s
+from analysis.rightsizing import Recommendation, RecommendationKind, limit_with_headroom_s, slower_factor
 from analysis.savings import GPU_HOURS_MIN
 from analysis.works.best_request import RECENT_MAX, needed_gpus
 from analysis.works.runs import PastRun
@@ -135,7 +135,10 @@ def _longer_time(request: Asked, found: Earlier, judged: Assessment) -> Recommen
     if max(times_s) <= shape.walltime_s:
         return None
     most_s = (request.partition.walltime_max_s if request.partition else None) or float("inf")
-    wanted_s = min(limit_with_headroom_s(max(times_s)), most_s)
+    resized = next((each for each in judged.recommendations if each.kind is RecommendationKind.GPUS), None)
+    # The same rule for fewer GPUs as where the limit is too long (`analysis.rightsizing`).
+    run_s = max(times_s) * slower_factor(judged.facts, resized)
+    wanted_s = min(limit_with_headroom_s(run_s), most_s)
     # Where the partition's longest limit would end such a run as well, only the risk is stated.
     if wanted_s <= shape.walltime_s or max(times_s) > most_s:
         return None
@@ -147,6 +150,8 @@ def _longer_time(request: Asked, found: Earlier, judged: Assessment) -> Recommen
         "longest_run_s": max(times_s),
         "recommended_walltime_s": wanted_s,
     }
+    if resized is not None and run_s > max(times_s):
+        evidence |= {"allowed_run_s": run_s, "recommended_gpus": resized.wanted.gpus}
     kind, basis = RecommendationKind.WALLTIME, "own_longer_runs"
     return Recommendation(kind, basis, evidence, printed.shape, printed.changes, printed.block)
 
