@@ -6,6 +6,7 @@ minutes or more; measured time overrides an estimate.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -61,6 +62,15 @@ def most_busy_cores(gpus: int, past: Sequence[ComparableRun]) -> float:
     17.4
     """
     return max((run.busy_cores for run in past if run.gpus == gpus and run.busy_cores is not None), default=0.0)
+
+
+def limit_with_headroom_s(run_s: float, limits: Limits = LIMITS) -> float:
+    """The time limit that a run of this length needs, in whole quarters of an hour.
+
+    >>> limit_with_headroom_s(10_800.0)
+    13500.0
+    """
+    return math.ceil(limits.headroom_factor * run_s / limits.walltime_step_s) * limits.walltime_step_s
 
 
 def scaling_gpus(

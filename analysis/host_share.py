@@ -113,6 +113,12 @@ def host_need(facts: JobFacts, past: Sequence[ComparableRun] = (), limits: Limit
     )
 
 
+def own_busy_cores(facts: JobFacts, past: Sequence[ComparableRun]) -> dict[str, float]:
+    """The busy cores of another run, where the cores follow from that one."""
+    most = most_busy_cores(facts.allocated_gpus, past)
+    return {"own_runs_busy_cores": most} if most > (busy_cores(facts) or most) else {}
+
+
 def memory_is_default(facts: JobFacts) -> bool:
     """Whether the host memory is the site's default: no option requests it, and it is not more than that."""
     record, partition = facts.record, facts.partition

@@ -14,11 +14,11 @@ import numpy as np
 
 from analysis.causes.request import has_chosen_limit
 from analysis.causes.spread import HELD_MEMORY_GB
-from analysis.comparable import ComparableRun, highest_host_peak_gb, longest_run_s, most_busy_cores
+from analysis.comparable import ComparableRun, highest_host_peak_gb, limit_with_headroom_s, longest_run_s
 from analysis.facts import JobFacts
 from analysis.findings import Finding, FindingCode
 from analysis.gpu_need import GpuNeed, countable, gpu_need
-from analysis.host_share import HostNeed, busy_cores, fitting_host, host_need
+from analysis.host_share import HostNeed, fitting_host, host_need, own_busy_cores
 from analysis.next_request import admitted, bill, is_cheaper, next_request, requested_shape
 from analysis.thresholds import LIMITS, Limits
 from jobs.hardware import partition_of
@@ -105,14 +105,8 @@ def _fewer_gpus(
         return None
     if wanted.partition != now.partition and not is_cheaper(facts, wanted):
         return None
-    evidence = {**need.evidence, **_own_cores(facts, past), "recommended_gpus": wanted.gpus}
+    evidence = {**need.evidence, **own_busy_cores(facts, past), "recommended_gpus": wanted.gpus}
     return _advice(RecommendationKind.GPUS, need.basis, evidence, facts, wanted)
-
-
-def _own_cores(facts: JobFacts, past: Sequence[ComparableRun]) -> dict[str, float]:
-    """The busy cores of another run, where the cores follow from that one."""
-    most = most_busy_cores(facts.allocated_gpus, past)
-    return {"own_runs_busy_cores": most} if most > (busy_cores(facts) or most) else {}
 
 
 def _to_cpu_partition(facts: JobFacts, host: HostNeed, past: Sequence[ComparableRun]) -> Recommendation | None:
@@ -265,7 +259,7 @@ def _fitting_host(
         if past_gb > fitting.peak_memory_gb:
             evidence["own_runs_peak_gb"] = past_gb
     if fitting.cores is not None:
-        busy = max(fitting.busy_cores, most_busy_cores(facts.allocated_gpus, past))
+        busy = own_busy_cores(facts, past).get("own_runs_busy_cores", fitting.busy_cores)
         evidence |= {"cores": facts.held.cores, "busy_cores": busy, "recommended_cores": cores or fitting.cores}
     kind = RecommendationKind.CORES if fitting.memory_gb is None else RecommendationKind.HOST_MEMORY
     basis = "busy_cores" if fitting.memory_gb is None else "peak_memory" if fitting.cores is None else "host_share"
@@ -335,8 +329,9 @@ def _shorter_walltime(
 
 def slower_factor(facts: JobFacts, resized: Recommendation | None) -> float:
     """How many times as long the next run may take: fewer GPUs for work that uses them all little are a trial."""
-    is_trial_of_fewer = resized is not None and resized.basis == "overscaling"
-    return facts.allocated_gpus / resized.wanted.gpus if resized is not None and is_trial_of_fewer else 1.0
+    if resized is None or resized.basis != "overscaling":
+        return 1.0
+    return facts.allocated_gpus / resized.wanted.gpus
 
 
 def _longer_walltime(
@@ -403,12 +398,3 @@ def _advice(
         # The recorded allocation is more than its nodes have.
         return None
     return Recommendation(kind, basis, evidence, printed.shape, printed.changes, printed.block)
-
-
-def limit_with_headroom_s(run_s: float, limits: Limits = LIMITS) -> float:
-    """The time limit that a run of this length needs, in whole quarters of an hour.
-
-    >>> limit_with_headroom_s(10_800.0)
-    13500.0
-    """
-    return math.ceil(limits.headroom_factor * run_s / limits.walltime_step_s) * limits.walltime_step_s

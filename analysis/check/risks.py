@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from analysis.check.asked import Asked
 from analysis.check.earlier import TIMES_MIN, Earlier
-from analysis.rightsizing import limit_with_headroom_s
+from analysis.comparable import limit_with_headroom_s
 from analysis.thresholds import LIMITS
 from analysis.works.failure_sizes import FailureSize, failure_sizes
 from analysis.works.runs import PastRun

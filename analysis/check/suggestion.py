@@ -27,9 +27,10 @@ from analysis.check.earlier import (
     stands_for,
 )
 from analysis.check.risks import Risk
+from analysis.comparable import limit_with_headroom_s
 from analysis.facts import JobFacts
 from analysis.next_request import bill, next_request, requested_shape
-from analysis.rightsizing import Recommendation, RecommendationKind, limit_with_headroom_s, slower_factor
+from analysis.rightsizing import Recommendation, RecommendationKind, slower_factor
 from analysis.savings import GPU_HOURS_MIN
 from analysis.works.best_request import RECENT_MAX, needed_gpus
 from analysis.works.runs import PastRun

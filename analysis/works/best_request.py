@@ -13,10 +13,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from analysis.comparable import SAME_WORK_MAX, ComparableRun, speed_kept, typical_times_s
+from analysis.comparable import SAME_WORK_MAX, ComparableRun, limit_with_headroom_s, speed_kept, typical_times_s
 from analysis.findings import FindingCode
 from analysis.host_share import cores_for
-from analysis.rightsizing import limit_with_headroom_s
 from analysis.thresholds import LIMITS
 from analysis.works.runs import PastRun
 from jobs.hardware import partition_of, threads_per_core

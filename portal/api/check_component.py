@@ -36,7 +36,16 @@ from portal.api.check_answers import (
     WorkLink,
 )
 from portal.api.check_body import CheckComponent
-from portal.api.check_costs import GPU_HOUR, Waits, cost_of, in_partition, own_project, shorter_wait, target_of
+from portal.api.check_costs import (
+    GPU_HOUR,
+    Waits,
+    cost_of,
+    in_partition,
+    own_project,
+    shorter_wait,
+    target_of,
+    with_other_starts,
+)
 from portal.api.check_elsewhere import elsewhere
 from portal.api.work_answers import range_of
 from portal.charts.typical_run import size_sentence
@@ -130,9 +139,9 @@ def answered(checking: Checking, looked: Looked) -> ComponentAnswer:
         answer = {"elsewhere": offers, "elsewhere_text": text or None}
     return ComponentAnswer(
         job_name=looked.component.job_name,
-        refused=refused_text(request, own_fit(request)),
+        refused=refused_text(request, own_fit(request), fits(request) if not names_partition(request) else ()),
         shape=msgspec.convert(request.shape, ShapeAnswer, from_attributes=True) if request.shape else None,
-        cost=cost_of(request.partition, request.shape, typical_s, tasks),
+        cost=with_other_starts(cost_of(request.partition, request.shape, typical_s, tasks), request, tasks),
         earlier_runs=_earlier(looked),
         suggestion=_suggestion(checking, looked),
         no_suggestion=f"{looked.why_none}{_of_the_work(looked)}" if looked.why_none else None,
@@ -144,6 +153,11 @@ def answered(checking: Checking, looked: Looked) -> ComponentAnswer:
         allocation=None,
         **answer,
     )
+
+
+def names_partition(request: Asked) -> bool:
+    """Whether the request says where to run."""
+    return bool(request.options.get("--partition"))
 
 
 def _partitions(checking: Checking, looked: Looked, typical_s: float | None) -> list[PartitionAnswer]:
@@ -255,6 +269,8 @@ def _suggestion(checking: Checking, looked: Looked) -> SuggestionAnswer | None:
         saves_gpu_hours=saves,
         runs=given.runs,
         cost=cost_of(target, wanted, given.run_s, tasks),
-        text=suggestion_text(given.runs, given.like.job_id if given.like else None, saves, unit, other_size)
+        text=suggestion_text(
+            given.runs, given.like.job_id if given.like else None, saves, unit, other_size, len(looked.found.completed)
+        )
         + _of_the_work(looked),
     )
