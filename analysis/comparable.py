@@ -6,6 +6,7 @@ minutes or more; measured time overrides an estimate.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -45,14 +46,16 @@ class Measured(NamedTuple):
 
 @dataclass(frozen=True)
 class ComparableRun:
-    """One earlier run of the same work; `host_peak_gb` is of its fullest node, None where not measured.
+    """One earlier run of the same work; `host_peak_gb` is of its fullest node, `busy_cores` of all its nodes.
 
-    `is_cut`: its time limit ended it, so that its throughput counts and its run time does not.
+    None where that was not measured, or not read. `is_cut`: its time limit ended it, so that its throughput counts and
+    its run time does not.
     """
 
     gpus: int
     elapsed_s: float
     host_peak_gb: float | None = None
+    busy_cores: float | None = None
     throughput: Throughput | None = None
     is_cut: bool = False
 
@@ -97,6 +100,24 @@ def highest_host_peak_gb(gpus: int, past: Sequence[ComparableRun]) -> float:
     90.5
     """
     return max((run.host_peak_gb for run in past if run.gpus == gpus and run.host_peak_gb is not None), default=0.0)
+
+
+def most_busy_cores(gpus: int, past: Sequence[ComparableRun]) -> float:
+    """The most cores that any comparable run on as many GPUs kept busy; 0 where none is known.
+
+    >>> most_busy_cores(8, [ComparableRun(8, 60.0, None, 17.4), ComparableRun(2, 9.0, None, 40.0)])
+    17.4
+    """
+    return max((run.busy_cores for run in past if run.gpus == gpus and run.busy_cores is not None), default=0.0)
+
+
+def limit_with_headroom_s(run_s: float, limits: Limits = LIMITS) -> float:
+    """The time limit that a run of this length needs, in whole quarters of an hour.
+
+    >>> limit_with_headroom_s(10_800.0)
+    13500.0
+    """
+    return math.ceil(limits.headroom_factor * run_s / limits.walltime_step_s) * limits.walltime_step_s
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from analysis.comparable import ComparableRun, highest_host_peak_gb
+from analysis.comparable import ComparableRun, highest_host_peak_gb, most_busy_cores
 from analysis.facts import JobFacts
 from analysis.thresholds import LIMITS, Limits
 from jobs.billing import billed_slices
@@ -87,7 +87,16 @@ def busy_cores(facts: JobFacts) -> float | None:
 def used_cores(facts: JobFacts, limits: Limits = LIMITS) -> int | None:
     """Cores that the work needs: those that were busy and a fifth more; None unless every node was measured."""
     busy = busy_cores(facts)
-    return None if busy is None else math.ceil(limits.headroom_factor * busy)
+    return None if busy is None else cores_for(busy, limits)
+
+
+def cores_for(busy: float, limits: Limits = LIMITS) -> int:
+    """Cores for work that keeps so many busy: a fifth more.
+
+    >>> cores_for(17.4)
+    21
+    """
+    return math.ceil(limits.headroom_factor * busy)
 
 
 def host_need(facts: JobFacts, past: Sequence[ComparableRun] = (), limits: Limits = LIMITS) -> HostNeed:
@@ -97,11 +106,17 @@ def host_need(facts: JobFacts, past: Sequence[ComparableRun] = (), limits: Limit
     fullest_gb = max(float(np.max(peaks_gb)) if is_measured else 0.0, highest_host_peak_gb(facts.allocated_gpus, past))
     busy = busy_cores(facts)
     return HostNeed(
-        cores=used_cores(facts, limits),
+        cores=None if busy is None else cores_for(max(busy, most_busy_cores(facts.allocated_gpus, past)), limits),
         total_gb=float(math.ceil(limits.headroom_factor * float(np.sum(peaks_gb)))) if is_measured else None,
         fullest_node_gb=float(math.ceil(limits.headroom_factor * fullest_gb)),
         ranks=round(ranks) if busy is not None and ranks > 0 and busy >= limits.busy_rank_cores * ranks else 0,
     )
+
+
+def own_busy_cores(facts: JobFacts, past: Sequence[ComparableRun]) -> dict[str, float]:
+    """The busy cores of another run, where the cores follow from that one."""
+    most = most_busy_cores(facts.allocated_gpus, past)
+    return {"own_runs_busy_cores": most} if most > (busy_cores(facts) or most) else {}
 
 
 def memory_is_default(facts: JobFacts) -> bool:

@@ -14,11 +14,11 @@ import numpy as np
 
 from analysis.causes.request import has_chosen_limit
 from analysis.causes.spread import HELD_MEMORY_GB
-from analysis.comparable import ComparableRun, highest_host_peak_gb, longest_run_s
+from analysis.comparable import ComparableRun, highest_host_peak_gb, limit_with_headroom_s, longest_run_s
 from analysis.facts import JobFacts
 from analysis.findings import Finding, FindingCode
 from analysis.gpu_need import GpuNeed, countable, gpu_need
-from analysis.host_share import HostNeed, fitting_host, host_need
+from analysis.host_share import HostNeed, fitting_host, host_need, own_busy_cores
 from analysis.next_request import admitted, bill, is_cheaper, next_request, requested_shape
 from analysis.thresholds import LIMITS, Limits
 from jobs.hardware import partition_of
@@ -96,7 +96,7 @@ def _fewer_gpus(
     need = gpu_need(facts, codes, limits, past) if facts.is_use_judged else None
     if need is None:
         return None
-    if need.basis == "no_gpu_use" and (moved := _to_cpu_partition(facts, host)):
+    if need.basis == "no_gpu_use" and (moved := _to_cpu_partition(facts, host, past)):
         return moved
     now = requested_shape(facts)
     fitting = (_with_gpus(facts, now, gpus, need, host, limits) for gpus in _counts(facts, now, need))
@@ -105,11 +105,11 @@ def _fewer_gpus(
         return None
     if wanted.partition != now.partition and not is_cheaper(facts, wanted):
         return None
-    evidence = {**need.evidence, "recommended_gpus": wanted.gpus}
+    evidence = {**need.evidence, **own_busy_cores(facts, past), "recommended_gpus": wanted.gpus}
     return _advice(RecommendationKind.GPUS, need.basis, evidence, facts, wanted)
 
 
-def _to_cpu_partition(facts: JobFacts, host: HostNeed) -> Recommendation | None:
+def _to_cpu_partition(facts: JobFacts, host: HostNeed, past: Sequence[ComparableRun]) -> Recommendation | None:
     """A CPU partition for work that uses more cores than come with one GPU, and no GPU memory."""
     partition = facts.partition
     if host.cores is None or partition is None or not partition.cpu_partition:
@@ -127,6 +127,11 @@ def _to_cpu_partition(facts: JobFacts, host: HostNeed) -> Recommendation | None:
         is_exclusive=False,
     )
     evidence = {"gpus": facts.allocated_gpus, "busy_cores": facts.busy_cores or 0.0, "recommended_gpus": 0}
+    longest_s = longest_run_s(facts.elapsed_s, facts.allocated_gpus, past)
+    if now.walltime_s and longest_s > now.walltime_s:
+        # All lines are new, and this one is no shorter than what an own run took.
+        wanted = replace(wanted, walltime_s=limit_with_headroom_s(longest_s))
+        evidence["longest_run_s"] = longest_s
     return _advice(RecommendationKind.GPUS, "cpu_work", evidence, facts, wanted)
 
 
@@ -242,7 +247,7 @@ def _fitting_host(
     memory_gb = now.memory_gb
     if fitting.memory_gb is not None and memory_gb:
         memory_gb = min(memory_gb, max(fitting.memory_gb, host.memory_gb(now.nodes) or 0.0))
-    cores = now.cores if fitting.cores is None else fitting.cores
+    cores = now.cores if fitting.cores is None else max(fitting.cores, min(host.cores or 0, now.cores or 0))
     evidence: dict[str, float | int] = {"headroom_factor": limits.headroom_factor}
     if fitting.memory_gb is not None:
         evidence |= {
@@ -254,7 +259,8 @@ def _fitting_host(
         if past_gb > fitting.peak_memory_gb:
             evidence["own_runs_peak_gb"] = past_gb
     if fitting.cores is not None:
-        evidence |= {"cores": facts.held.cores, "busy_cores": fitting.busy_cores, "recommended_cores": fitting.cores}
+        busy = own_busy_cores(facts, past).get("own_runs_busy_cores", fitting.busy_cores)
+        evidence |= {"cores": facts.held.cores, "busy_cores": busy, "recommended_cores": cores or fitting.cores}
     kind = RecommendationKind.CORES if fitting.memory_gb is None else RecommendationKind.HOST_MEMORY
     basis = "busy_cores" if fitting.memory_gb is None else "peak_memory" if fitting.cores is None else "host_share"
     return _advice(kind, basis, evidence, facts, replace(now, cores=cores, memory_gb=memory_gb))
@@ -301,10 +307,9 @@ def _shorter_walltime(
     if requested_s is None or FindingCode.WALLTIME_OVERREQUEST not in codes:
         return None
     longest_s = longest_run_s(facts.elapsed_s, facts.allocated_gpus, past)
-    run_s = max(run_seconds_after(facts, resized, limits), longest_s)
-    if resized is not None and resized.basis == "overscaling":
-        # Fewer GPUs for work that uses them all little are a trial: the run may take longer in proportion.
-        run_s = max(run_s, facts.elapsed_s * facts.allocated_gpus / resized.wanted.gpus)
+    run_s = max(run_seconds_after(facts, resized, limits), longest_s * slower_factor(facts, resized))
+    if resized is not None and resized.basis == "own_scaling":
+        run_s = longest_run_s(run_s, resized.wanted.gpus, past)
     walltime_s = limit_with_headroom_s(run_s, limits)
     if walltime_s >= requested_s:
         return None
@@ -315,9 +320,18 @@ def _shorter_walltime(
         "recommended_walltime_s": walltime_s,
         "headroom_factor": limits.headroom_factor,
     }
+    if resized is not None and run_s > longest_s:
+        evidence |= {"allowed_run_s": run_s, "recommended_gpus": resized.wanted.gpus}
     basis = "own_runs" if longest_s > facts.elapsed_s else "run_time"
     before = resized.wanted if resized else requested_shape(facts)
     return _advice(RecommendationKind.WALLTIME, basis, evidence, facts, replace(before, walltime_s=walltime_s), resized)
+
+
+def slower_factor(facts: JobFacts, resized: Recommendation | None) -> float:
+    """How many times as long the next run may take: fewer GPUs for work that uses them all little are a trial."""
+    if resized is None or resized.basis != "overscaling":
+        return 1.0
+    return facts.allocated_gpus / resized.wanted.gpus
 
 
 def _longer_walltime(
@@ -384,12 +398,3 @@ def _advice(
         # The recorded allocation is more than its nodes have.
         return None
     return Recommendation(kind, basis, evidence, printed.shape, printed.changes, printed.block)
-
-
-def limit_with_headroom_s(run_s: float, limits: Limits = LIMITS) -> float:
-    """The time limit that a run of this length needs, in whole quarters of an hour.
-
-    >>> limit_with_headroom_s(10_800.0)
-    13500.0
-    """
-    return math.ceil(limits.headroom_factor * run_s / limits.walltime_step_s) * limits.walltime_step_s

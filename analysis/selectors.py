@@ -53,6 +53,7 @@ COMPARABLE_MAX = 20
 COMPARED_COLUMNS = (
     *("cluster", "job_id", "attempt", "gpus_allocated", "walltime_used_s"),
     *("is_told_by_owner", "user__username", "state", "efficiency__throughput_unit", "efficiency__throughput_per_s"),
+    "efficiency__busy_cores",
 )
 OTHER_CLOCK = "the time of day: the nodes' clock differs by more than a day from Slurm's"
 
@@ -299,7 +300,8 @@ def comparable_runs(job: Job) -> tuple[ComparableRun, ...]:
             run.gpus_allocated or 0,
             run.walltime_used_s or 0.0,
             peaks_gb.get((run.cluster, run.job_id, run.attempt)),
-            _throughput(run),
+            busy_cores=run.efficiency.busy_cores if hasattr(run, "efficiency") else None,
+            throughput=_throughput(run),
             is_cut=run.state == "TIMEOUT",
         )
         for run in last

@@ -153,10 +153,14 @@ def _doubt(seen: Mapping[str, float | int], fewer: str) -> str:
 
 def _cpu_work(advice: Recommendation) -> str:
     partition = advice.wanted.partition
-    return (
+    said = (
         f"No GPU was used while {float(advice.evidence['busy_cores']):.1f} CPU cores were busy: this work belongs on"
         f" the CPU partition {partition}, which bills core-hours, so no saving in GPU-hours is stated"
     )
+    longest_s = advice.evidence.get("longest_run_s")
+    if longest_s is None:
+        return said
+    return f"{said}; the time limit is raised: the longest of your last comparable runs took {duration(longest_s)}"
 
 
 def _smaller_gpu(advice: Recommendation) -> str:
@@ -229,10 +233,11 @@ def _more_time(advice: Recommendation) -> str:
 
 def _own_longer_runs(advice: Recommendation) -> str:
     seen = advice.evidence
-    return (
+    said = (
         f"The longest of your last comparable runs took {duration(float(seen['longest_run_s']))}; the limit of"
         f" {duration(float(seen['walltime_requested_s']))} was too short"
     )
+    return f"{said}; {slower}" if (slower := _slower(advice)) else said
 
 
 def _run_time(advice: Recommendation) -> str:
@@ -247,7 +252,16 @@ def _own_runs(advice: Recommendation) -> str:
 def _limit(advice: Recommendation) -> str:
     """The suggested time limit, which already allows for a longer run on fewer GPUs."""
     limit = duration(float(advice.evidence["recommended_walltime_s"]))
+    slower = _slower(advice)
+    if slower:
+        return f"{slower}, for which a limit of {limit} leaves at least {_spare(advice)} to spare"
     return f"a limit of {limit} leaves at least {_spare(advice)} to spare and often lets the job start sooner"
+
+
+def _slower(advice: Recommendation) -> str:
+    """How long a run on fewer GPUs may take, where that is longer than the runs that were measured."""
+    allowed_s, gpus = advice.evidence.get("allowed_run_s"), advice.evidence.get("recommended_gpus")
+    return "" if allowed_s is None or not gpus else f"on {counted(gpus, 'GPU')} a run may take {duration(allowed_s)}"
 
 
 def _spare(advice: Recommendation) -> str:

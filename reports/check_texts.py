@@ -15,7 +15,7 @@ from analysis.thresholds import LIMITS
 from jobs.hardware import clusters
 from jobs.sbatch import Shape
 from reports.advice import reason
-from reports.numbers import counted, duration, gigabytes, hours, share, unbroken
+from reports.numbers import counted, duration, exactly, gigabytes, hours, share, to_the_minute, unbroken
 
 OF_ALL_RUNS = frozenset({"own_runs", "own_longer_runs"})
 """Advice whose reason names the longest of several runs."""
@@ -38,6 +38,9 @@ WHY_NONE = {
     " fits.",
     "as_suggested": "The request matches the suggestion from earlier runs on more GPUs. No run of this size is known"
     " yet.",
+    "needs_more": "Nothing is suggested: with what earlier runs needed, another request would cost no less, or would"
+    " not fit into the partition.",
+    "does_not_fit": "Nothing is suggested: the request does not fit the nodes of its partition.",
     "no_gpus": "Nothing is suggested: the partition has no GPUs.",
 }
 """Why nothing is suggested (`analysis.check.earlier`)."""
@@ -103,19 +106,27 @@ def cost_text(
     at_limit: tuple[float | None, float | None],
     typical: tuple[float | None, float | None],
     tasks: int = 1,
+    needs_s: float | None = None,
 ) -> str:
     """What a request costs: (hours, seconds) at its limit, and typically; without seconds where lengths differ.
 
+    `needs_s` is how long runs typically take, whatever the limit is.
+
     >>> cost_text("GPU-hour", (96.0, 86400.0), (12.8, 11520.0)).replace(chr(160), " ")
     '96.0 GPU-hours at its time limit of 1 d 00 h; typically 12.8 (3 h 12 min)'
+    >>> cost_text("GPU-hour", (16.0, 14400.0), (16.0, 14400.0), needs_s=43380.0).replace(chr(160), " ")
+    '16.0 GPU-hours at its time limit of 4 h 00 min; runs typically take 12 h 03 min, so it ends there unfinished'
     """
     parts = []
     if at_limit[0] is not None:
-        of_limit = "" if at_limit[1] is None else f" of {duration(at_limit[1])}"
+        of_limit = "" if at_limit[1] is None else f" of {exactly(at_limit[1])}"
         parts.append(f"{hours(at_limit[0])} {unit}s at its time limit{of_limit}")
     else:
         parts.append("The cost at its time limit is not known: the request sets no limit")
-    if typical[0] is not None:
+    is_ended = needs_s is not None and at_limit[1] is not None and needs_s > at_limit[1]
+    if is_ended:
+        parts.append(f"runs typically take {duration(needs_s)}, so it ends there unfinished")
+    elif typical[0] is not None:
         named = "" if at_limit[0] is not None else f" {unit}s"
         in_time = "" if typical[1] is None else f" ({duration(typical[1])})"
         parts.append(f"typically {hours(typical[0])}{named}{in_time}")
@@ -123,20 +134,25 @@ def cost_text(
     return unbroken("; ".join(parts) + of_tasks)
 
 
-def suggestion_text(runs: int, job_id: int | None, saves: float | None, unit: str, gpus: int | None = None) -> str:
+def suggestion_text(
+    runs: int, job_id: int | None, saves: float | None, unit: str, gpus: int | None = None, completed: int | None = None
+) -> str:
     """What a suggestion rests on, and what it saves where that is known; `gpus` of a run of another size.
 
     Without a job it is only what the partition needs to accept the request.
 
     >>> suggestion_text(5, 17, 9.0, "GPU-hour").replace(chr(160), " ")
     'From 5 runs of this size, like job 17: 9.00 GPU-hours less for a run of typical length.'
+    >>> suggestion_text(6, 17, None, "GPU-hour", completed=4)
+    'From 6 runs of this size (4 completed), like job 17.'
     """
     if job_id is None:
         return "The request as Slurm accepts it; it rests on no earlier run."
     if gpus is not None:
         said = f"From runs on {counted(gpus, 'GPU')}, like job {job_id}"
         return unbroken(f"{said}: how long runs take as requested is not known, so no saving is stated.")
-    said = f"From {counted(runs, 'run')} of this size, like job {job_id}"
+    of_them = "" if completed in (None, runs) else f" ({completed:,} completed)"
+    said = f"From {counted(runs, 'run')} of this size{of_them}, like job {job_id}"
     return unbroken(
         f"{said}." if saves is None else f"{said}: {hours(saves)} {unit}s less for a run of typical length."
     )
@@ -169,6 +185,19 @@ def risk_text(risk: Risk) -> str:
     return unbroken(f"{risk.runs:,} of the last {counted(risk.of, 'run')} of {size} {texts[risk.code](risk)}.")
 
 
+def raised_text(risk: Risk, wanted: Shape) -> str:
+    """Why the suggestion has more time or memory than the rules of a report give.
+
+    >>> long = Risk("timeout", 1, 3, 14400.0, 36960.0)
+    >>> raised_text(long, Shape(1, 8, walltime_s=45000.0)).replace(chr(160), " ")
+    'The time limit is 12 h 30 min: 1 of the last 3 runs of this size took longer than 4 h 00 min (up to 10 h 16 min) \
+or were ended by such a limit.'
+    """
+    if risk.code == "timeout":
+        return f"The time limit is {duration(wanted.walltime_s)}: {risk_text(risk)}"
+    return f"The host memory is {gigabytes(wanted.memory_gb)}: {risk_text(risk)}"
+
+
 def _timeout(risk: Risk) -> str:
     limit = duration(risk.requested)
     if risk.worst is None:
@@ -195,6 +224,8 @@ def _other_timeout(risk: Risk) -> str:
 
 def _other_memory(risk: Risk) -> str:
     requested = gigabytes(risk.requested)
+    if risk.is_in_all:
+        return _memory(risk)
     if risk.worst is None:
         return f"ran out of host memory with at least the {requested} for each GPU that are requested now"
     return f"needed up to {gigabytes(risk.worst)} of host memory for each GPU in use; requested are {requested}"
@@ -234,10 +265,16 @@ def why_not_fit(fit: Fit) -> str:
     return unbroken(f"{said}.")
 
 
-def refused_text(request: Asked, fit: Fit | None) -> str | None:
-    """What Slurm would refuse; None where nothing shows that it would."""
+def refused_text(request: Asked, fit: Fit | None, everywhere: Sequence[Fit] = ()) -> str | None:
+    """What Slurm would refuse; None where nothing shows that it would.
+
+    `everywhere` is the request in all partitions, which counts where it names none.
+    """
     if request.refused:
         return request.refused
+    if fit is None and everywhere and all(each.why_not in ("node_size", "gpu_type") for each in everywhere):
+        names = ", ".join(each.partition.name for each in everywhere)
+        return f"No partition that the site describes ({names}) has nodes for this request."
     return (why_not_fit(fit) or None) if fit is not None else None
 
 
@@ -246,11 +283,10 @@ def wait_text(wait: WaitEstimate) -> str:
 
     A wait is never turned into a clock time.
     """
-    low = duration(wait.low_s) if wait.low_s else "less than 1 min"
-    starts = counted(wait.starts, "comparable start")
+    low, starts = to_the_minute(wait.low_s), counted(wait.starts, "comparable start")
     return unbroken(
-        f"{low} to {duration(wait.high_s)}, typically {duration(wait.typical_s)} ({starts}; such ranges held for"
-        f" {share(wait.coverage)} of {wait.coverage_submissions:,} earlier submissions)"
+        f"{low} to {to_the_minute(wait.high_s)}, typically {to_the_minute(wait.typical_s)} ({starts}; such ranges held"
+        f" for {share(wait.coverage)} of {wait.coverage_submissions:,} earlier submissions)"
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from analysis.facts import JobFacts
-from analysis.host_share import busy_cores, host_need
+from analysis.host_share import busy_cores, cores_for, host_need
 from analysis.next_request import requested_shape
 from analysis.rightsizing import Recommendation
 from analysis.thresholds import LIMITS
@@ -40,8 +40,11 @@ def kept(advice: Recommendation, facts: JobFacts) -> Iterator[str]:
 def _cores(advice: Recommendation, facts: JobFacts) -> tuple[list[str], list[str]]:
     """The phrases for cores, derived from their use or from the GPUs; whole cores for each task."""
     wanted, now, busy = advice.wanted, requested_shape(facts), busy_cores(facts)
+    of_another = float(advice.evidence.get("own_runs_busy_cores", 0.0))
     partition = partition_of(facts.record.cluster, wanted.partition)
     share = wanted.gpus * (partition.node.cores_per_gpu if partition else (now.cores or 0) / now.gpus)
+    if of_another and cores_for(of_another) > share:
+        return [f"cores: {LIMITS.headroom_factor:g} x the {of_another:.1f} that were busy in one of these runs"], []
     if busy is not None and (host_need(facts).cores or 0) > share:
         return [f"cores: {LIMITS.headroom_factor:g} x the {busy:.1f} that were busy"], []
     tasks = wanted.ntasks or 1

@@ -102,10 +102,22 @@ def duration(seconds: float | None) -> str:
     return f"{minutes} min {left_s:02d} s" if minutes else f"{left_s} s"
 
 
+def exactly(seconds: float | None) -> str:
+    """The same to the minute also from one day on, so that a cost can be worked out by hand.
+
+    >>> exactly(7500), exactly(86_400), exactly(89_100)
+    ('2 h 05 min', '1 d 00 h', '1 d 00 h 45 min')
+    """
+    left_min = 0 if seconds is None else round(seconds) // 60 % 60
+    return duration(seconds) + (
+        f" {left_min:02d} min" if seconds is not None and seconds >= 86_400 and left_min else ""
+    )
+
+
 def to_the_minute(seconds: float) -> str:
     """The same without seconds, for times that are minutes old when they are shown.
 
-    >>> to_the_minute(45), to_the_minute(1441), to_the_minute(7500)
+    >>> to_the_minute(25), to_the_minute(1441), to_the_minute(7500)
     ('less than 1 min', '24 min', '2 h 05 min')
     """
     minutes = round(seconds / 60)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from analysis.comparable import SAME_WORK_MAX
 from analysis.scaling import Scaling
 from analysis.thresholds import LIMITS
-from reports.numbers import counted, duration, hours, percent, share, unbroken
+from reports.numbers import counted, duration, gigabytes, hours, percent, share, unbroken
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,8 @@ class RequestOrigin:
     """Where the request of a work comes from: the run, what it was billed and would have been billed as suggested.
 
     `typical_gpu_hours` is the median of the `completed` runs of its size, the fewest of `sizes`; of the `recent` last
-    of them none needed more GPUs. `longest_s` is set where a run took longer than the limit as it was.
+    of them none needed more GPUs. `longest_s` is set where a run took longer than the limit as it was, `busy_cores` and
+    `host_peak_gb` where one needed more than the report of this run gives.
     """
 
     job_id: int
@@ -30,6 +31,8 @@ class RequestOrigin:
     recent: int = 0
     sizes: int = 1
     longest_s: float | None = None
+    busy_cores: float | None = None
+    host_peak_gb: float | None = None
     is_trial: bool = False
     is_other_work: bool = False
 
@@ -70,6 +73,10 @@ def _origin_parts(origin: RequestOrigin) -> Iterator[str]:
             yield "Run times show that the sizes did different work, so the latest size counts, not the cheapest"
     if origin.longest_s is not None:
         yield f"The time limit is raised: one of these runs took {duration(origin.longest_s)}"
+    if origin.busy_cores is not None:
+        yield f"One of these runs kept {origin.busy_cores:.1f} cores busy, so the cores are for that one"
+    if origin.host_peak_gb is not None:
+        yield f"One of these runs needed {gigabytes(origin.host_peak_gb)} of host memory, so the memory is for that one"
     if not origin.is_known:
         yield "Its options are not known: these request what Slurm allocated"
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from jobs.hardware import Partition, clusters, partition_of, threads_per_core
 from jobs.records import RESOURCE_OPTIONS
 from jobs.sbatch import Shape, refusal, shape_of, walltime_s
-from jobs.sbatch_values import gpu_type_of
+from jobs.sbatch_values import gpu_type_of, node_range
 
 
 @dataclass(frozen=True)
@@ -109,6 +109,27 @@ def own_fit(request: Asked) -> Fit | None:
     described = (partition_of(request.cluster, name) for name in names)
     found = [fit(request, partition) for partition in described if partition is not None]
     return next((each for each in found if not each.why_not), found[0] if found else None)
+
+
+def other_starts(request: Asked) -> tuple[tuple[str, int | None], ...]:
+    """(Partition, nodes) as which Slurm may start a request otherwise than its first partition on the fewest nodes.
+
+    >>> other_starts(asked("lumi", {"--partition": "small-g,standard-g", "--gpus": "1"}))
+    (('standard-g', None),)
+    >>> other_starts(asked("lumi", {"--partition": "small-g", "--nodes": "1-4", "--gpus-per-node": "8"}))
+    (('small-g', 4),)
+    >>> other_starts(asked("lumi", {"--partition": "dev-g", "--nodes": "1-4", "--gpus-per-node": "8", "--ntasks": "2"}))
+    (('dev-g', 2),)
+    """
+    if request.shape is None or request.partition is None:
+        return ()
+    most = (node_range(request.options.get("--nodes", "")) or (0, 0))[1]
+    # Tasks that are not counted follow from the nodes; no node is without a task.
+    tasks = (request.shape.ntasks if "--ntasks" in request.options else None) or most
+    nodes = min(most, request.partition.nodes_max or most, tasks)
+    names = dict.fromkeys(request.options.get("--partition", "").split(","))
+    more = nodes if request.shape.nodes < nodes else None
+    return tuple((name, more) for name in names if more or name != request.partition.name)
 
 
 def fits(request: Asked) -> tuple[Fit, ...]:

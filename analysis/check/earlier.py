@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from analysis.check.asked import Asked
 from analysis.comparable import ComparableRun
-from analysis.works.best_request import best_request, like_the_next, size_of
+from analysis.works.best_request import RECENT_MAX, best_request, like_the_next, size_of
 from analysis.works.runs import PastRun
 from jobs.hardware import partition_of
 
@@ -26,6 +26,7 @@ FITS, FEW_RUNS, REFUSED, NOT_KEPT, TRIED = "fits", "few_runs", "refused", "not_k
 """Why nothing is suggested."""
 NO_NAME, OTHER_PROJECT, AS_SUGGESTED, FEW_FIT = "no_name", "other_project", "as_suggested", "few_fit"
 UNKNOWN_PARTITION, NO_GPUS = "unknown_partition", "no_gpus"
+NEEDS_MORE, DOES_NOT_FIT = "needs_more", "does_not_fit"
 """The same, more precisely (`analysis.check.reasons`)."""
 
 
@@ -88,7 +89,7 @@ def stands_for(found: Earlier, request: Asked) -> tuple[PastRun | None, str]:
     if not found.runs:
         return None, NO_RUNS
     if not request.is_known:
-        return None, NO_PARTITION
+        return None, NO_PARTITION if request.partition is None else DOES_NOT_FIT
     if not found.same_size:
         return None, OTHER_SIZE
     latest = found.same_size[0]
@@ -113,12 +114,16 @@ def _lacks_the_same(run: PastRun, request: Asked) -> bool:
 
 def compared(found: Earlier, but: PastRun) -> tuple[ComparableRun, ...]:
     """The last completed runs of any size as a report compares with them, without one."""
-    last = [run for run in found.runs if run.is_comparable and run.pk != but.pk][:COMPARED_MAX]
+    completed = [run for run in found.runs if run.is_comparable]
+    recent = [run for run in completed if run.gpus == but.gpus][:RECENT_MAX]
+    last = [run for run in completed if run.pk != but.pk][:COMPARED_MAX]
     return tuple(
         ComparableRun(
             run.gpus or 0,
             run.elapsed_s or 0.0,
             None if run.host_peak_gb is None else run.host_peak_gb / (run.nodes or 1),
+            # As for GPUs, the last few show how many cores the next run needs.
+            run.busy_cores if run in recent else None,
         )
         for run in last
     )

@@ -40,7 +40,7 @@ def why_nothing(why: str, request: Asked, found: Earlier, *, has_name: bool, oth
 
 def is_as_suggested(found: Earlier, request: Asked) -> bool:
     """Whether a request has the GPUs that the last completed runs, of which some had more, needed."""
-    if request.shape is None or request.partition is None:
+    if request.shape is None or request.partition is None or not request.shape.gpus:
         return False
     node = request.partition.node
     places = ((run, partition_of(run.cluster, run.partition)) for run in found.runs if run.is_comparable)

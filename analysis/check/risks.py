@@ -6,11 +6,14 @@ each GPU, and the time that their work takes at best on the requested GPUs.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from analysis.check.asked import Asked
 from analysis.check.earlier import TIMES_MIN, Earlier
+from analysis.comparable import limit_with_headroom_s
+from analysis.thresholds import LIMITS
 from analysis.works.failure_sizes import FailureSize, failure_sizes
 from analysis.works.runs import PastRun
 from jobs.hardware import partition_of
@@ -30,7 +33,9 @@ class Risk:
     `code` is "timeout", "out_of_memory" (of hosts), "gpu_out_of_memory" or "failed"; `requested` and `worst` are the
     limit and the longest run in seconds, or the memory and the highest peak in 2^30 bytes; None where there is none.
     Of other sizes `requested` and `worst` are memory for each GPU, and the time that the longest run would take on the
-    requested GPUs if it scaled without loss.
+    requested GPUs if it scaled without loss; of a request without GPUs (`is_in_all`) memory is of all.
+    `least` is what a request needs at the very least so that no such run would have failed, in seconds or memory of the
+    whole job, and `needed` the same with the usual margin.
     """
 
     code: str
@@ -39,6 +44,9 @@ class Risk:
     requested: float | None = None
     worst: float | None = None
     is_other_size: bool = False
+    is_in_all: bool = False
+    least: float | None = None
+    needed: float | None = None
 
 
 def risks(found: Earlier, request: Asked) -> tuple[Risk, ...]:
@@ -67,8 +75,11 @@ def _risks_of_other_sizes(found: Earlier, request: Asked) -> list[Risk]:
     """What runs of other sizes on such nodes show for the requested one."""
     shape, same = request.shape, {run.pk for run in found.same_size}
     others = [run for run in found.runs if run.pk not in same and _is_on_such_nodes(run, request)][:LATEST_MAX]
-    if shape is None or not shape.gpus or not others:
+    if shape is None or not others:
         return []
+    if not shape.gpus:
+        in_all = _too_much_without_gpus(others, shape)
+        return [] if in_all is None else [replace(in_all, is_other_size=True, is_in_all=True)]
     every = (
         _too_long_for_fewer(others, shape),
         _too_much_for_each_gpu(others, shape),
@@ -90,7 +101,7 @@ def _too_long_for_fewer(others: Sequence[PastRun], shape: Shape) -> Risk | None:
     longer = [run for run in others if run.is_completed and _best_s(run, run.elapsed_s, shape) > limit_s]
     ended = [run for run in others if run.state == "TIMEOUT" and _best_s(run, run.walltime_s, shape) >= limit_s]
     worst_s = max((_best_s(run, run.elapsed_s, shape) for run in longer), default=None)
-    return _of(others, [*longer, *ended], "timeout", limit_s, worst_s)
+    return _with_time(_of(others, [*longer, *ended], "timeout", limit_s, worst_s))
 
 
 def _best_s(run: PastRun, took_s: float | None, shape: Shape) -> float:
@@ -110,7 +121,40 @@ def _too_much_for_each_gpu(others: Sequence[PastRun], shape: Shape) -> Risk | No
     ]
     out = [r for r in others if _ran_out(r) and (r.memory_gb or 0.0) / (r.gpus or 1) >= each_gb]
     worst_gb = max((peaks_gb[run.pk] for run in more), default=None)
-    return _of(others, [*more, *out], "out_of_memory", each_gb, worst_gb)
+    ended_gb = max(((run.memory_gb or 0.0) / (run.gpus or 1) * shape.gpus for run in out), default=0.0)
+    return _with_memory(_of(others, [*more, *out], "out_of_memory", each_gb, worst_gb), _highest_gb(more), ended_gb)
+
+
+def _too_much_without_gpus(others: Sequence[PastRun], shape: Shape) -> Risk | None:
+    """The same of a request without GPUs: memory that completed runs needed in all."""
+    if shape.memory_gb is None:
+        return None
+    more = [run for run in others if run.is_completed and (run.host_peak_gb or 0.0) > shape.memory_gb]
+    risk = _of(others, more, "out_of_memory", shape.memory_gb, _highest_gb(more) or None)
+    return _with_memory(risk, _highest_gb(more), 0.0)
+
+
+def _highest_gb(runs: Sequence[PastRun]) -> float:
+    return max((run.host_peak_gb or 0.0 for run in runs), default=0.0)
+
+
+def _with_time(risk: Risk | None) -> Risk | None:
+    """The risk with the limit that none of its runs would have reached; of those that a limit ended only that."""
+    if risk is None or risk.requested is None:
+        return risk
+    if risk.worst is None:
+        return replace(risk, least=risk.requested, needed=risk.requested)
+    return replace(risk, least=risk.worst, needed=limit_with_headroom_s(risk.worst))
+
+
+def _with_memory(risk: Risk | None, peak_gb: float, ended_gb: float) -> Risk | None:
+    """The risk with the memory that its runs needed; half as much again as what was too little for one."""
+    if risk is None:
+        return None
+    # Memory that ran out was not enough: a whole GB more is the least that may be.
+    least_gb = max(peak_gb, ended_gb + 1.0 if ended_gb else 0.0)
+    needed_gb = max(LIMITS.headroom_factor * peak_gb, LIMITS.more_factor * ended_gb)
+    return replace(risk, least=least_gb, needed=float(math.ceil(needed_gb)))
 
 
 def _is_on_such_nodes(run: PastRun, request: Asked) -> bool:
@@ -155,7 +199,7 @@ def _too_long(latest: Sequence[PastRun], limit_s: float | None) -> Risk | None:
     longer = [run for run in latest if run.is_completed and (run.elapsed_s or 0.0) > limit_s]
     ended = [run for run in latest if run.state == "TIMEOUT" and (run.walltime_s or 0.0) >= limit_s]
     worst_s = max((run.elapsed_s or 0.0 for run in longer), default=None)
-    return _of(latest, [*longer, *ended], "timeout", limit_s, worst_s)
+    return _with_time(_of(latest, [*longer, *ended], "timeout", limit_s, worst_s))
 
 
 def _too_much_memory(latest: Sequence[PastRun], memory_gb: float | None) -> Risk | None:
@@ -164,8 +208,9 @@ def _too_much_memory(latest: Sequence[PastRun], memory_gb: float | None) -> Risk
         return None
     more = [run for run in latest if run.is_completed and (run.host_peak_gb or 0.0) > memory_gb]
     out = [run for run in latest if _ran_out(run) and (run.memory_gb or 0.0) >= memory_gb]
-    worst_gb = max((run.host_peak_gb or 0.0 for run in more), default=None)
-    return _of(latest, [*more, *out], "out_of_memory", memory_gb, worst_gb)
+    ended_gb = max((run.memory_gb or 0.0 for run in out), default=0.0)
+    risk = _of(latest, [*more, *out], "out_of_memory", memory_gb, _highest_gb(more) or None)
+    return _with_memory(risk, _highest_gb(more), ended_gb)
 
 
 def _failed(latest: Sequence[PastRun]) -> Risk | None:

@@ -26,15 +26,17 @@ from analysis.check.earlier import (
     compared,
     stands_for,
 )
+from analysis.check.risks import Risk
+from analysis.comparable import limit_with_headroom_s
 from analysis.facts import JobFacts
 from analysis.next_request import bill, next_request, requested_shape
-from analysis.rightsizing import Recommendation, RecommendationKind, limit_with_headroom_s
+from analysis.rightsizing import Recommendation, RecommendationKind, slower_factor
 from analysis.savings import GPU_HOURS_MIN
 from analysis.works.best_request import RECENT_MAX, needed_gpus
 from analysis.works.runs import PastRun
 from jobs.hardware import partition_of, threads_per_core
 from jobs.records import JobRecord
-from jobs.sbatch import OptionChange, Shape, changes_to
+from jobs.sbatch import OptionChange, Shape, changes_to, request_block, rounded
 from metrics.series import RunMetrics
 
 HOUR_S = 3600.0
@@ -53,7 +55,8 @@ class Suggestion:
     `advice` are the pieces with the `facts` that their reasons are made from; empty where only the number of GPUs is
     known from runs of another size. `saves` is GPU-hours of one run, None where that is not known; `run_s` is how long
     the run then probably takes. `runs` is how many earlier runs of the same size it rests on; `like` is None where
-    it is only what the partition needs to accept the request (`analysis.check.within`).
+    it is only what the partition needs to accept the request (`analysis.check.within`). `raised` are the risks for
+    which time or memory is more than the rules of a report give (`analysis.check.enough`).
     """
 
     changes: tuple[OptionChange, ...]
@@ -65,6 +68,7 @@ class Suggestion:
     runs: int
     saves: float | None
     run_s: float | None
+    raised: tuple[Risk, ...] = ()
 
 
 def suggestion(
@@ -132,7 +136,10 @@ def _longer_time(request: Asked, found: Earlier, judged: Assessment) -> Recommen
     if max(times_s) <= shape.walltime_s:
         return None
     most_s = (request.partition.walltime_max_s if request.partition else None) or float("inf")
-    wanted_s = min(limit_with_headroom_s(max(times_s)), most_s)
+    resized = next((each for each in judged.recommendations if each.kind is RecommendationKind.GPUS), None)
+    # The same rule for fewer GPUs as where the limit is too long (`analysis.rightsizing`).
+    run_s = max(times_s) * slower_factor(judged.facts, resized)
+    wanted_s = min(limit_with_headroom_s(run_s), most_s)
     # Where the partition's longest limit would end such a run as well, only the risk is stated.
     if wanted_s <= shape.walltime_s or max(times_s) > most_s:
         return None
@@ -144,6 +151,8 @@ def _longer_time(request: Asked, found: Earlier, judged: Assessment) -> Recommen
         "longest_run_s": max(times_s),
         "recommended_walltime_s": wanted_s,
     }
+    if resized is not None and run_s > max(times_s):
+        evidence |= {"allowed_run_s": run_s, "recommended_gpus": resized.wanted.gpus}
     kind, basis = RecommendationKind.WALLTIME, "own_longer_runs"
     return Recommendation(kind, basis, evidence, printed.shape, printed.changes, printed.block)
 
@@ -210,9 +219,13 @@ def _of_another_size(request: Asked, found: Earlier, advised_shape: AdvisedShape
         return None, OTHER_SIZE
     most = max(map(needed_gpus, recent))
     like = next(run for run in recent if needed_gpus(run) == most)
-    advised = advised_shape(like) if most < (like.gpus or 0) and 0 < most <= shape.gpus else None
+    advised = advised_shape(like) if most < (like.gpus or 0) and most <= shape.gpus else None
     if advised is None or advised.gpus > shape.gpus:
         return None, OTHER_SIZE
+    if not advised.gpus:
+        # Work without GPUs: its cores and memory do not follow from what is requested now.
+        moved = rounded(replace(advised, walltime_s=shape.walltime_s))
+        return Suggestion((), request_block(moved), moved, (), None, like, 0, None, None), ""
     wanted = replace(
         advised,
         walltime_s=shape.walltime_s,

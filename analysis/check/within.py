@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from analysis.check.asked import Asked, Fit, asked, fit, own_fit
 from analysis.check.earlier import REFUSED
 from analysis.check.suggestion import Suggestion
-from analysis.rightsizing import limit_with_headroom_s
+from analysis.comparable import limit_with_headroom_s
 from jobs.hardware import Partition, clusters, threads_per_core
 from jobs.sbatch import READING_ORDER, OptionChange, apply, changes_to, parse_block, walltime_text
 

@@ -7,17 +7,30 @@ reports, stands for the next run: its own request, with what its report suggests
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
-from analysis.comparable import SAME_WORK_MAX, ComparableRun, speed_kept, typical_times_s
+from analysis.comparable import SAME_WORK_MAX, ComparableRun, limit_with_headroom_s, speed_kept, typical_times_s
 from analysis.findings import FindingCode
-from analysis.rightsizing import limit_with_headroom_s
+from analysis.host_share import cores_for
+from analysis.thresholds import LIMITS
 from analysis.works.runs import PastRun
-from jobs.hardware import partition_of
-from jobs.sbatch import OptionChange, Shape, apply, parse_block, request_block, walltime_text
+from jobs.hardware import partition_of, threads_per_core
+from jobs.sbatch import (
+    OptionChange,
+    Shape,
+    apply,
+    changes_to,
+    parse_block,
+    request_block,
+    rounded,
+    shape_of,
+    walltime_text,
+)
+from jobs.sbatch_shape import has_whole_nodes
 from jobs.sbatch_values import gpu_options
 from jobs.sbatch_values import walltime_s as limit_s
 
@@ -39,7 +52,8 @@ class BestRequest:
     """`run` stands for the next one; `gpu_hours` is the median of the `completed` runs of its size.
 
     `longest_s` is how long the longest of these took. `recent` of them were asked for what the next run needs.
-    `sizes` is how many sizes qualified, `without_gpu_use` the completed runs that were left out because
+    `busy_cores` is the most that any of these kept busy, `host_peak_gb` the most memory that any of the completed ones
+    needed. `sizes` is how many sizes qualified, `without_gpu_use` the completed runs that were left out because
     they used no GPU. `was_tried`: runs had the number of GPUs that the report of `run` suggests; they failed or were
     not cheaper, so what it suggests is not made. `is_other_work`: the run times show that the sizes did different work,
     so that the size of the latest run counts, and not the cheapest.
@@ -51,6 +65,8 @@ class BestRequest:
     longest_s: float
     recent: int
     sizes: int
+    busy_cores: float = 0.0
+    host_peak_gb: float = 0.0
     without_gpu_use: int = 0
     was_tried: bool = False
     is_other_work: bool = False
@@ -78,6 +94,8 @@ def best_request(runs: Iterable[PastRun]) -> BestRequest | None:
         longest_s=max(each.elapsed_s or 0.0 for each in good),
         recent=len(good[:RECENT_MAX]),
         sizes=len(found),
+        busy_cores=max(each.busy_cores or 0.0 for each in good[:RECENT_MAX]),
+        host_peak_gb=max(each.host_peak_gb or 0.0 for each in good),
         without_gpu_use=len(every) - len(shown),
         was_tried=_was_tried(run, shown),
         is_other_work=is_other_work,
@@ -226,6 +244,33 @@ def with_time_for(request: Mapping[str, str], longest_s: float, best: PastRun) -
     described = partition_of(best.cluster, request.get("--partition", best.partition))
     most_s = (described.walltime_max_s if described else None) or float("inf")
     return dict(request) | {"--time": walltime_text(min(limit_with_headroom_s(longest_s), most_s))}
+
+
+def with_host_for(request: Mapping[str, str], best: BestRequest) -> dict[str, str]:
+    """The request with cores and host memory for all runs that it rests on, never more than the run itself had.
+
+    >>> from datetime import UTC, datetime
+    >>> run = PastRun(1, "lumi", 1, 0, "COMPLETED", datetime(2026, 11, 1, tzinfo=UTC), cores=48, memory_gb=480.0)
+    >>> asked = {"--partition": "small-g", "--gpus": "2", "--ntasks": "16", "--cpus-per-task": "1", "--mem": "120G"}
+    >>> with_host_for(asked, BestRequest(run, 9.0, 4, 60.0, 4, 1, busy_cores=17.4))["--cpus-per-task"]
+    '2'
+    """
+    run, threads = best.run, threads_per_core(best.run.cluster)
+    partition = partition_of(run.cluster, request.get("--partition", run.partition))
+    shape = shape_of(request, partition, None, threads)
+    if shape is None or has_whole_nodes(shape, partition):
+        return dict(request)
+    cores, memory_gb = shape.cores, shape.memory_gb
+    if cores:
+        cores = max(cores, min(cores_for(best.busy_cores), run.cores or cores))
+    if memory_gb:
+        needed_gb = math.ceil(LIMITS.headroom_factor * best.host_peak_gb)
+        memory_gb = max(memory_gb, min(float(needed_gb), run.memory_gb or memory_gb))
+    wanted = replace(shape, cores=cores, memory_gb=memory_gb)
+    if wanted == shape:
+        return dict(request)
+    changes = changes_to(request, shape, rounded(wanted), partition, partition, threads)
+    return dict(request) if changes is None else apply(request, changes)
 
 
 def lines_of(request: Mapping[str, str]) -> Options:

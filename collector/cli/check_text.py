@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collector.cli.terminal import Terminal
 
 SPREADS = (
-    ("gpus_used", "GPUs used", count),
+    ("gpus_used", "GPUs over 30\u00a0%:", count),
     ("memory_gb", "memory", gigabytes),
     ("run_time_s", "run time", duration),
     ("use_percent", "GPU use", percent),
@@ -149,7 +149,7 @@ def answer_lines(into: Lines, job: JobScript, answer: dict[str, Any], made: Sugg
 
 def _component_lines(into: Lines, component: Component, said: dict[str, Any], changes: tuple[Change, ...]) -> None:
     into.labelled("Request", shape_text(value(said, "shape")) or _options(component))
-    into.labelled("Cost", text(said, "cost", "text") or ("" if text(said, "refused") else UNPRICED))
+    into.labelled("Cost", text(said, "cost", "text") or ("" if text(said, "refused") else _unknown(component, said)))
     if not any(text(risk, "code") == "allocation" for risk in objects(said, "risks")):
         into.labelled("Allocation", text(said, "allocation", "text"))
     earlier = value(said, "earlier_runs")
@@ -158,6 +158,19 @@ def _component_lines(into: Lines, component: Component, said: dict[str, Any], ch
     into.points("Risks", [text(risk, "text") for risk in objects(said, "risks")], "yellow")
     _suggestion_lines(into, said, changes)
     _partition_lines(into, said)
+
+
+def _unknown(component: Component, said: dict[str, Any]) -> str:
+    """Why the cost of one component is not known."""
+    name = resource_options(component).get("--partition", "").partition(",")[0]
+    if not name:
+        return "not known without a partition" + (": those of each are below." if objects(said, "partitions") else ".")
+    described = [text(each, "partition") for each in objects(said, "partitions")]
+    if described and name not in described:
+        return f"not known: the site does not describe the partition {harmless(name)}."
+    if value(said, "shape") and number(said, "shape", "walltime_s") is None:
+        return "not known: the request sets no time limit, and no earlier run shows how long it takes."
+    return UNPRICED
 
 
 def _unknown_cost(said: list[dict[str, Any]]) -> str:

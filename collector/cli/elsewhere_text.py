@@ -23,6 +23,8 @@ OWN_PRICES = "site profile"
 """The source of the prices of the site's own partitions."""
 WAYS = (("as_is", "as it is"), ("right_sized", "right-sized"))
 AT = {"limit": "at most "}
+ENDED = "ended"
+"""What its time limit ends before a run of typical length is done."""
 
 
 def elsewhere_lines(into: Lines, components: Sequence[Component], answer: dict[str, Any]) -> None:
@@ -81,6 +83,11 @@ def _notes(platforms: list[dict[str, Any]]) -> list[str]:
     notes = []
     if any(text(each, way, "at") == "typical" for each in platforms for way, _ in WAYS):
         notes.append('Costs are of the typical run time of your earlier runs, those with "at most" of the time limit.')
+    for way, label in WAYS:
+        ended = [each for each in platforms if text(each, way, "at") == ENDED]
+        if ended:
+            names = ", ".join(text(each, "platform") for each in ended)
+            notes.append(f"{names}, {label}: ends at its time limit before a run of typical length is done.")
     for each in platforms:
         fewer, gpus = number(each, "right_sized", "gpus"), number(each, "as_is", "gpus")
         cost = number(each, "right_sized", "cost")

@@ -12,6 +12,7 @@ from django.urls import reverse
 
 from analysis.check.asked import Asked, asked, cheapest, fits, own_fit, soonest
 from analysis.check.earlier import REFUSED, YEAR, Earlier, earlier
+from analysis.check.enough import enough
 from analysis.check.reasons import why_nothing
 from analysis.check.risks import risks, size_risks
 from analysis.check.selectors import NamedWork, advised_shape, latest_runs, measured, named_work
@@ -35,13 +36,23 @@ from portal.api.check_answers import (
     WorkLink,
 )
 from portal.api.check_body import CheckComponent
-from portal.api.check_costs import GPU_HOUR, Waits, cost_of, in_partition, own_project, shorter_wait, target_of
+from portal.api.check_costs import (
+    GPU_HOUR,
+    Waits,
+    cost_of,
+    in_partition,
+    own_project,
+    shorter_wait,
+    target_of,
+    with_other_starts,
+)
 from portal.api.check_elsewhere import elsewhere
 from portal.api.work_answers import range_of
 from portal.charts.typical_run import size_sentence
 from reports.check_texts import (
     accepted_text,
     earlier_text,
+    raised_text,
     reason_text,
     refused_text,
     risk_text,
@@ -108,7 +119,8 @@ def _suggested(
         return base, None, REFUSED
     again = found if base.request is request else earlier(runs, base.request, checking.now)
     report_shape = advised_shape if checking.is_single else lambda run: None
-    given, why = suggestion(base.request, again, measured, report_shape)
+    found_shape = suggestion(base.request, again, measured, report_shape)
+    given, why = enough(base.request, again, *found_shape)
     return base, *accepted(request, base, given, why)
 
 
@@ -127,9 +139,9 @@ def answered(checking: Checking, looked: Looked) -> ComponentAnswer:
         answer = {"elsewhere": offers, "elsewhere_text": text or None}
     return ComponentAnswer(
         job_name=looked.component.job_name,
-        refused=refused_text(request, own_fit(request)),
+        refused=refused_text(request, own_fit(request), fits(request) if not names_partition(request) else ()),
         shape=msgspec.convert(request.shape, ShapeAnswer, from_attributes=True) if request.shape else None,
-        cost=cost_of(request.partition, request.shape, typical_s, tasks),
+        cost=with_other_starts(cost_of(request.partition, request.shape, typical_s, tasks), request, tasks),
         earlier_runs=_earlier(looked),
         suggestion=_suggestion(checking, looked),
         no_suggestion=f"{looked.why_none}{_of_the_work(looked)}" if looked.why_none else None,
@@ -141,6 +153,11 @@ def answered(checking: Checking, looked: Looked) -> ComponentAnswer:
         allocation=None,
         **answer,
     )
+
+
+def names_partition(request: Asked) -> bool:
+    """Whether the request says where to run."""
+    return bool(request.options.get("--partition"))
 
 
 def _partitions(checking: Checking, looked: Looked, typical_s: float | None) -> list[PartitionAnswer]:
@@ -167,7 +184,10 @@ def _partitions(checking: Checking, looked: Looked, typical_s: float | None) -> 
 def _risks(looked: Looked) -> list[RiskAnswer]:
     """What runs of this size show; where they do not, what depends on a size of the request."""
     unused = without_use(looked.found.runs)
-    first = [] if unused is None or unused.is_over else [_unused(unused)]
+    shape = looked.request.shape
+    # A request without GPUs does not use any in vain.
+    is_for_gpus = shape is None or shape.gpus > 0
+    first = [_unused(unused)] if unused is not None and not unused.is_over and is_for_gpus else []
     found = first + [
         RiskAnswer(each.code, risk_text(each), each.runs, each.of) for each in risks(looked.found, looked.request)
     ]
@@ -239,6 +259,7 @@ def _suggestion(checking: Checking, looked: Looked) -> SuggestionAnswer | None:
     unit = target.price.unit if target and target.price else GPU_HOUR
     other_size = None if given.runs or given.like is None else given.like.gpus
     reasons = [reason_text(each, facts) for each in given.advice] if facts else []
+    reasons += [raised_text(risk, given.wanted) for risk in given.raised]
     if looked.base.obstacle is not None:
         reasons.append(accepted_text(looked.base.obstacle, given.wanted))
     return SuggestionAnswer(
@@ -248,6 +269,8 @@ def _suggestion(checking: Checking, looked: Looked) -> SuggestionAnswer | None:
         saves_gpu_hours=saves,
         runs=given.runs,
         cost=cost_of(target, wanted, given.run_s, tasks),
-        text=suggestion_text(given.runs, given.like.job_id if given.like else None, saves, unit, other_size)
+        text=suggestion_text(
+            given.runs, given.like.job_id if given.like else None, saves, unit, other_size, len(looked.found.completed)
+        )
         + _of_the_work(looked),
     )

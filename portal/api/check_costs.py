@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from analysis.check.asked import Asked, Fit
+from analysis.check.asked import Asked, Fit, asked, other_starts
 from analysis.check.suggestion import Suggestion
 from analysis.next_request import bill
 from analysis.queue_waits.effects import Smaller
@@ -28,7 +28,7 @@ from portal.api.check_answers import (
 )
 from reports.billed import billed_shape
 from reports.check_texts import allocation_risk_text, allocation_text, cost_text, sooner_text, wait_text, why_not_fit
-from reports.numbers import counted, duration, unbroken
+from reports.numbers import counted, duration, hours, unbroken
 
 WAITS_MAX = 4
 """In so many partitions the wait is estimated, that of the request first: each reads up to 3,000 starts."""
@@ -54,8 +54,8 @@ class Waits:
             if len(self.made) >= WAITS_MAX:
                 return None
             project = self.project.pk if self.project else None
-            asked = (cluster, partition, shape.nodes, shape.gpus, shape.walltime_s)
-            self.made[key] = wait_estimate(*asked, project, self.history.at, user=self.user.pk, history=self.history)
+            of_jobs = (cluster, partition, shape.nodes, shape.gpus, shape.walltime_s)
+            self.made[key] = wait_estimate(*of_jobs, project, self.history.at, user=self.user.pk, history=self.history)
         wait = self.made[key]
         if wait is None:
             return None
@@ -66,16 +66,39 @@ def cost_of(partition: Partition | None, shape: Shape | None, typical_s: float |
     """What a request costs for all tasks; None without a price, or where neither length is known."""
     if partition is None or partition.price is None or shape is None:
         return None
-    limit_s = shape.walltime_s
+    limit_s, needs_s = shape.walltime_s, typical_s
     # No run is longer than its limit.
     typical_s = min(typical_s, limit_s) if typical_s is not None and limit_s else typical_s
     at_limit, typical = (_billed(partition, shape, run_s, tasks) for run_s in (limit_s, typical_s))
     if at_limit is None and typical is None:
         return None
     unit = partition.price.unit
-    text = cost_text(unit, (at_limit, limit_s), (typical, typical_s), tasks)
+    text = cost_text(unit, (at_limit, limit_s), (typical, typical_s), tasks, needs_s)
     beyond = unbroken(billed_shape(partition, shape))
     return CostAnswer(unit, at_limit, typical, f"{text}; {beyond}" if beyond else text)
+
+
+def with_other_starts(cost: CostAnswer | None, request: Asked, tasks: int) -> CostAnswer | None:
+    """The cost, with what it is at the limit where Slurm may start the job otherwise: elsewhere, or on more nodes.
+
+    Of several partitions Slurm takes the one that starts it first, and of a range of nodes as many as are free.
+    """
+    if cost is None or request.shape is None or cost.at_limit is None:
+        return cost
+    others = []
+    for name, nodes in other_starts(request):
+        partition = partition_of(request.cluster, name)
+        more = {"--nodes": str(nodes)} if nodes else {}
+        shape = asked(request.cluster, {**request.options, **more, "--partition": name}).shape
+        at_limit = cost_of(partition, shape, None, tasks)
+        if at_limit is None or at_limit.at_limit is None or at_limit.at_limit == cost.at_limit:
+            continue
+        where = f"in {name}" if name != request.shape.partition else ""
+        where = " ".join(filter(None, (where, f"on {counted(nodes, 'node')}" if nodes else "")))
+        others.append(f"{hours(at_limit.at_limit)} {where}")
+    if not others:
+        return cost
+    return msgspec.structs.replace(cost, text=f"{cost.text}; at the limit up to {' or '.join(others)}")
 
 
 def _billed(partition: Partition, shape: Shape, run_s: float | None, tasks: int) -> float | None:
@@ -116,7 +139,7 @@ def in_partition(
         cost_at_limit=cost.at_limit if cost else None,
         cost_typical=cost.typical if cost else None,
         unit=price.unit if price else None,
-        is_requested=fit.partition is request.partition,
+        is_requested=fit.partition.name in request.options.get("--partition", "").split(","),
         wait=wait,
     )
 
@@ -132,8 +155,8 @@ def shorter_wait(request: Asked, given: Suggestion | None, history: WaitHistory)
     if less_s is None and fewer is None:
         return None
     smaller = Smaller(less_s, fewer, wanted.nodes if fewer else None)
-    asked = (request.cluster, shape.partition, shape.nodes, shape.gpus, shape.walltime_s)
-    effect = smaller_request(*asked, smaller, history.at, history)
+    comparable = (request.cluster, shape.partition, shape.nodes, shape.gpus, shape.walltime_s)
+    effect = smaller_request(*comparable, smaller, history.at, history)
     if effect is None:
         return None
     what = [f"a limit of about {duration(less_s)}"] if less_s else []

@@ -22,7 +22,7 @@ from portal.api.check_costs import Waits, cost_of
 from reports.check_texts import choice_text, offer_text, why_not_fit, why_not_there
 from reports.numbers import counted, duration, hours, unbroken
 
-LIMIT, TYPICAL = "limit", "typical"
+LIMIT, TYPICAL, ENDED = "limit", "typical", "ended"
 NOT_KNOWN = "How long runs take on other GPUs is not known."
 
 
@@ -91,7 +91,11 @@ def _partition_offer(
     if place.why_not or place.shape is None:
         return None
     cost = cost_of(place.partition, place.shape, typical_s, tasks)
-    at = TYPICAL if typical_s is not None else LIMIT
+    # A run that its limit ends is not done: what it costs is that of the limit, and no run time of a whole one.
+    limit_s = place.shape.walltime_s
+    is_ended = typical_s is not None and limit_s is not None and typical_s > limit_s
+    typical_s = None if is_ended else typical_s
+    at = ENDED if is_ended else TYPICAL if typical_s is not None else LIMIT
     amount = None if cost is None else cost.typical if at == TYPICAL else cost.at_limit
     wait = waits.of(request.cluster, place.partition.name, place.shape)
     parts = [cost.text] if cost else [f"{counted(place.shape.gpus, 'GPU')}: the cost is not known"]

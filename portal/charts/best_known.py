@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from analysis.next_request import bill
 from analysis.scaling import Scaling, knee_run, scaling
 from analysis.works.best_request import (
     RUNS_MAX,
@@ -18,11 +19,13 @@ from analysis.works.best_request import (
     is_without_gpu_use,
     lines_of,
     options_of,
+    with_host_for,
     with_time_for,
 )
 from analysis.works.differences import changed_options
 from analysis.works.runs import PastRun
-from jobs.sbatch import READING_ORDER, OptionChange
+from jobs.hardware import partition_of, threads_per_core
+from jobs.sbatch import READING_ORDER, OptionChange, shape_of
 from jobs.sbatch_values import gpu_options
 from reports.request_diff import DiffLine, added_lines
 from reports.work_texts import RequestOrigin
@@ -36,9 +39,10 @@ class BestKnown:
 
     `is_own` says whether these are the person's own options; `best` where it comes from, None where it is the request
     of a trial. `longer_time` is how its time limit was raised, because a run took longer; empty where it was not.
-    `other` is the latest completed run where it used no GPU and its own report suggests another request. `script` is
-    what changes in the request of the latest run; empty where that is not comparable line by line, and where it is the
-    same (`is_requested`).
+    `more_host` is how cores and host memory were raised over those of the report, because another run needed more;
+    `more_gpu_hours` is what the run would have been billed more for that. `other` is the latest completed run where it
+    used no GPU and its own report suggests another request. `script` is what changes in the request of the latest run;
+    empty where that is not comparable line by line, and where it is the same (`is_requested`).
     """
 
     run: PastRun
@@ -47,6 +51,8 @@ class BestKnown:
     best: BestRequest | None
     is_own: bool
     longer_time: str = ""
+    more_host: tuple[str, ...] = ()
+    more_gpu_hours: float = 0.0
     other: PastRun | None = None
     script: tuple[str, ...] = ()
     is_requested: bool = False
@@ -76,7 +82,8 @@ class BestKnown:
         """What the run would have been billed as suggested, by its report; None where that states no saving."""
         if not self.is_new or self.run.gpu_hours is None or not self.run.saved_gpu_hours:
             return None
-        return self.run.gpu_hours - self.run.saved_gpu_hours
+        billed = self.run.gpu_hours - self.run.saved_gpu_hours + self.more_gpu_hours
+        return billed if billed < self.run.gpu_hours else None
 
     @property
     def gpus(self) -> int:
@@ -96,14 +103,17 @@ def best_known(runs: Sequence[PastRun], advice_of: Callable[[int], Advice]) -> B
         return None
     own = _with_latest_time(options_of(best.run), latest)
     suggested = own if best.was_tried else advised(own, advice_of(best.run.pk))
-    wanted = with_time_for(suggested, best.longest_s, best.run)
+    roomy = with_host_for(suggested, best)
+    wanted = with_time_for(roomy, best.longest_s, best.run)
     return BestKnown(
         run=best.run,
         request=wanted,
-        changes=changed_options(own, suggested),
+        changes=changed_options(own, roomy),
         best=best,
         is_own=is_spelling_known(best.run),
-        longer_time="".join(changed_options(suggested, wanted)),
+        longer_time="".join(changed_options(roomy, wanted)),
+        more_host=changed_options(suggested, roomy),
+        more_gpu_hours=_billed(best.run, roomy) - _billed(best.run, suggested),
         other=_other(latest, wanted, advice_of) if best.without_gpu_use else None,
         **_of_script(latest, wanted),
     )
@@ -126,6 +136,8 @@ def origin_of(known: BestKnown) -> RequestOrigin:
         recent=best.recent,
         sizes=best.sizes,
         longest_s=best.longest_s if known.longer_time else None,
+        busy_cores=best.busy_cores if any("--cpus" in line for line in known.more_host) else None,
+        host_peak_gb=best.host_peak_gb if any("--mem" in line for line in known.more_host) else None,
         is_other_work=best.is_other_work,
     )
 
@@ -155,6 +167,14 @@ def _with_latest_time(request: Mapping[str, str], latest_first: Sequence[PastRun
     timed = (run.request["--time"] for run in latest_first if run.is_comparable and "--time" in run.request)
     time = next(timed, "")
     return dict(request) | ({"--time": time} if time and "--time" in request else {})
+
+
+def _billed(run: PastRun, request: Mapping[str, str]) -> float:
+    """GPU-hours of a run of the same length with this request; 0 where that is not known."""
+    partition = partition_of(run.cluster, request.get("--partition", run.partition))
+    shape = shape_of(request, partition, None, threads_per_core(run.cluster))
+    billed = None if shape is None or run.elapsed_s is None else bill(partition, shape, run.elapsed_s)
+    return billed or 0.0
 
 
 def _of_script(latest_first: Sequence[PastRun], wanted: Mapping[str, str]) -> dict[str, Any]:

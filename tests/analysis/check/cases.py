@@ -174,10 +174,10 @@ CASES = (
         why="other_size",
     ),
     Case(
-        "two are requested with all of the node's memory, for two hours: what three hours took stays a risk",
+        "two are requested with all of the node's memory, for two hours: three hours and a fifth are needed",
         QUARTER | {"--mem": "0", "--time": "02:00:00"},
         times(TWO_USED, 4),
-        ("--mem=0 -> --mem=120G",),
+        ("--mem=0 -> --mem=120G", "--time=02:00:00 -> --time=03:45:00"),
         risks=("timeout",),
     ),
     Case(
@@ -274,6 +274,61 @@ CASES = (
         times(like(TWO_USED, hours=5.0), 5),
         (*TO_TWO, LESS_MEMORY, "--time=00:30:00 -> --time=06:00:00"),
         risks=("timeout",),
+    ),
+    Case(
+        "two of eight GPUs used, and 20 GB requested where 42.4 were needed: 42.4 and a fifth are 51",
+        FULL | {"--mem": "20G"},
+        times(like(TWO_USED, host_gb=42.4), 4),
+        (*TO_TWO, "--mem=20G -> --mem=51G", SHORTER),
+        saves=9.0,  # 51 GB are billed as one slice of 64
+        risks=("out_of_memory",),
+    ),
+    Case(
+        "the cores are those of the run that kept the most busy: 17.4 and a fifth are 21, so 11 for each of 2 tasks",
+        FULL,
+        (
+            like(TWO_USED, busy_cores=12.5),
+            like(TWO_USED, busy_cores=15.8, days_ago=2.0),
+            like(TWO_USED, busy_cores=17.4, days_ago=3.0),
+            like(TWO_USED, busy_cores=13.6, days_ago=4.0),
+        ),
+        (*TO_TWO, "--cpus-per-task=7 -> --cpus-per-task=11", LESS_MEMORY, SHORTER),
+        saves=7.5,  # 22 cores are three slices of 8: 12 - 3 h x 3 x 0.5
+    ),
+    Case(
+        "cores that only the run before the last five kept busy do not count",
+        FULL,
+        (*times(TWO_USED, 5), like(TWO_USED, busy_cores=30.0, days_ago=9.0)),
+        (*TO_TWO, LESS_MEMORY, SHORTER),
+        saves=9.0,
+    ),
+    Case(
+        "all GPUs used, and 20 GB requested where 61 were needed: only the memory is raised, to 61 and a fifth",
+        FULL | FOUR_HOURS | {"--mem": "20G"},
+        times(ALL_USED, 4),
+        ("--mem=20G -> --mem=74G",),
+        risks=("out_of_memory",),
+    ),
+    Case(
+        "two runs of five hours used two of eight GPUs, and four hours are requested: what is suggested has the time",
+        FULL | FOUR_HOURS,
+        times(like(TWO_USED, hours=5.0), 2),
+        (*TO_TWO, LESS_MEMORY, "--time=04:00:00 -> --time=06:00:00"),
+        risks=("timeout",),
+    ),
+    Case(
+        "runs took 70 hours on two of eight GPUs, and a limit of 60: 72 are the most, less than a fifth above",
+        FULL | {"--time": "2-12:00:00"},
+        times(like(TWO_USED, hours=70.0, options=FULL | {"--time": "3-00:00:00"}), 4),
+        (*TO_TWO, LESS_MEMORY, "--time=2-12:00:00 -> --time=3-00:00:00"),
+        risks=("timeout",),
+    ),
+    Case(
+        "one of five runs ran out of all memory of its node, 480 GB: no less of it is suggested, and nothing saved",
+        FULL | FOUR_HOURS,
+        (*times(TWO_USED, 4), like(TWO_USED, state="OUT_OF_MEMORY", hours=1.0, days_ago=6.0, host_gb=480.0)),
+        why="needs_more",
+        risks=("out_of_memory",),
     ),
     Case(
         "the partition is not named",

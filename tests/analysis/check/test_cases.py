@@ -8,10 +8,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from analysis.assess import Assessment, assess
-from analysis.check.asked import asked
-from analysis.check.earlier import compared, earlier
+from analysis.check.asked import Asked, asked
+from analysis.check.earlier import Earlier, compared, earlier
+from analysis.check.enough import enough
 from analysis.check.risks import risks
-from analysis.check.suggestion import suggestion
+from analysis.check.suggestion import Suggestion, suggestion
 from analysis.findings import code_list
 from analysis.host_share import busy_cores, host_peak_gb
 from analysis.works.runs import PastRun
@@ -138,16 +139,22 @@ def advised_shape(judged: Judged):
     return next((each.wanted for each in judged.assessment.recommendations if each.recommended_gpus is not None), None)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_the_answer_is_that_of_a_sensible_colleague(case: Case) -> None:
-    ran, request = history(case), asked("lumi", case.options)
-    found = earlier([each.past for each in ran.values()], request, NOW)
+def answer(request: Asked, found: Earlier, ran: dict[int, Judged]) -> tuple[Suggestion | None, str]:
+    """What the portal suggests for a request."""
     given, why = suggestion(
         request,
         found,
         lambda run: (ran[run.job_id].record, ran[run.job_id].metrics),
         lambda run: advised_shape(ran[run.job_id]),
     )
+    return enough(request, found, given, why)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_the_answer_is_that_of_a_sensible_colleague(case: Case) -> None:
+    ran, request = history(case), asked("lumi", case.options)
+    found = earlier([each.past for each in ran.values()], request, NOW)
+    given, why = answer(request, found, ran)
     assert tuple(map(str, given.changes)) if given else case.changes == ()
     assert (tuple(map(str, given.changes)) if given else (), why) == (case.changes, case.why)
     if given:

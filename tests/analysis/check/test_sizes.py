@@ -50,7 +50,7 @@ def test_memory_that_earlier_runs_needed_is_a_risk() -> None:
     runs = [run(1, 4, host_peak_gb=250.0), run(2, 4, host_peak_gb=260.0), run(3, 4, host_peak_gb=90.0)]
     runs += [run(4, 4, "OUT_OF_MEMORY")]
     found = earlier(runs, asked("lumi", FOUR), NOW)
-    assert risks(found, asked("lumi", FOUR)) == (Risk("out_of_memory", 3, 4, 240.0, 260.0),)
+    assert risks(found, asked("lumi", FOUR)) == (Risk("out_of_memory", 3, 4, 240.0, 260.0, least=260.0, needed=360.0),)
 
 
 def test_a_program_that_usually_fails_is_a_risk() -> None:

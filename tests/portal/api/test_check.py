@@ -92,6 +92,54 @@ def test_an_array_costs_and_saves_as_often_as_it_has_tasks(alice) -> None:
     assert one["suggestion"]["saves_gpu_hours"] == pytest.approx(60.0)
 
 
+def test_a_run_that_the_limit_ends_has_no_typical_cost_beside_it(alice) -> None:
+    """Runs take two hours; one is requested, at four GPU-hours an hour."""
+    short = {"job_name": "train_v9", "options": OPTIONS | {"--time": "01:00:00"}}
+    (one,) = checked(alice, short, elsewhere=True)["components"]
+    assert one["cost"]["text"].replace("\u00a0", " ") == (
+        "4.00 GPU-hours at its time limit of 1 h 00 min; runs typically take 2 h 00 min, so it ends there unfinished"
+    )
+    here = next(each for each in one["elsewhere"] if each["platform"] == "small-g")
+    assert (here["as_is"]["cost"], here["as_is"]["at"], here["as_is"]["run_time_s"]) == (4.0, "ended", None)
+    # Two GPUs for two hours are two GPU-hours, and the suggested limit of two hours and a fifth allows them.
+    assert (here["right_sized"]["cost"], here["right_sized"]["at"]) == (2.0, "typical")
+
+
+@pytest.mark.parametrize(
+    ("options", "at_limit", "text", "yours"),
+    [
+        # A GPU for an hour: half a GPU-hour, or a whole node of standard-g, four.
+        (
+            {"--partition": "small-g,standard-g", "--gpus": "1", "--time": "01:00:00"},
+            0.5,
+            "at the limit up to 4.00 in standard-g",
+            ["standard-g", "small-g"],
+        ),
+        # One to four nodes for four hours: 16 to 64 GPU-hours.
+        (
+            {"--partition": "small-g", "--nodes": "1-4", "--gpus-per-node": "8", "--ntasks": "8", "--time": "04:00:00"},
+            16.0,
+            "at the limit up to 64.0 on 4 nodes",
+            ["small-g"],
+        ),
+    ],
+)
+def test_what_slurm_may_start_otherwise_is_part_of_the_cost(alice, options, at_limit, text, yours) -> None:
+    (one,) = checked(alice, {"job_name": "other", "options": options})["components"]
+    assert one["cost"]["at_limit"] == at_limit
+    assert text in one["cost"]["text"].replace("\u00a0", " ")
+    assert [each["partition"] for each in one["partitions"] if each["is_requested"]] == yours
+
+
+def test_a_request_that_fits_no_partition_is_refused(alice) -> None:
+    """Nine GPUs on one node, where nodes have eight."""
+    named, nowhere = {"--partition": "small-g", "--gpus-per-node": "9"}, {"--nodes": "1", "--gpus": "9"}
+    (one,) = checked(alice, {"job_name": "train_v9", "options": nowhere})["components"]
+    assert one["refused"].startswith("No partition that the site describes")
+    (one,) = checked(alice, {"job_name": "train_v9", "options": named})["components"]
+    assert one["no_suggestion"] == "Nothing is suggested: the request does not fit the nodes of its partition."
+
+
 def test_each_component_of_a_heterogeneous_job_stands_for_itself(alice) -> None:
     small = {"--partition": "small-g", "--gpus": "1", "--time": "01:00:00"}
     answer = checked(alice, {"job_name": "train", "options": OPTIONS}, {"job_name": "train", "options": small})

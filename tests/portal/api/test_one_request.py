@@ -25,7 +25,7 @@ HOUR_S = 3600.0
 REQUEST = {"--partition": "small-g", "--nodes": "1"} | WHOLE_REQUEST
 
 
-def ran(job_id: int, days_ago: float, busy: int, hours: float = 2.0, **record: Any) -> None:
+def ran(job_id: int, days_ago: float, busy: int, hours: float = 2.0, cores: float | None = None, **record: Any) -> None:
     """A run of `solve` on eight GPUs of which so many were used, measured and judged."""
     ended = timezone.now() - timedelta(days=days_ago)
     times = {"ended_at": ended.isoformat(), "started_at": (ended - timedelta(hours=hours)).isoformat()}
@@ -37,7 +37,7 @@ def ran(job_id: int, days_ago: float, busy: int, hours: float = 2.0, **record: A
     gpus = [gpu(at, 88.0 if at < busy else 0.0, **lasted, **(used if at < busy else idle)) for at in range(8)]
     host = {
         # Without a GPU the cores do the work.
-        **{"cores_allocated": 56, "busy_cores_avg": busy - 0.1 if busy else 50.0, "ranks": busy or 8},
+        **{"cores_allocated": 56, "busy_cores_avg": cores or (busy - 0.1 if busy else 50.0), "ranks": busy or 8},
         **{"peak_memory_gb": 40.0, "idle_fraction": 0.8},
     }
     record_node_summary(node_payload(gpus=gpus, cpu=host, job_id=job_id))
@@ -122,6 +122,26 @@ def test_a_work_whose_runs_use_no_gpu_has_one_line_at_sbatch(alice) -> None:
     assert (hint["worth_gpu_hours"], hint["gpus"], hint["gpus_lines"]) == (pytest.approx(24.0), 0, 1)
     ran(4, 1, busy=8)
     assert alice.get("/api/v1/hints/").json()["hints"] == []
+
+
+def test_the_cores_are_those_of_the_run_that_kept_the_most_busy(alice) -> None:
+    """17.4 busy cores and a fifth are 21: 11 for each of two tasks, billed as three GPUs; the latest alone needs 15."""
+    ran(1, 3, busy=2, cores=17.4)
+    ran(2, 1, busy=2, cores=12.5)
+    work = alice.get(f"/api/v1/works/{key()}/").json()["best_request"]
+    assert "--cpus-per-task=11" in work["request"]
+    # Two hours of 22 cores are three GPUs of half a GPU-hour: 3.00 instead of 8.
+    assert work["text"].replace("\u00a0", " ") == (
+        "From job 2 on 8 GPUs: of the last 2 completed runs of this size none needed more GPUs."
+        " The changes that its report suggests are included: 3.00 GPU-hours instead of 8.00."
+        " Runs of this size were billed 8.00 GPU-hours each (median of 2 completed runs)."
+        " One of these runs kept 17.4 cores busy, so the cores are for that one."
+    )
+    suggested = checked(alice, REQUEST)["suggestion"]
+    assert [each["recommended"] for each in suggested["changes"] if each["option"] == "--cpus-per-task"] == ["11"]
+    assert "cores: 1.2 x the 17.4 that were busy in one of these runs" in suggested["reasons"][0]
+    (saving,) = alice.get("/api/v1/insights/").json()["would_save"]
+    assert any(line.endswith("--cpus-per-task=11") for line in saving["diff"])
 
 
 def test_the_report_of_one_run_says_that_its_work_needs_another_number(alice) -> None:
