@@ -35,7 +35,8 @@ ALLOWED = {
         OIDC_RP_CLIENT_ID OIDC_RP_CLIENT_SECRET UserModel get_or_create_user get_settings get_token store_tokens
         verify_token""",
     "The standard library, Celery and the Prometheus client call or read these by their names": """
-        collect do_GET do_PATCH do_POST do_restore enabled makefile protocol_version readable readinto requires safe_say""",
+        collect do_GET do_PATCH do_POST do_restore enabled makefile protocol_version readable readinto requires
+        safe_say""",
     "Settings that Django, its libraries and Celery read": """
         ANONYMOUS_* API_* AUTH_* CACHES CELERY_* CONTENT_SECURITY_POLICY CSRF_* DATA_* DEBUG DEFAULT_* DOWNLOADS_*
         CHANGES_PER_MINUTE EMAIL_* INSTALLED_APPS LANGUAGE_CODE LOGIN_URL LOGOUT_* MIDDLEWARE OWN_RUN_* REST_FRAMEWORK
