@@ -147,6 +147,8 @@ def _use_curve(courses: Sequence[JobCourse], axis: Axis) -> Curve | None:
     """Mean, least and most used GPU; None where nothing was measured."""
     parts = []
     for course in courses:
+        if not course.measured.series.util.shape[1]:
+            continue
         use = use_over_time(figure_data(course.measured))
         parts.append(_together(course, axis, use.mean, use.low, use.high))
     at, mean, low, high = _joined(parts)

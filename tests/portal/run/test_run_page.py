@@ -16,6 +16,8 @@ from jobs.experiments.points import Point
 from jobs.experiments.services.artifacts import StatedFile, keep_upload, state_files
 from jobs.experiments.services.points import LoggedCall, log_calls
 from jobs.experiments.services.runs import RunChange, StatedJob, change_run
+from jobs.services import record_job
+from tests.payloads import job_record
 from tests.portal.conftest import text
 from tests.portal.experiments.logged import BEGAN_AT, experiment_of, log_run, settle_all
 
@@ -82,6 +84,30 @@ def test_a_run_without_a_job_has_its_curves_alone(alice: Client) -> None:
     found = page.context["timeline"]
     assert (found.use, found.memory, found.marks, len(found.metrics)) == (None, None, None, 1)
     assert "The script stated no job" in page.content.decode()
+
+
+@pytest.mark.parametrize("state", ["RUNNING", "COMPLETED", "TIMEOUT"])
+def test_a_job_of_which_nothing_was_measured_is_said_to_be_so(alice: Client, state: str) -> None:
+    record_job(job_record(state=state, **{"ended_at": None} if state == "RUNNING" else {}))
+    run = log_run(experiment_of("alice"), reported=None)
+    for part in ("all", "run"):
+        page = alice.get(path_of(run, f"?part={part}"))
+        found = page.context["timeline"]
+        assert (found.use, found.memory, found.marks, len(found.metrics)) == (None, None, None, 1)
+        assert "No GPU use of the job was measured, or it has not arrived yet." in page.content.decode()
+
+
+def test_a_job_that_was_measured_is_drawn_beside_one_that_was_not(alice: Client, reported) -> None:
+    """The first job, of two hours, was measured: 22 % as above; the second one, two hours later, was not."""
+    reported(1)
+    later = BEGAN_AT + timedelta(hours=4)
+    record_job(job_record(job_id=2, started_at=later.isoformat(), ended_at=(later + timedelta(hours=1)).isoformat()))
+    run = log_run(experiment_of("alice"), job=1, reported=None)
+    log_calls([LoggedCall(run.owner, run.run_id, later, [Point("loss", 5000, 0, 0.3)], job=StatedJob(2, "lumi"))])
+    settle_all()
+    page = alice.get(path_of(run))
+    assert [link.label for link in page.context["links"]] == ["lumi/1", "lumi/2"]
+    assert page.context["timeline"].use.rows[1][1] == "22 %"
 
 
 def test_a_resumed_run_has_the_use_of_both_jobs_with_a_gap_between(alice: Client, reported) -> None:
