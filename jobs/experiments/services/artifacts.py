@@ -14,7 +14,7 @@ from jobs.experiments.limits import ARTIFACT_PATH_LENGTH_MAX, ARTIFACTS_MAX, TEX
 from jobs.experiments.models import Artifact, ExperimentRun
 from jobs.experiments.points import STEP_MAX
 from jobs.experiments.rules import NotAccepted, Problem
-from jobs.experiments.services.runs import locked_run
+from jobs.experiments.services.locks import locked_run
 from jobs.models import User
 
 STATED = (Artifact.Kind.CHECKPOINT, Artifact.Kind.LOG, Artifact.Kind.FILE)

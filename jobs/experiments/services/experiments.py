@@ -9,9 +9,10 @@ from typing import Any
 from django.db import IntegrityError, transaction
 
 from jobs.experiments.limits import EXPERIMENTS_MAX
-from jobs.experiments.models import Experiment
+from jobs.experiments.models import Experiment, ExperimentRun
 from jobs.experiments.rules import NameTaken, NotAccepted, name_problems, shown_name, with_tags
-from jobs.experiments.selectors import own_experiment, sharable_projects
+from jobs.experiments.selectors import sharable_projects
+from jobs.experiments.services.locks import all_locked, locked_experiment
 from jobs.models import Project, User
 
 
@@ -64,8 +65,7 @@ def change_experiment(
 ) -> Experiment:
     """Change what is given; an empty `project` makes it private. Raises NotAccepted."""
     with transaction.atomic():
-        experiment = own_experiment(user, pk)
-        Experiment.objects.select_for_update().get(pk=pk)
+        experiment = locked_experiment(user, pk)
         if name is not None:
             if problems := name_problems(name):
                 raise NotAccepted(problems)
@@ -89,7 +89,10 @@ def change_experiment(
 
 def delete_experiment(user: User, pk: int) -> None:
     """Delete an experiment with its runs and everything that they logged. Raises NoSuchExperiment."""
-    own_experiment(user, pk).delete()
+    with transaction.atomic():
+        experiment = locked_experiment(user, pk)
+        all_locked(ExperimentRun.objects.filter(experiment=experiment))
+        experiment.delete()
 
 
 def _project(owner: User, name: str) -> Project | None:

@@ -9,6 +9,7 @@ from django.db import transaction
 
 from jobs.experiments.models import ExperimentRun
 from jobs.experiments.services.following import FOLLOWING
+from jobs.experiments.services.locks import all_locked
 from jobs.experiments.services.points import SORTING
 from jobs.expiry.services import RUNS_TOGETHER, forget_work
 
@@ -21,6 +22,7 @@ def remove_logged_runs(before: datetime) -> Iterator[int]:
     old = ExperimentRun.objects.filter(started_at__lt=before, heard_at__lt=before).order_by("started_at", "pk")
     while keys := list(old.values_list("pk", flat=True)[:RUNS_TOGETHER]):
         with transaction.atomic():
+            keys = all_locked(old.filter(pk__in=keys))
             forget_work(FOLLOWING, keys)
             forget_work(SORTING, keys)
             ExperimentRun.objects.filter(pk__in=keys).delete()

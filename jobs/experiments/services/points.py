@@ -20,6 +20,7 @@ from jobs.experiments.models import ExperimentRun, MetricSeries, PointBatch, Run
 from jobs.experiments.points import Point, Points, Series, merged, packed, packed_call, unpacked_calls
 from jobs.experiments.rules import NoSuchRun, NotAccepted
 from jobs.experiments.selectors import series_value
+from jobs.experiments.services.locks import held_runs
 from jobs.experiments.services.runs import RunChange, StatedJob, change_run
 from jobs.failures.services import Work, attempt_each
 from jobs.models import User
@@ -136,9 +137,8 @@ def _set(row: MetricSeries, series: Series) -> None:
 
 def _runs(calls: Iterable[LoggedCall]) -> dict[tuple[int, str], ExperimentRun]:
     """The runs of these calls by owner and id: only a run of the caller is found."""
-    named = {call.run_id for call in calls}
-    rows = ExperimentRun.objects.filter(run_id__in=named).only("pk", "run_id", "owner", "heard_at")
-    return {(run.owner_id, run.run_id): run for run in rows}
+    held = held_runs({call.run_id for call in calls})
+    return {(run.owner_id, run.run_id): run for run in held}
 
 
 def _texts_stored(call: LoggedCall) -> NotAccepted | None:

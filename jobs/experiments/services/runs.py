@@ -23,7 +23,8 @@ from jobs.experiments.rules import (
     with_params,
     with_tags,
 )
-from jobs.experiments.selectors import own_experiment, own_run
+from jobs.experiments.selectors import own_run
+from jobs.experiments.services.locks import all_locked, locked_experiment, locked_run
 from jobs.experiments.status import OPEN_REPORTS, Reported, Status
 from jobs.models import User
 
@@ -64,9 +65,8 @@ def start_run(
     if not is_possible(started_at, now):
         raise NotAccepted([("started_at", IMPOSSIBLE_TIME)])
     with transaction.atomic():
-        experiment = own_experiment(user, experiment_pk)
         # Whoever starts runs of one experiment at once waits here: their number is limited.
-        Experiment.objects.select_for_update().get(pk=experiment.pk)
+        experiment = locked_experiment(user, experiment_pk)
         if ExperimentRun.objects.filter(owner=user).count() >= RUNS_MAX:
             raise NotAccepted([("", f"a person has at most {RUNS_MAX:,} runs; delete some first")])
         reported = change.reported or Reported.RUNNING
@@ -74,7 +74,7 @@ def start_run(
             run_id=secrets.token_hex(RUN_ID_LENGTH // 2),
             experiment=experiment,
             owner=user,
-            parent=own_run(user, parent) if parent else None,
+            parent=locked_run(user, parent) if parent else None,
             reported=reported,
             status=Status(reported),
             started_at=started_at or now,
@@ -116,16 +116,11 @@ def remove_tag(user: User, run_id: str, name: str, now: datetime) -> bool:
 
 def delete_run(user: User, run_id: str) -> None:
     """Delete a run with everything that it logged; runs within it stay. Raises NoSuchRun."""
-    own_run(user, run_id).delete()
-
-
-def locked_run(user: User, run_id: str) -> ExperimentRun:
-    """An own run, locked for this transaction. Raises NoSuchRun."""
-    rows = ExperimentRun.objects.select_for_update(no_key=True, of=("self",)).filter(owner=user, run_id=run_id)
-    run = rows.select_related("experiment__owner", "experiment__project", "owner").first()
-    if run is None:
-        raise NoSuchRun
-    return run
+    with transaction.atomic():
+        # Whoever logs at the same time waits and finds it gone, or was first and is deleted with it.
+        if not all_locked(ExperimentRun.objects.filter(owner=user, run_id=run_id)):
+            raise NoSuchRun
+        own_run(user, run_id).delete()
 
 
 def state_jobs(run: ExperimentRun, job: StatedJob | None, now: datetime) -> None:
