@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from math import nan
 from typing import Any
 
@@ -109,6 +109,18 @@ def digests_of(runs: Iterable[ExperimentRun], names: Collection[str] | None = No
         stored = {row.name: series_value(row) for row in rows}
         found[run_pk] |= {name: merged(stored.get(name), by_name[name]).digest for name in wanted}
     return found
+
+
+def began_at(run: ExperimentRun) -> datetime:
+    """When a run began: as it was stated, or with its first point, whether that is sorted yet or not."""
+    first = first_moment(digest.first_ms for digest in digests_of([run])[run.pk].values())
+    return run.started_at if first is None else min(first, run.started_at)
+
+
+def first_moment(times_ms: Iterable[int]) -> datetime | None:
+    """The earliest of these Unix times; None where there is none."""
+    least = min(times_ms, default=None)
+    return None if least is None else datetime.fromtimestamp(least / 1000, UTC)
 
 
 def _waiting(run_pks: Collection[int]) -> dict[int, dict[str, Any]]:

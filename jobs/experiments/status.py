@@ -2,7 +2,8 @@
 
 What a script reports last is often wrong: a program that is killed reports nothing, one that fails outside of its
 tracking client's block reports FINISHED (measured with MLflow's clients). So Slurm's word wins, for the runs that it is
-about: those that did not end before their job did.
+about: those that did not end before their job did. Only that a job completed says nothing against a script that
+reported its run as failed or killed: a job may hold many runs, and go on when one fails.
 """
 
 from __future__ import annotations
@@ -71,9 +72,10 @@ class JobWord:
 @dataclass(frozen=True)
 class RunWord:
     """What the script of a run reported, and when it arrived: the run itself (`made_at`), its status, anything at
-    all."""
+    all. `began_at` is its beginning as it was stated, or that of its first point."""
 
     reported: Reported
+    began_at: datetime
     made_at: datetime
     reported_at: datetime
     heard_at: datetime
@@ -97,10 +99,11 @@ def decided(run: RunWord, job: JobWord | None, now: datetime, silent_after: time
     >>> at = datetime(2026, 11, 20, 12, tzinfo=UTC)
     >>> began_at = at - timedelta(hours=2)
     >>> killed = JobWord("TIMEOUT", began_at, at)
-    >>> decided(RunWord(Reported.RUNNING, began_at, began_at, at), killed, at, timedelta(hours=1)).status.value
+    >>> silent = RunWord(Reported.RUNNING, began_at, began_at, began_at, at)
+    >>> decided(silent, killed, at, timedelta(hours=1)).status.value
     'KILLED'
     >>> ended_at = at - timedelta(hours=1)
-    >>> earlier = RunWord(Reported.FINISHED, began_at, ended_at, ended_at, ended_at)
+    >>> earlier = RunWord(Reported.FINISHED, began_at, began_at, ended_at, ended_at, ended_at)
     >>> decided(earlier, killed, at, timedelta(hours=1)).status.value
     'FINISHED'
     """
@@ -109,7 +112,7 @@ def decided(run: RunWord, job: JobWord | None, now: datetime, silent_after: time
             return _ended_by_slurm(run, job)
         job = None
     if run.reported not in OPEN_REPORTS:
-        return Decided(Status(run.reported), run.ended_at or run.heard_at)
+        return Decided(Status(run.reported), max(run.ended_at or run.heard_at, run.began_at))
     is_silent = now - run.heard_at > silent_after
     if job is not None and not job.has_ended:
         # A queue that was read before the script's last word may still list its job as pending.
@@ -135,9 +138,16 @@ def _went_on(run: RunWord, job: JobWord) -> bool:
 
 
 def _ended_by_slurm(run: RunWord, job: JobWord) -> Decided:
-    status = OF_SLURM[job.state]
-    is_other = run.reported != status.value
-    # A client that ends with its job reports the end a moment before Slurm does; that moment is the run's.
+    of_slurm = OF_SLURM[job.state]
+    stands = of_slurm is Status.FINISHED and run.reported not in OPEN_REPORTS
+    status = Status(run.reported) if stands else of_slurm
+    return Decided(status, _end_with(run, job), is_by_slurm=run.reported != status.value)
+
+
+def _end_with(run: RunWord, job: JobWord) -> datetime:
+    """The end of a run whose job ended; that of a run that began afterwards is its own."""
     reported_at = run.ended_at if run.reported not in OPEN_REPORTS else None
-    ended_at = min(filter(None, (reported_at, job.ended_at)), default=run.heard_at)
-    return Decided(status, ended_at, is_by_slurm=is_other)
+    if job.ended_at is None or job.ended_at < run.began_at:
+        return max(reported_at or run.heard_at, run.began_at)
+    # A client that ends with its job reports the end a moment before Slurm does; that moment is the run's.
+    return max(min(reported_at or job.ended_at, job.ended_at), run.began_at)

@@ -7,7 +7,7 @@ from typing import Any
 
 from jobs.experiments.limits import TAG_LENGTH_MAX
 from jobs.experiments.models import ExperimentRun
-from jobs.experiments.selectors import digests_of, own_runs, series_of
+from jobs.experiments.selectors import began_at, digests_of, own_runs, series_of
 from jobs.experiments.services.runs import RunChange, change_run, delete_run, remove_tag, start_run
 from jobs.experiments.status import OPEN_REPORTS, Reported
 from jobs.records import printable
@@ -116,4 +116,5 @@ def _reported(status: str | None) -> Reported | None:
 
 def _end(run: ExperimentRun, ended_at: datetime, now: datetime) -> datetime:
     """When a run ended: not before it started, whatever the clocks of its nodes state."""
-    return ended_at if ended_at >= run.started_at else max(now, run.started_at)
+    is_sound = ended_at >= run.started_at or ended_at >= began_at(run)
+    return ended_at if is_sound else max(now, run.started_at)

@@ -89,7 +89,8 @@ def note_event(username: str, cluster: str, job_id: int, state: str, now: dateti
 
 def run_word(run: ExperimentRun) -> RunWord:
     """What the script of a run reported."""
-    return RunWord(Reported(run.reported), run.created_at, run.reported_at, run.heard_at, run.reported_end_at)
+    times = run.started_at, run.created_at, run.reported_at, run.heard_at, run.reported_end_at
+    return RunWord(Reported(run.reported), *times)
 
 
 def job_words(runs: Sequence[ExperimentRun], now: datetime) -> dict[int, tuple[JobWord | None, int | None]]:

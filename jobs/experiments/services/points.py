@@ -19,7 +19,8 @@ from jobs.experiments.limits import METRICS_MAX
 from jobs.experiments.models import ExperimentRun, MetricSeries, PointBatch, RunJob
 from jobs.experiments.points import Point, Points, Series, merged, packed, packed_call, unpacked_calls
 from jobs.experiments.rules import NoSuchRun, NotAccepted
-from jobs.experiments.selectors import series_value
+from jobs.experiments.selectors import first_moment, series_value
+from jobs.experiments.services.following import settle
 from jobs.experiments.services.locks import held_runs
 from jobs.experiments.services.runs import RunChange, StatedJob, change_run
 from jobs.failures.services import Work, attempt_each
@@ -95,17 +96,28 @@ def sort_points_of(run_pk: int, now: datetime) -> int:
         if run is None or not batches:
             return 0
         by_name = unpacked_calls(bytes(batch.points) for batch in batches)
-        dropped = _store_series(run, by_name)
+        rows, dropped = _store_series(run, by_name)
         if dropped:
             ExperimentRun.objects.filter(pk=run.pk).update(points_dropped=F("points_dropped") + dropped)
         PointBatch.objects.filter(pk__in=[batch.pk for batch in batches]).delete()
+        _begin_with_points(run, rows, now)
         linked = RunJob.objects.filter(run=run, linked_job__isnull=False)
         touch_ended_runs(sorted(linked.values_list("linked_job", flat=True)), now)
     return len(batches)
 
 
-def _store_series(run: ExperimentRun, by_name: Mapping[str, Points]) -> int:
-    """Add these points to the series of a run; how many are of names beyond the limit, and not kept."""
+def _begin_with_points(run: ExperimentRun, rows: Collection[MetricSeries], now: datetime) -> None:
+    """A run began no later than its first point, which may have been logged long afterwards."""
+    earliest = first_moment(row.first_ms for row in rows)
+    if earliest is not None and earliest < run.started_at:
+        run.started_at = earliest
+        run.save(update_fields=["started_at"])
+        settle(run, now)
+
+
+def _store_series(run: ExperimentRun, by_name: Mapping[str, Points]) -> tuple[list[MetricSeries], int]:
+    """Add these points to the series of a run; these, and how many points are of names beyond the limit, and not
+    kept."""
     stored = {row.name: row for row in MetricSeries.objects.filter(run=run, name__in=by_name)}
     room = METRICS_MAX - MetricSeries.objects.filter(run=run).count()
     new = [name for name in by_name if name not in stored]
@@ -118,7 +130,7 @@ def _store_series(run: ExperimentRun, by_name: Mapping[str, Points]) -> int:
             rows.append(row)
     MetricSeries.objects.bulk_create(row for row in rows if row.pk is None)
     MetricSeries.objects.bulk_update([row for row in rows if row.pk is not None], _COLUMNS, batch_size=100)
-    return sum(len(by_name[name]) for name in left_out)
+    return rows, sum(len(by_name[name]) for name in left_out)
 
 
 _COLUMNS = (

@@ -23,7 +23,7 @@ from jobs.experiments.rules import (
     with_params,
     with_tags,
 )
-from jobs.experiments.selectors import own_run
+from jobs.experiments.selectors import began_at, own_run
 from jobs.experiments.services.locks import all_locked, locked_experiment, locked_run
 from jobs.experiments.status import OPEN_REPORTS, Reported, Status
 from jobs.models import User
@@ -149,7 +149,7 @@ def _apply(run: ExperimentRun, change: RunChange, now: datetime) -> None:
     """Set what is reported on the row. Raises NotAccepted."""
     if not is_possible(change.ended_at, now):
         raise NotAccepted([("ended_at", IMPOSSIBLE_TIME)])
-    if change.ended_at and change.ended_at < run.started_at:
+    if change.ended_at and change.ended_at < run.started_at and not (run.pk and change.ended_at >= began_at(run)):
         raise NotAccepted([("ended_at", "is before the run started")])
     tags = dict(change.tags or {})
     tagged = tags.pop(NAME_TAG, None)
@@ -169,13 +169,15 @@ def _apply(run: ExperimentRun, change: RunChange, now: datetime) -> None:
 def _report(run: ExperimentRun, reported: Reported, ended_at: datetime | None, now: datetime) -> None:
     """The status that the script reports, as it stands until Slurm's word is considered."""
     is_open = reported in OPEN_REPORTS
+    end_at = None if is_open else ended_at or max(now, run.started_at)
     columns: dict[str, Any] = {
         "reported": reported,
         "reported_at": now,
-        "reported_end_at": None if is_open else ended_at or now,
+        "reported_end_at": end_at,
         "status": Status(reported),
         "is_by_slurm": False,
-        "ended_at": None if is_open else ended_at or now,
+        # Before its start only until the points are sorted that it begins with.
+        "ended_at": end_at and max(end_at, run.started_at),
         "job_revision": None,
     }
     for name, value in columns.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -20,7 +21,7 @@ def word(reported: str, ended: float | None = None, heard: float = 120.0, report
         return STARTED + timedelta(minutes=minutes)
 
     said = reported_at if reported_at is not None else ended if ended is not None else 0.0
-    return RunWord(Reported(reported), at(0), at(said), at(heard), None if ended is None else at(ended))
+    return RunWord(Reported(reported), at(0), at(0), at(said), at(heard), None if ended is None else at(ended))
 
 
 def job(state: str) -> JobWord:
@@ -37,8 +38,12 @@ def job(state: str) -> JobWord:
         # A client that reports FINISHED as its program fails.
         (word("FINISHED", 120.0), "FAILED", "FAILED", True),
         (word("FINISHED", 118.5), "FAILED", "FAILED", True),
-        # sys.exit(0) within the client's block.
-        (word("FAILED", 119.9), "COMPLETED", "FINISHED", True),
+        # One of several runs in a job, or a script that goes on when its training failed.
+        (word("FAILED", 119.9), "COMPLETED", "FAILED", False),
+        (word("KILLED", 121.0), "COMPLETED", "KILLED", False),
+        # What Slurm reports is worse.
+        (word("KILLED", 119.9), "FAILED", "FAILED", True),
+        (word("FAILED", 119.9), "TIMEOUT", "KILLED", True),
         # It ended well before its job: what happened later is not about it.
         (word("FINISHED", 60.0), "FAILED", "FINISHED", False),
         (word("FAILED", 60.0), "COMPLETED", "FAILED", False),
@@ -62,8 +67,33 @@ def test_slurm_decides_what_was_running_when_the_job_ended(
 
 def test_a_run_that_is_recorded_after_its_job_gets_the_state_of_that_job() -> None:
     later = JOB_ENDED + timedelta(days=3)
-    run = RunWord(Reported.RUNNING, later, later, later)
+    run = RunWord(Reported.RUNNING, later, later, later, later)
     assert decided(run, job("FAILED"), later, SILENT).status.value == "FAILED"
+
+
+def test_a_run_that_began_after_its_job_has_its_own_end() -> None:
+    later = JOB_ENDED + timedelta(days=3)
+    ended_at = later + timedelta(minutes=7)
+    run = RunWord(Reported.FINISHED, later, later, ended_at, ended_at, ended_at)
+    assert decided(run, job("COMPLETED"), ended_at, SILENT).ended_at == ended_at
+    heard = RunWord(Reported.RUNNING, later, later, later, ended_at)
+    assert decided(heard, job("TIMEOUT"), ended_at, SILENT).ended_at == ended_at
+
+
+def test_a_run_that_was_uploaded_after_its_job_ends_with_it() -> None:
+    """Its first point is an hour into the job; all of it arrived three days later."""
+    later = JOB_ENDED + timedelta(days=3)
+    run = RunWord(Reported.FINISHED, STARTED + timedelta(hours=1), later, later, later, later)
+    assert decided(run, job("COMPLETED"), later, SILENT).ended_at == JOB_ENDED
+
+
+@pytest.mark.parametrize("state", ["COMPLETED", "FAILED", None])
+def test_no_run_ends_before_it_starts(state: str | None) -> None:
+    """A clock that is ahead: it started, as it says, a minute before its job ended, and stopped ten minutes before."""
+    run = RunWord(Reported.FINISHED, JOB_ENDED - timedelta(minutes=1), STARTED, JOB_ENDED, JOB_ENDED, JOB_ENDED)
+    early = replace(run, ended_at=JOB_ENDED - timedelta(minutes=11))
+    found = decided(early, job(state) if state else None, JOB_ENDED, SILENT)
+    assert found.ended_at == JOB_ENDED - timedelta(minutes=1)
 
 
 @pytest.mark.parametrize(("minutes", "status"), [(59, "RUNNING"), (60, "RUNNING"), (61, "LOST")])
