@@ -122,17 +122,19 @@ def with_tags(known: Mapping[str, str], new: Mapping[str, str]) -> dict[str, str
 
 
 def flat_texts(value: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
-    """A configuration as text by name; members of objects and lists are named by their path.
+    """A configuration as text by name; members of objects are named by their path. Raises NotAccepted where two members
+    get the same name.
 
     >>> flat_texts({"model": {"depth": 12, "bias": None}, "sizes": [1, 2], "name": "vit", "amp": True})
     {'model.depth': '12', 'model.bias': 'null', 'sizes': '[1, 2]', 'name': 'vit', 'amp': 'true'}
     """
     found: dict[str, str] = {}
     for name, member in value.items():
-        if isinstance(member, Mapping) and member:
-            found |= flat_texts(member, f"{prefix}{name}.")
-        else:
-            found[prefix + str(name)] = as_text(member)
+        is_nested = isinstance(member, Mapping) and member
+        texts = flat_texts(member, f"{prefix}{name}.") if is_nested else {f"{prefix}{name}": as_text(member)}
+        if twice := sorted(found.keys() & texts.keys()):
+            raise NotAccepted([(f"config.{printable(one[:KEY_LENGTH_MAX])}", "is there twice") for one in twice[:9]])
+        found |= texts
     return found
 
 
@@ -190,9 +192,12 @@ def attempts_of_run(attempts: Sequence[Attempt], began_at: datetime, heard_at: d
 
 
 def _text_problems(path: str, texts: Mapping[str, str], length_max: int) -> list[Problem]:
-    found = []
+    found, names = [], set[str]()
     for name, value in texts.items():
         shown = f"{path}.{printable(name[:KEY_LENGTH_MAX])}"
+        if printable(name) in names:
+            found.append((shown, "is the name of two, once what cannot be shown is replaced"))
+        names.add(printable(name))
         if not name.strip() or len(name) > KEY_LENGTH_MAX:
             found.append((shown, f"a name must have 1 to {KEY_LENGTH_MAX} characters"))
         if len(value) > length_max:

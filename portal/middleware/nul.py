@@ -61,7 +61,7 @@ def _of(fields: QueryDict) -> Iterator[str]:
 def _refusal(request: HttpRequest) -> HttpResponse:
     if request.path_info.startswith("/mlflow/") and (answer := refusal(invalid(WHY))):
         return HttpResponse(answer.content, answer.content_type, answer.status)
-    if not request.path_info.startswith("/api/"):
+    if not request.path_info.startswith(("/api/", "/webhooks/")):
         return bad_request(request, BadRequest(WHY))
     said = problem(HTTPStatus.BAD_REQUEST, WHY).data
     return JsonResponse(said, status=HTTPStatus.BAD_REQUEST, content_type=ProblemRenderer.media_type)

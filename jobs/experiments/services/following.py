@@ -12,10 +12,10 @@ from functools import partial
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 
 from jobs.experiments.models import ExperimentRun, RunJob
-from jobs.experiments.rules import Attempt, attempts_of_run
+from jobs.experiments.rules import CLOCKS_APART, Attempt, attempts_of_run
 from jobs.experiments.selectors import (
     jobs_of,
     lost_in_queue,
@@ -26,7 +26,7 @@ from jobs.experiments.selectors import (
 from jobs.experiments.status import JobWord, Reported, RunWord, Status, decided
 from jobs.failures.services import Work, attempt_each
 from jobs.models import Job
-from jobs.queue.selectors import states_in_queue
+from jobs.queue.selectors import fresh_readings, listed_in, states_in_queue
 from jobs.runs.services import touch_ended_runs
 
 FOLLOWING = "experiment run"
@@ -69,22 +69,21 @@ def settle(run: ExperimentRun, now: datetime) -> bool:
 
 
 def note_event(username: str, cluster: str, job_id: int, state: str, now: datetime) -> int:
-    """Store that a job of this person ended, as a collector's webhook reports it; how many runs that is about.
+    """Store that a job of this person ended, as a collector's webhook reports it; how many runs that ended.
 
     Slurm's record decides as soon as it is there.
     """
-    told = RunJob.objects.filter(job_id=job_id, run__owner__username=username).filter(
-        Q(cluster="") | Q(cluster=cluster)
-    )
-    runs = sorted(set(told.values_list("run_id", flat=True)))
-    for run_pk in runs:
+    told = RunJob.objects.filter(job_id=job_id, run__owner__username=username, cluster__in=("", cluster))
+    noted = 0
+    for run_pk in sorted(set(told.values_list("run_id", flat=True))):
         with transaction.atomic():
             run = _locked().filter(pk=run_pk).first()
-            if run is not None and _is_latest(run, job_id):
+            if run is not None and _is_latest(run, job_id) and cluster in _clusters(run, job_id, now, cluster):
                 run.event_state, run.event_at = state, now
                 run.save(update_fields=["event_state", "event_at"])
                 settle(run, now)
-    return len(runs)
+                noted += 1
+    return noted
 
 
 def run_word(run: ExperimentRun) -> RunWord:
@@ -134,6 +133,16 @@ def _begin(job: Job) -> tuple[bool, datetime | None, int]:
 def _is_latest(run: ExperimentRun, job_id: int) -> bool:
     latest = run.run_jobs.order_by("-stated_at", "-pk").first()
     return latest is not None and latest.job_id == job_id
+
+
+def _clusters(run: ExperimentRun, job_id: int, now: datetime, otherwise: str) -> set[str]:
+    """Where the latest job of a run is: as stated or recorded, else where its owner has a job of that number that did
+    not end before the run began, `otherwise` while none is known."""
+    stated = run.run_jobs.filter(job_id=job_id).exclude(cluster="").values_list("cluster", flat=True)
+    of_owner = Job.objects.filter(job_id=job_id, user=run.owner_id).exclude(ended_at__lt=run.started_at - CLOCKS_APART)
+    listed = listed_in(fresh_readings(now)).filter(job_id=job_id, user=run.owner_id)
+    known = {*of_owner.values_list("cluster", flat=True), *listed.values_list("cluster", flat=True)}
+    return set(stated) or known or {otherwise}
 
 
 def _link(run: ExperimentRun, now: datetime) -> bool:

@@ -188,6 +188,15 @@ def test_a_parameter_keeps_its_value_and_a_tag_gets_the_new_one(alice: User) -> 
     assert series_of(run) == {}  # a call is stored as a whole or not at all
 
 
+def test_names_that_become_one_are_not_accepted_together(alice: User) -> None:
+    run = run_of(alice)
+    with pytest.raises(NotAccepted) as params:
+        change_run(alice, run.run_id, RunChange(params={"a\0b": "1", "c": "2", "a\nb": "3"}), NOW)
+    assert params.value.problems == [("params.a�b", "is the name of two, once what cannot be shown is replaced")]
+    with pytest.raises(NotAccepted, match=r"tags\.a�b"):
+        change_run(alice, run.run_id, RunChange(tags={"a\0b": "1", "a�b": "1"}), NOW)
+
+
 def test_names_and_values_of_any_text_are_stored_visibly(alice: User) -> None:
     run = run_of(alice, params={"a\0b": "x\ud800"}, name="two\nlines")
     run.refresh_from_db()
@@ -273,6 +282,64 @@ def test_deleting_a_run_leaves_the_runs_within_it(alice: User, bob: User) -> Non
 
 
 # With Slurm
+
+
+def uploaded(user: User, first: datetime, **change: object) -> ExperimentRun:
+    """A run that is logged at NOW of points a minute apart from then on, 100 steps each."""
+    run = run_of(user, began=NOW, **change)
+    first_ms = int(first.timestamp() * 1000)
+    points = [Point("loss", 100 * place, first_ms + 60_000 * place, 1.0) for place in range(5)]
+    log_calls([LoggedCall(user, run.run_id, NOW, points)])
+    return run
+
+
+def test_a_run_that_is_logged_after_its_job_starts_with_its_first_point_and_ends_with_the_job(alice: User) -> None:
+    first = datetime(2026, 11, 20, 10, 30, tzinfo=UTC)
+    run = uploaded(alice, first)
+    record_job(job_record())
+    change_run(alice, run.run_id, RunChange(reported=Reported.FINISHED), NOW)
+    follow_runs(10, NOW)
+    run.refresh_from_db()
+    assert (run.started_at, run.ended_at) == (NOW, NOW)  # nothing is sorted yet
+    sort_points(10, NOW)
+    run.refresh_from_db()
+    assert (run.started_at, run.ended_at) == (first, datetime(2026, 11, 20, 12, tzinfo=UTC))
+    assert run.status == "FINISHED"
+
+
+def test_an_end_between_the_first_point_and_the_stated_start_is_accepted(alice: User) -> None:
+    first, ended_at = NOW - timedelta(hours=1), NOW - timedelta(minutes=55)
+    run = uploaded(alice, first)
+    with pytest.raises(NotAccepted, match="ended_at"):
+        change_run(alice, run.run_id, RunChange(reported=Reported.FINISHED, ended_at=first - timedelta(seconds=1)), NOW)
+    change_run(alice, run.run_id, RunChange(reported=Reported.FINISHED, ended_at=ended_at), NOW)
+    run.refresh_from_db()
+    assert run.ended_at == run.started_at == NOW
+    sort_points(10, NOW)
+    run.refresh_from_db()
+    assert (run.started_at, run.ended_at) == (first, ended_at)
+
+
+def test_a_run_of_a_clock_that_is_ahead_ends_no_earlier_than_it_starts(alice: User) -> None:
+    run = run_of(alice, job=None, began=NOW + timedelta(hours=5))
+    change_run(alice, run.run_id, RunChange(reported=Reported.FINISHED), NOW)
+    follow_runs(10, NOW)
+    run.refresh_from_db()
+    assert run.ended_at == run.started_at
+
+
+def test_a_failure_that_the_script_reported_stands_where_the_job_completed(alice: User) -> None:
+    failed, killed, open_ = run_of(alice), run_of(alice), run_of(alice)
+    for run, reported in ((failed, Reported.FAILED), (killed, Reported.KILLED)):
+        change_run(alice, run.run_id, RunChange(reported=reported), BEGAN + timedelta(minutes=19))
+    record_job(job_record(state="COMPLETED"))
+    assert follow_runs(10, NOW) == 3
+    found = ExperimentRun.objects.in_bulk([failed.pk, killed.pk, open_.pk])
+    assert [(found[run.pk].status, found[run.pk].is_by_slurm) for run in (failed, killed, open_)] == [
+        ("FAILED", False),
+        ("KILLED", False),
+        ("FINISHED", True),
+    ]
 
 
 def test_a_run_is_linked_to_the_record_of_its_job_and_gets_its_state(alice: User) -> None:
@@ -422,6 +489,35 @@ def test_a_webhook_ends_the_runs_of_its_user_alone_and_the_record_decides_later(
     follow_runs(10, NOW)
     mine.refresh_from_db()
     assert mine.status == "KILLED"
+
+
+def ended_by(alice: User, run: ExperimentRun) -> dict[str, int]:
+    """How many runs an event of each of two clusters ends, that of the other one first."""
+    return {cluster: note_event("alice", cluster, 123456, "COMPLETED", NOW) for cluster in ("mahti", "lumi")}
+
+
+def test_an_event_of_another_cluster_ends_no_run_that_stated_none(alice: User) -> None:
+    """Until her job is known somewhere, an event of any cluster may be about it."""
+    run = run_of(alice)
+    assert ended_by(alice, run) == {"mahti": 1, "lumi": 1}
+    queued(alice, "RUNNING", NOW)
+    assert ended_by(alice, run) == {"mahti": 0, "lumi": 1}
+    QueuedJob.objects.all().delete()
+    record_job(job_record())
+    assert ended_by(alice, run) == {"mahti": 0, "lumi": 1}
+    follow_runs(10, NOW)
+    assert run.run_jobs.get().cluster == "lumi"
+    assert ended_by(alice, run) == {"mahti": 0, "lumi": 1}
+
+
+def test_a_job_that_ended_before_the_run_began_is_not_the_one_of_an_event(alice: User, bob: User) -> None:
+    """Nor is that of somebody else."""
+    run = run_of(alice, began=datetime(2026, 11, 20, 12, 10, tzinfo=UTC))
+    record_job(job_record())
+    record_job(job_record(user_id="bob", cluster="puhti"))
+    assert note_event("alice", "mahti", 123456, "COMPLETED", NOW) == 1
+    run.refresh_from_db()
+    assert run.status == "FINISHED"
 
 
 @pytest.mark.parametrize("change", [{"tags": {"slurm.job_id": "123456"}}, {"name": "123456"}])

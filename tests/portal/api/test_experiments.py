@@ -155,6 +155,25 @@ def test_what_is_not_accepted_of_a_run_is_named_and_changes_nothing(
     assert alice.get(f"/api/v1/runs/{run}").json()["config"] == {"lr": "0.1"}
 
 
+@pytest.mark.parametrize(
+    ("config", "path"),
+    [
+        ({"a.b": 1, "a": {"b": 2}}, "config.a.b"),
+        ({"m": {"a": {"b.c": 1}, "a.b": {"c": {}}}}, "config.m.a.b.c"),
+    ],
+)
+def test_members_of_a_configuration_that_get_the_same_name_are_refused(
+    alice: Client, config: dict[str, Any], path: str
+) -> None:
+    """Neither is lost without a word."""
+    pk = sent(alice, EXPERIMENTS, {"name": "vit"}).json()["experiment_id"]
+    answer = sent(alice, f"{EXPERIMENTS}{pk}/runs", {"config": config})
+    assert answer.status_code == 422
+    assert answer.json()["errors"] == [{"path": path, "message": "is there twice"}]
+    run = made_run(alice)
+    assert sent(alice, f"/api/v1/runs/{run}", {"config": config}, "patch").status_code == 422
+
+
 def test_the_record_of_the_job_decides_and_its_owner_gets_the_link(alice: Client, cast: Cast) -> None:
     run = made_run(alice, slurm_job_id=123456, started_at="2026-11-20T10:05:00Z")
     record_job(job_record(state="TIMEOUT"))

@@ -87,6 +87,11 @@ def test_what_is_no_event_is_named(epilog: Client, said: Any, path: str) -> None
     assert [error["path"] for error in answer.json()["errors"]] == [path]
 
 
+def test_a_nul_character_is_a_problem_for_a_program(epilog: Client) -> None:
+    answer = epilog.post(PATH, "job_id=1&user=al%00ice&state=FAILED", content_type="application/x-www-form-urlencoded")
+    assert (answer.status_code, answer["Content-Type"]) == (400, "application/problem+json")
+
+
 def test_only_the_collectors_of_a_whole_cluster_state_events(run: ExperimentRun) -> None:
     said = {"job_id": 123456, "user": "alice", "state": "FAILED"}
     of_a_node = bearing(create_collector_token("one node", cluster="lumi", node="nid005001"))

@@ -103,7 +103,8 @@ def test_a_job_that_was_measured_is_drawn_beside_one_that_was_not(alice: Client,
     later = BEGAN_AT + timedelta(hours=4)
     record_job(job_record(job_id=2, started_at=later.isoformat(), ended_at=(later + timedelta(hours=1)).isoformat()))
     run = log_run(experiment_of("alice"), job=1, reported=None)
-    log_calls([LoggedCall(run.owner, run.run_id, later, [Point("loss", 5000, 0, 0.3)], job=StatedJob(2, "lumi"))])
+    point = Point("loss", 5000, int(later.timestamp() * 1000), 0.3)
+    log_calls([LoggedCall(run.owner, run.run_id, later, [point], job=StatedJob(2, "lumi"))])
     settle_all()
     page = alice.get(path_of(run))
     assert [link.label for link in page.context["links"]] == ["lumi/1", "lumi/2"]
@@ -144,6 +145,34 @@ def test_what_is_odd_or_left_out_is_said(alice: Client) -> None:
     assert chart.note == "NaN since step 100"
     # The run lasts thirty minutes, and the second point is ten minutes in.
     assert chart.events == (333.3,)
+
+
+def test_a_run_that_began_after_its_job_is_said_to_have(alice: Client, reported) -> None:
+    """Its job ends at 12:00; the run is from 13:00 to 13:30."""
+    reported()
+    run = log_run(experiment_of("alice"), began_at=BEGAN_AT + timedelta(hours=3), metrics={"loss": [0.9, 0.5, 0.4]})
+    page = alice.get(path_of(run))
+    assert "the run began after this job ended" in page.content.decode()
+    assert page.context["run"].ended_at == BEGAN_AT + timedelta(hours=3, minutes=30)
+    # 200 steps in 20 minutes, of which no GPU of the job is a part.
+    assert page.context["progress"].rates.steps.per_s == pytest.approx(1 / 6)
+    assert page.context["progress"].gpus is None
+
+
+def test_rates_are_of_points_that_were_logged_later(alice: Client, reported) -> None:
+    """As in `log_run`, but started when all of it was over: 100 steps in 600 s on 8 GPUs."""
+    reported()
+    later = BEGAN_AT + timedelta(days=3)
+    run = log_run(experiment_of("alice"), began_at=later, metrics={}, reported=None)
+    first_ms = int(BEGAN_AT.timestamp() * 1000)
+    points = [Point("loss", 100 * place, first_ms + 600_000 * place, 0.5) for place in range(12)]
+    log_calls([LoggedCall(run.owner, run.run_id, later, points)])
+    settle_all()
+    page = alice.get(path_of(run))
+    assert "began after" not in page.content.decode()
+    assert (page.context["run"].started_at, page.context["seconds"]) == (BEGAN_AT, 7200)
+    assert page.context["progress"].rates.steps.per_s == pytest.approx(1 / 6)
+    assert page.context["progress"].rates.steps.per_gpu_s == pytest.approx(1 / 48)
 
 
 def test_progress_and_what_a_value_cost(alice: Client, reported) -> None:
