@@ -133,7 +133,10 @@ class CheckAllocation(msgspec.Struct, frozen=True):
 
 
 class OfferAnswer(msgspec.Struct, frozen=True):
-    """One request in one place; `run_time_s` is null where nobody measured how fast runs are there."""
+    """One request in one place; `run_time_s` is null where nobody measured how fast runs are there.
+
+    `at` is what the cost is of: "limit", "typical", or "ended" where the limit ends a run of typical length.
+    """
 
     gpus: int
     cost: float | None

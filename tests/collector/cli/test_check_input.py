@@ -119,9 +119,28 @@ def test_a_component_without_gpus_has_a_cost_line_and_so_has_the_whole(tmp_path:
         said.split("\n\nComponent 1 of 2")[1].replace("All components", "Component 2 of 2").split("Component 2 of 2")
     )
     assert "Cost          96 GPU-hours" in first.replace("\u00a0", " ")
-    assert "Cost          not known: the site states no price." in second
+    assert "Cost          not known without a partition: those of each are below." in second
     assert whole.splitlines()[1] == "Cost          not known, because that of component 2 is not."
     assert "Line 3: component 2 inherits --mem=10G from the one before." in said
+
+
+@pytest.mark.parametrize(
+    ("lines", "walltime_s", "said"),
+    [
+        ("--gpus=1", 3600, "not known without a partition: those of each are below."),
+        ("--gpus=1 -p nosuch", 3600, "not known: the site does not describe the partition nosuch."),
+        ("--gpus=1 -p small-g", None, "not known: the request sets no time limit, and no earlier run shows how long"),
+        ("--gpus=1 -p small-g -t 60", 3600, "not known: the site states no price."),
+    ],
+)
+def test_a_cost_that_is_not_known_has_its_own_reason(tmp_path: Path, lines: str, walltime_s: int, said: str) -> None:
+    answer = json.loads(sample("check.json"))
+    first = answer["components"][0]
+    answer["components"] = [first | {"cost": None, "shape": first["shape"] | {"walltime_s": walltime_s}}]
+    script = tmp_path / "job.sbatch"
+    script.write_text(f"#!/bin/bash\n#SBATCH {lines}\nsrun ./x\n")
+    _, shown = asked(tmp_path, "check", str(script), answers=(json.dumps(answer).encode(),), columns=200)
+    assert said in shown.replace("\u00a0", " ")
 
 
 def test_what_it_takes_is_beside_the_cost_and_more_than_is_left_is_a_risk(tmp_path: Path) -> None:

@@ -135,7 +135,6 @@ def test_the_cores_are_those_of_the_run_that_kept_the_most_busy(alice) -> None:
         "From job 2 on 8 GPUs: of the last 2 completed runs of this size none needed more GPUs."
         " The changes that its report suggests are included: 3.00 GPU-hours instead of 8.00."
         " Runs of this size were billed 8.00 GPU-hours each (median of 2 completed runs)."
-        " One of these runs kept 17.4 cores busy, so the cores are for that one."
     )
     suggested = checked(alice, REQUEST)["suggestion"]
     assert [each["recommended"] for each in suggested["changes"] if each["option"] == "--cpus-per-task"] == ["11"]
