@@ -78,7 +78,8 @@ class MetricAnswer(msgspec.Struct, frozen=True):
 class RunAnswer(msgspec.Struct, frozen=True):
     """One run: `status` is what it is, `reported` what its script reported last; `status_by` says whose word decided.
 
-    `LOST`: no word for a while, and none from Slurm. `config` are its parameters as text.
+    `LOST`: no word for a while, and none from Slurm. `config` are its parameters as text. `started_at` is as it was
+    stated, or that of its first point if that is earlier.
     """
 
     run_id: str
