@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
-from math import nan
+from math import isnan, nan
 from typing import Any
 
-from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from jobs.experiments.models import Artifact, Experiment, ExperimentRun, MetricSeries, PointBatch, RunJob
@@ -21,6 +22,9 @@ from jobs.selectors import led_projects
 DIGEST_COLUMNS = tuple(Digest.__dataclass_fields__)
 BATCHES_MAX = 2000
 """Calls that were not sorted into their series yet and are read with them: more than a sweep leaves."""
+
+LATE_TOGETHER = 200
+"""So many runs whose points wait are read at once."""
 
 CLAIMS_KEPT = timedelta(days=14)
 """So long a record of a stated job is waited for; accounting that is imported later links nothing more."""
@@ -92,22 +96,17 @@ def series_of(run: ExperimentRun, names: Collection[str] | None = None) -> dict[
 
 
 def digests_of(runs: Iterable[ExperimentRun], names: Collection[str] | None = None) -> dict[int, dict[str, Digest]]:
-    """What is exact of each metric, of `names` alone if given, by run and name, without the points: two queries for all
-    of these."""
+    """What is exact of each metric, of `names` alone if given, by run and name, without the points: three queries at
+    most for all of these."""
     pks = [run.pk for run in runs]
     found: dict[int, dict[str, Digest]] = {pk: {} for pk in pks}
-    waiting = _waiting(pks)
     series = MetricSeries.objects.filter(run__in=pks)
     if names is not None:
         series = series.filter(name__in=names)
     for run_pk, name, *columns in series.values_list("run_id", "name", *DIGEST_COLUMNS):
         found[run_pk][name] = _digest(dict(zip(DIGEST_COLUMNS, columns, strict=True)))
-    # Only what has not been sorted yet needs the points that it is added to.
-    for run_pk, by_name in waiting.items():
-        wanted = [name for name in by_name if names is None or name in names]
-        rows = MetricSeries.objects.filter(run=run_pk, name__in=wanted)
-        stored = {row.name: series_value(row) for row in rows}
-        found[run_pk] |= {name: merged(stored.get(name), by_name[name]).digest for name in wanted}
+    for run_pk, late in _late_digests(pks, names).items():
+        found[run_pk] |= late
     return found
 
 
@@ -121,6 +120,55 @@ def first_moment(times_ms: Iterable[int]) -> datetime | None:
     """The earliest of these Unix times; None where there is none."""
     least = min(times_ms, default=None)
     return None if least is None else datetime.fromtimestamp(least / 1000, UTC)
+
+
+def metric_names(keys: Collection[int]) -> Counter[str]:
+    """How many of the runs of these keys have a metric of each name, sorted or not."""
+    rows = MetricSeries.objects.filter(run__in=keys).order_by().values_list("name").annotate(runs=Count("pk"))
+    found = Counter(dict(rows))
+    waiting = _waiting(keys)
+    stored = set(MetricSeries.objects.filter(run__in=waiting).values_list("run_id", "name")) if waiting else set()
+    found.update(name for pk, by_name in waiting.items() for name in by_name if (pk, name) not in stored)
+    return found
+
+
+def keys_by_metric(runs: QuerySet[ExperimentRun], name: str, column: str, *, is_backward: bool) -> list[int]:
+    """The keys of all these runs by this value of a metric, the least first; those that have none come last."""
+    series = MetricSeries.objects.filter(run__in=runs.order_by().values("pk"), name=name)
+    values = dict(series.values_list("run_id", column)) | late_values(runs, name, column)
+    keys = sorted(runs.order_by().values_list("pk", flat=True), reverse=True)
+    known = [(values[pk], pk) for pk in keys if values.get(pk) is not None]
+    known.sort(key=lambda row: row[0], reverse=is_backward)
+    return [pk for _, pk in known] + [pk for pk in keys if values.get(pk) is None]
+
+
+def late_values(runs: QuerySet[ExperimentRun], name: str, column: str) -> dict[int, float | None]:
+    """This value of a metric in those of these runs of which points of it are not sorted yet; None for NaN."""
+    waiting = PointBatch.objects.filter(run__in=runs.order_by().values("pk")).order_by()
+    keys, found = list(waiting.values_list("run_id", flat=True).distinct()), {}
+    for first in range(0, len(keys), LATE_TOGETHER):
+        for pk, late in _late_digests(keys[first : first + LATE_TOGETHER], [name]).items():
+            if name in late:
+                value = getattr(late[name], column)
+                found[pk] = None if value is None or isnan(value) else value
+    return found
+
+
+def _late_digests(run_pks: Collection[int], names: Collection[str] | None) -> dict[int, dict[str, Digest]]:
+    """What is exact of the metrics of which points wait to be sorted; it alone needs the points that they are added
+    to."""
+    waiting = _waiting(run_pks)
+    wanted = {
+        pk: {name: points for name, points in by_name.items() if names is None or name in names}
+        for pk, by_name in waiting.items()
+    }
+    asked = {name for by_name in wanted.values() for name in by_name}
+    rows = MetricSeries.objects.filter(run__in=wanted, name__in=asked) if asked else ()
+    stored = {(row.run_id, row.name): series_value(row) for row in rows}
+    return {
+        pk: {name: merged(stored.get((pk, name)), points).digest for name, points in by_name.items()}
+        for pk, by_name in wanted.items()
+    }
 
 
 def _waiting(run_pks: Collection[int]) -> dict[int, dict[str, Any]]:

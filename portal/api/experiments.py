@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Any
 
 import msgspec
-from django.db.models import Count, F, Q, QuerySet
+from django.db.models import Count, Q, QuerySet
 from django.http import StreamingHttpResponse
 from django.urls import reverse
 from django.utils import timezone
@@ -19,7 +18,7 @@ from rest_framework.views import APIView
 
 from jobs.experiments.models import Experiment, ExperimentRun
 from jobs.experiments.rules import NameTaken, NoSuchExperiment, NoSuchRun, NotAccepted
-from jobs.experiments.selectors import visible_experiments
+from jobs.experiments.selectors import keys_by_metric, visible_experiments
 from jobs.experiments.services.experiments import (
     change_experiment,
     delete_experiment,
@@ -28,6 +27,7 @@ from jobs.experiments.services.experiments import (
 )
 from jobs.experiments.services.runs import start_run
 from jobs.experiments.status import Status
+from jobs.selectors import reach_of
 from portal.access import person, visible_experiment
 from portal.api.asked import asked_choice, asked_text
 from portal.api.authentication import LoggingTokenAuthentication
@@ -45,7 +45,7 @@ from portal.api.run_bodies import (
     change_of,
     stated_job,
 )
-from portal.charts.run_table import run_table
+from portal.charts.run_table import all_columns
 from portal.csv_lines import csv_lines
 
 
@@ -108,10 +108,13 @@ class ExperimentRuns(LoggingView):
     """`/api/v1/experiments/{id}/runs`: its runs, and a new one."""
 
     def get(self, request: Request, pk: int) -> Response:
-        found = asked_runs(request, visible_experiment(request, pk))
+        runs = asked_runs(request, visible_experiment(request, pk))
         pages = JobPages()
-        page = pages.paginate_queryset(found, request, view=self) or []
-        return pages.get_paginated_response(msgspec.to_builtins(run_answers(page, person(request))))
+        # A page of the keys is one of the runs: both have the same length and order.
+        keys: Any = pages.paginate_queryset(asked_order(request, runs), request, view=self)
+        by_key = runs.in_bulk(keys)
+        found = [by_key[key] for key in keys if key in by_key]
+        return pages.get_paginated_response(msgspec.to_builtins(run_answers(found, person(request))))
 
     def post(self, request: Request, pk: int) -> Response:
         asked = body_of(request, RunRequest)
@@ -129,33 +132,37 @@ class ExperimentRuns(LoggingView):
 
 
 class ExperimentRunsCsv(LoggingView):
-    """`GET /api/v1/experiments/{id}/runs.csv`: a row for each run, a column for each parameter and metric."""
+    """`GET /api/v1/experiments/{id}/runs.csv`: a row for each run, columns for each parameter, tag and metric."""
 
     def get(self, request: Request, pk: int) -> StreamingHttpResponse:
         experiment = visible_experiment(request, pk)
-        lines: Iterator[str] = csv_lines(run_table(asked_runs(request, experiment)))
+        keys = asked_order(request, asked_runs(request, experiment))
+        lines = csv_lines(all_columns(experiment, keys, reach_of(person(request)), timezone.now()))
         disposition = {"Content-Disposition": f'attachment; filename="kaiku-experiment-{pk}.csv"'}
         return StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8", headers=disposition)
 
 
 def asked_runs(request: Request, experiment: Experiment) -> QuerySet[ExperimentRun]:
-    """The runs of an experiment that the address asks for, in its order: the latest first unless it says otherwise.
-
-    `?sort=` is the name of a metric, the least last value first, with a minus the greatest first. Raises
-    ValidationError.
-    """
+    """The runs of an experiment that the address asks for, in no order. Raises ValidationError."""
     runs = experiment.runs.select_related("experiment__owner", "experiment__project", "owner", "parent")
     if status := asked_choice(request, "status", [word.value for word in Status], ""):
         runs = runs.filter(status=status)
     if text := asked_text(request, "q"):
         runs = runs.filter(Q(name__icontains=text) | Q(run_id__startswith=text.lower()))
+    return runs
+
+
+def asked_order(request: Request, runs: QuerySet[ExperimentRun]) -> list[int]:
+    """The keys of these runs in the order that the address asks for: the latest first unless it says otherwise.
+
+    `?sort=` is the name of a metric, the least last value first, with a minus the greatest first; runs without it come
+    last. Raises ValidationError.
+    """
     metric = asked_text(request, "sort")
     if not metric:
-        return runs.order_by("-started_at", "-pk")
+        return list(runs.order_by("-started_at", "-pk").values_list("pk", flat=True))
     name = metric.removeprefix("-")
-    value = F("series__last_value")
-    order = value.desc(nulls_last=True) if metric != name else value.asc(nulls_last=True)
-    return runs.filter(series__name=name).order_by(order, "-pk")
+    return keys_by_metric(runs, name, "last_value", is_backward=metric != name)
 
 
 def _answer(experiment: Experiment, runs: int) -> Any:

@@ -36,8 +36,8 @@ RUN_QUERY: dict[str, dict[str, Any]] = {
     },
     "metric_sort": {
         "name": "sort",
-        "description": "Only runs with this metric, by its last value, the least first; with a minus before it the"
-        " greatest first. Otherwise the run that started last is first.",
+        "description": "The name of a metric: by its last value, the least first; with a minus before it the greatest"
+        " first. Runs without it come last. Without this the run that started last is first.",
         "schema": TEXT,
     },
     "metric": {"name": "name", "description": "Only this metric.", "schema": TEXT},
@@ -110,7 +110,8 @@ RUN_OPERATIONS = (
         "getRunTable",
         "get",
         f"{EXPERIMENT}/runs.csv",
-        "The runs of an experiment as a table with a column for each parameter and metric.",
+        "The runs of an experiment as a table: a column for each parameter and tag, three for each metric, and the"
+        " progress and its cost as far as you see the jobs.",
         {200: str},
         content_types=("text/csv",),
         access=READER,

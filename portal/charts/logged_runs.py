@@ -72,9 +72,10 @@ def status_of(run: ExperimentRun) -> RunStatus:
     return RunStatus(STATUS_WORDS[status], BADGES[status], "Slurm" if run.is_by_slurm else "the script")
 
 
-def seconds_of(run: ExperimentRun) -> float:
-    """How long a run took; of one that has not ended, until it was last heard."""
-    return max((until(run) - run.started_at).total_seconds(), 0.0)
+def seconds_of(run: ExperimentRun, now: datetime) -> float:
+    """How long a run took; of one that runs, so far, and of another that has not ended, until it was last heard."""
+    end = now if run.ended_at is None and run.status == Status.RUNNING else until(run)
+    return max((end - run.started_at).total_seconds(), 0.0)
 
 
 def until(run: ExperimentRun) -> datetime:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from statistics import median
-
-from django.db.models import Q
+from typing import NamedTuple
 
 from analysis.progress.names import (
     Unit,
@@ -57,9 +57,16 @@ class BySize:
         return None if self.steps_per_s is None else self.steps_per_s / self.gpus
 
 
-def progress_of_runs(runs: Sequence[ExperimentRun], links: Mapping[int, Sequence[JobLink]]) -> dict[int, Progress]:
-    """The rates of these runs by their keys: three queries for all, and a bounded number of metrics of each."""
-    series, shared = _series_of_runs(runs), runs_at_once(links)
+def progress_of_runs(
+    runs: Sequence[ExperimentRun],
+    links: Mapping[int, Sequence[JobLink]],
+    known: dict[int, set[int]] | None = None,
+) -> dict[int, Progress]:
+    """The rates of these runs by their keys: three queries for all, and a bounded number of metrics of each.
+
+    `known` is that of `runs_at_once`.
+    """
+    series, shared = _series_of_runs(runs), runs_at_once(links, known)
     found = {}
     for run in runs:
         stretches = stretches_of(run, links.get(run.pk, ()), is_shared=run.pk in shared)
@@ -87,25 +94,54 @@ def stretches_of(run: ExperimentRun, links: Sequence[JobLink], *, is_shared: boo
     return found
 
 
-def runs_at_once(links: Mapping[int, Sequence[JobLink]]) -> set[int]:
-    """The keys of those runs beside which another run was in the same job at the same time: one query."""
+def runs_at_once(links: Mapping[int, Sequence[JobLink]], known: dict[int, set[int]] | None = None) -> set[int]:
+    """The keys of those runs beside which another run was in the same job at the same time: one query.
+
+    A run and those within it are one work: what runs beside a run is neither within it nor what it is within. `known`
+    keeps such runs by the key of their job, for who asks for many runs of one job part by part.
+    """
+    known = {} if known is None else known
     jobs = {link.job.pk for of_run in links.values() for link in of_run if link.job is not None}
-    rows = (
-        RunJob.objects.filter(linked_job__in=jobs)
-        .select_related("run")
-        .only("linked_job", "run__started_at", "run__ended_at", "run__heard_at", "run__parent")
+    new = jobs - known.keys()
+    rows = RunJob.objects.filter(linked_job__in=new).values_list(
+        *("linked_job", "run", "run__parent", "run__started_at", "run__ended_at", "run__heard_at")
     )
-    in_job: dict[int | None, list[ExperimentRun]] = {}
-    for row in rows:
-        in_job.setdefault(row.linked_job_id, []).append(row.run)
-    found = set()
-    for of_job in in_job.values():
-        ordered = sorted({run.pk: run for run in of_job}.values(), key=lambda run: run.started_at)
-        last: ExperimentRun | None = None
-        for run in ordered:
-            if last is not None and run.started_at < until(last):
-                found |= {run.pk, last.pk}
-            last = run if last is None or until(run) > until(last) else last
+    in_job: dict[int, dict[int, _Span]] = {pk: {} for pk in new}
+    for job, pk, parent, start, ended, heard in rows if new else ():
+        # A run of no length is there for a moment.
+        end = max(ended or heard, start + timedelta.resolution)
+        in_job[job][pk] = _Span(parent, start, end)
+    known |= {job: _beside_others(of_job) for job, of_job in in_job.items()}
+    return set[int]().union(*(known[job] for job in jobs))
+
+
+class _Span(NamedTuple):
+    """The time of a run, and the run that it is within."""
+
+    parent: int | None
+    start: datetime
+    end: datetime
+
+
+def _beside_others(spans: Mapping[int, _Span]) -> set[int]:
+    """Those of the runs of one job that others overlap, apart from those that they are within or that are in them."""
+    starts, ends = sorted(span.start for span in spans.values()), sorted(span.end for span in spans.values())
+    others = {pk: bisect_left(starts, span.end) - bisect_right(ends, span.start) - 1 for pk, span in spans.items()}
+    for pk, span in spans.items():
+        for outer in _outer(pk, spans):
+            if spans[outer].start < span.end and span.start < spans[outer].end:
+                others[pk] -= 1
+                others[outer] -= 1
+    return {pk for pk, count in others.items() if count}
+
+
+def _outer(pk: int, spans: Mapping[int, _Span]) -> list[int]:
+    """The runs of the same job that a run is within."""
+    found: list[int] = []
+    parent = spans[pk].parent
+    while parent is not None and parent in spans and parent != pk and parent not in found:
+        found.append(parent)
+        parent = spans[parent].parent
     return found
 
 
@@ -150,14 +186,15 @@ def telling_names(names: Iterable[str], most: int = SERIES_READ) -> list[str]:
 
 def _series_of_runs(runs: Sequence[ExperimentRun]) -> dict[int, dict[str, Series]]:
     """The points of the telling metrics of these runs, as they are sorted: two queries."""
-    names: dict[int, list[str]] = {}
-    for pk, name in MetricSeries.objects.filter(run__in=[run.pk for run in runs]).values_list("run_id", "name"):
-        names.setdefault(pk, []).append(name)
-    wanted = Q(pk__in=())
-    for pk, of_run in names.items():
-        wanted |= Q(run=pk, name__in=telling_names(of_run))
+    keys: dict[int, dict[str, int]] = {}
+    named = MetricSeries.objects.filter(run__in=[run.pk for run in runs]).values_list("pk", "run_id", "name")
+    for pk, run_pk, name in named:
+        keys.setdefault(run_pk, {})[name] = pk
+    # Runs of one experiment mostly have the same metrics.
+    telling = {names: telling_names(names) for names in {tuple(of_run) for of_run in keys.values()}}
+    wanted = [of_run[name] for of_run in keys.values() for name in telling[tuple(of_run)]]
     found: dict[int, dict[str, Series]] = {}
-    for row in MetricSeries.objects.filter(wanted) if names else ():
+    for row in MetricSeries.objects.filter(pk__in=wanted) if wanted else ():
         found.setdefault(row.run_id, {})[row.name] = series_value(row)
     return found
 

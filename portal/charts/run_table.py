@@ -1,64 +1,142 @@
-"""The runs of an experiment as a table: a column for each parameter and for the last value of each metric."""
+"""The runs of an experiment as rows for pages and other programs: what each was, what it cost, and its columns."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 
-from django.db.models import QuerySet
-
-from jobs.experiments.models import ExperimentRun, MetricSeries
+from jobs.experiments.models import Experiment, ExperimentRun
 from jobs.experiments.points import Digest
-from jobs.experiments.selectors import digests_of, jobs_of
+from jobs.experiments.selectors import digests_of, metric_names
+from jobs.selectors import Reach
+from portal.charts.logged_runs import (
+    JobLink,
+    RunStatus,
+    job_links,
+    run_label,
+    seconds_of,
+    status_of,
+    total_gpu_hours,
+)
+from portal.charts.progress import Progress, progress_of_runs
 
 FIXED = (
-    *("run_id", "name", "owner", "status", "reported", "slurm_job_ids", "seed", "started_at", "ended_at"),
-    "parent_run_id",
+    *("run_id", "name", "owner", "parent_run_id", "status", "status_by", "reported", "seed", "started_at", "ended_at"),
+    *("seconds", "jobs", "gpu_hours", "gpus", "progress_unit", "progress_per_s", "gpu_hours_per_1000"),
 )
+"""The names of what every run has in every table for other programs, before its chosen or all columns."""
+
+VALUES = ("last", "least", "most")
 TOGETHER = 200
 
 
-def run_table(runs: QuerySet[ExperimentRun]) -> Iterator[Sequence[object]]:
-    """The names of the columns, then a row for each run in its order; what a run does not have is empty.
+@dataclass(frozen=True)
+class TableRun:
+    """One run with all that a table shows of it; `digests` of the metrics that were asked for."""
 
-    The names come first, so all runs are looked through before: their parameters, and the names of their metrics.
-    """
-    params, metrics = param_names(runs), metric_names(runs)
-    yield [*FIXED, *(f"config.{name}" for name in params), *(f"metric.{name}" for name in metrics)]
-    for part in _parts(list(runs.values_list("pk", flat=True))):
-        by_pk = {run.pk: run for run in runs.filter(pk__in=part)}
-        rows = [by_pk[pk] for pk in part if pk in by_pk]
-        digests, jobs = digests_of(rows), jobs_of(rows)
-        for run in rows:
-            job_ids = dict.fromkeys(str(row.job_id) for row in jobs.get(run.pk, ()))
-            yield _row(run, " ".join(job_ids), params, metrics, digests[run.pk])
+    run: ExperimentRun
+    label: str
+    status: RunStatus
+    seconds: float
+    jobs: tuple[JobLink, ...]
+    gpu_hours: float | None
+    progress: Progress
+    digests: dict[str, Digest]
 
 
-def param_names(runs: QuerySet[ExperimentRun]) -> list[str]:
-    """The names of all parameters of these runs, by name."""
-    names: dict[str, None] = {}
-    for params in runs.order_by().values_list("params", flat=True).iterator(chunk_size=TOGETHER):
-        names |= dict.fromkeys(params)
-    return sorted(names)
+def table_runs(
+    experiment: Experiment, keys: Sequence[int], reach: Reach, now: datetime, metrics: Sequence[str] | None = None
+) -> Iterator[TableRun]:
+    """The runs of these keys in their order, with these metrics or all: a few queries for each `TOGETHER` of them."""
+    at_once: dict[int, set[int]] = {}
+    for first in range(0, len(keys), TOGETHER):
+        part = keys[first : first + TOGETHER]
+        by_key = experiment.runs.select_related("owner", "parent").defer("parent__params", "parent__tags").in_bulk(part)
+        runs = [by_key[key] for key in part if key in by_key]
+        digests, jobs = digests_of(runs, metrics), job_links(runs, reach)
+        progress = progress_of_runs(runs, jobs, at_once)
+        for run in runs:
+            links = jobs.get(run.pk, ())
+            yield TableRun(
+                run=run,
+                label=run_label(run),
+                status=status_of(run),
+                seconds=seconds_of(run, now),
+                jobs=links,
+                gpu_hours=total_gpu_hours(links),
+                progress=progress[run.pk],
+                digests=digests[run.pk],
+            )
 
 
-def metric_names(runs: QuerySet[ExperimentRun]) -> list[str]:
-    """The names of all metrics of these runs, by name."""
-    rows = MetricSeries.objects.filter(run__in=runs.order_by().values("pk")).order_by("name")
-    return list(rows.values_list("name", flat=True).distinct())
-
-
-def _parts(pks: list[int]) -> Iterator[list[int]]:
-    return (pks[first : first + TOGETHER] for first in range(0, len(pks), TOGETHER))
-
-
-def _row(
-    run: ExperimentRun, job_ids: str, params: Sequence[str], metrics: Sequence[str], digests: dict[str, Digest]
-) -> list[object]:
-    fixed = [
-        *(run.run_id, run.name, run.owner.username, run.status, run.reported, job_ids, run.seed),
+def fixed_values(row: TableRun) -> dict[str, object]:
+    """The values of `FIXED` by name."""
+    run, rates = row.run, row.progress.rates
+    steps = rates.steps if rates else None
+    values = (
+        *(run.run_id, run.name, run.owner.username, run.parent.run_id if run.parent else None),
+        *(run.status, row.status.by.removeprefix("the ").lower(), run.reported, run.seed),
         run.started_at.isoformat(),
-        run.ended_at.isoformat() if run.ended_at else "",
-        run.parent.run_id if run.parent else "",
-    ]
-    values = [digests[name].last_value if name in digests else "" for name in metrics]
-    return [*fixed, *(run.params.get(name, "") for name in params), *values]
+        run.ended_at.isoformat() if run.ended_at else None,
+        round(row.seconds, 3),
+        [link.label for link in row.jobs],
+        *(row.gpu_hours, row.progress.gpus),
+        *((steps.unit.value, steps.per_s, steps.gpu_hours_per_1000) if steps else (None, None, None)),
+    )
+    return dict(zip(FIXED, values, strict=True))
+
+
+def csv_cells(fixed: dict[str, object]) -> list[object]:
+    """These values as the cells of a CSV: several jobs in one, and what there is none of empty."""
+    cells = [" ".join(value) if isinstance(value, list) else value for value in fixed.values()]
+    return ["" if value is None else value for value in cells]
+
+
+def all_columns(experiment: Experiment, keys: Sequence[int], reach: Reach, now: datetime) -> Iterator[list[object]]:
+    """The names of the columns, then a row for each of these runs; what a run does not have is empty.
+
+    The names come first, so all runs are looked through before: their parameters and tags, and the names of their
+    metrics.
+    """
+    params, tags = _text_names(experiment, keys)
+    metrics = sorted(metric_names(keys))
+    texts = [*(f"config.{name}" for name in params), *(f"tag.{name}" for name in tags)]
+    yield [*FIXED, *texts, *(f"metric.{name}.{value}" for name in metrics for value in VALUES)]
+    for row in table_runs(experiment, keys, reach, now):
+        yield [
+            *csv_cells(fixed_values(row)),
+            *(row.run.params.get(name, "") for name in params),
+            *(row.run.tags.get(name, "") for name in tags),
+            *(cell for name in metrics for cell in _metric_cells(row.digests.get(name))),
+        ]
+
+
+def value_of(digest: Digest | None, value: str) -> float | None:
+    """The last, least or greatest value of a metric; None where it has none."""
+    found: float | None = getattr(digest, f"{value}_value") if digest else None
+    return found
+
+
+def written(value: float) -> float | str:
+    """A value of a metric for other programs: JSON has no NaN and no infinities.
+
+    >>> written(0.5), written(float("nan")), written(float("-inf"))
+    (0.5, 'NaN', '-Infinity')
+    """
+    return value if value - value == 0 else {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}[f"{value}"]
+
+
+def _metric_cells(digest: Digest | None) -> list[object]:
+    values = (value_of(digest, value) for value in VALUES)
+    return ["" if value is None else written(value) for value in values]
+
+
+def _text_names(experiment: Experiment, keys: Sequence[int]) -> tuple[list[str], list[str]]:
+    """The names of all parameters, and of all tags, of these runs, by name."""
+    wanted, params, tags = set(keys), set[str](), set[str]()
+    for pk, of_run, tagged in experiment.runs.values_list("pk", "params", "tags").iterator(chunk_size=TOGETHER):
+        if pk in wanted:
+            params |= of_run.keys()
+            tags |= tagged.keys()
+    return sorted(params), sorted(tags)

@@ -16,7 +16,7 @@ def shown_number(value: object) -> str:
     return metric_number(value if isinstance(value, int | float) else None)
 
 
-@register.filter
-def rate(value: object) -> str:
+@register.filter(name="progress_rate")
+def shown_rate(value: object) -> str:
     """A rate or a cost; a dash for what is not there."""
     return rate_number(value if isinstance(value, int | float) else None)

@@ -68,7 +68,12 @@ def share_experiment(request: HttpRequest, experiment: Experiment) -> HttpRespon
         messages.error(request, "Nothing changed: choose one of your projects.")
         return redirect("experiment", experiment.pk)
     project = form.cleaned_data["project"]
-    is_shared = bool(project) and form.cleaned_data["audience"] == MEMBERS
+    is_shared = form.cleaned_data["audience"] == MEMBERS
+    if is_shared and not project and not experiment.project_id:
+        messages.error(request, "Nothing changed: choose the project whose members see it.")
+        return redirect("experiment", experiment.pk)
+    # Who takes the project away shares with nobody, whatever stood beside it.
+    is_shared = is_shared and bool(project)
     change_experiment(person(request), experiment.pk, timezone.now(), project=project, is_shared=is_shared)
     who = f"all members of {project} see" if is_shared else f"the PI of {project} sees"
     messages.success(request, f"From now on {who} this experiment." if project else "Only you see this experiment now.")

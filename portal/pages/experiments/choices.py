@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 from django.http import QueryDict
 
-from jobs.experiments.limits import KEY_LENGTH_MAX, PARAM_LENGTH_MAX
+from jobs.experiments.limits import KEY_LENGTH_MAX, PARAM_LENGTH_MAX, TAG_LENGTH_MAX
 from jobs.experiments.status import Status
 
 COLUMNS_MAX = 12
@@ -16,23 +16,28 @@ COLUMNS_MAX = 12
 
 SEARCH_LENGTH_MAX, PAGE_DIGITS_MAX = 200, 6
 VALUES = {"last": "last value", "least": "least value", "most": "greatest value"}
-SORTS = ("started", "name", "status", "duration")
+SORTS = ("started", "name", "status", "duration", "seed")
 SORT_FIRST = "-started"
-OF_METRIC, OF_PARAM = "metric:", "param:"
+OF_METRIC, OF_PARAM, OF_TAG = "metric:", "param:", "tag:"
+SEED_LENGTH_MAX = 64
 
 
 @dataclass(frozen=True)
 class RunChoices:
     """The runs that are asked for, and how they are shown.
 
-    `param` must be `equals`; `metric` above and below bounds, by its `value` (last, least or most). `sort` has a minus
-    for the other way round. `params` and `metrics` are columns; None where nothing was chosen.
+    `param` must be `equals`, `tag` must be `is_tag`; `metric` above and below bounds, by its `value` (last, least or
+    most). `sort` has a minus for the other way round. `params`, `tags`, `metrics` and the seed are columns; None where
+    nothing was chosen.
     """
 
     status: str = ""
     q: str = ""
     param: str = ""
     equals: str = ""
+    tag: str = ""
+    is_tag: str = ""
+    seed: str = ""
     metric: str = ""
     above: float | None = None
     below: float | None = None
@@ -40,12 +45,14 @@ class RunChoices:
     sort: str = SORT_FIRST
     params: tuple[str, ...] | None = None
     metrics: tuple[str, ...] | None = None
+    tags: tuple[str, ...] | None = None
+    has_seed: bool | None = None
     page: int = 1
 
     @property
     def is_narrowed(self) -> bool:
         """Whether runs are left out."""
-        return bool(self.status or self.q or self.param or self._has_bounds)
+        return bool(self.status or self.q or self.param or self.tag or self.seed or self._has_bounds)
 
     @property
     def is_filtered(self) -> bool:
@@ -71,13 +78,16 @@ class RunChoices:
         ('status=FAILED&sort=name', 'page=4')
         """
         bounds = {name: f"{bound!r}" for name in ("above", "below") if (bound := getattr(self, name)) is not None}
-        stated = {"status": self.status, "q": self.q, "param": self.param, "equals": self.equals, "metric": self.metric}
+        texts = ("status", "q", "param", "equals", "tag", "is_tag", "seed", "metric")
+        stated: dict[str, str] = {name: getattr(self, name) for name in texts}
         stated |= bounds | {"value": self.value, "sort": self.sort} | {name: f"{to}" for name, to in changed.items()}
         usual = {"value": "last", "sort": SORT_FIRST, "page": "1"}
         pairs = [(name, value) for name, value in stated.items() if value and value != usual.get(name)]
         if self.params is not None or self.metrics is not None:
             pairs += [("columns", "chosen")]
+        pairs += [("show_seed", "on")] if self.has_seed else []
         pairs += [("show_param", name) for name in self.params or ()]
+        pairs += [("show_tag", name) for name in self.tags or ()]
         return urlencode(pairs + [("show_metric", name) for name in self.metrics or ()])
 
 
@@ -85,8 +95,8 @@ def choices_in(query: QueryDict) -> RunChoices:
     """What an address asks for; what is not sensible in it is left out.
 
     >>> choices_in(QueryDict("status=LOST&above=nan&below=0.5&metric=loss&sort=-metric:loss&page=x"))
-    RunChoices(status='LOST', q='', param='', equals='', metric='loss', above=None, below=0.5, value='last', \
-sort='-metric:loss', params=None, metrics=None, page=1)
+    RunChoices(status='LOST', q='', param='', equals='', tag='', is_tag='', seed='', metric='loss', above=None, \
+below=0.5, value='last', sort='-metric:loss', params=None, metrics=None, tags=None, has_seed=None, page=1)
     """
     status, sort, value = query.get("status", ""), query.get("sort", ""), query.get("value", "")
     is_chosen = "columns" in query
@@ -95,6 +105,9 @@ sort='-metric:loss', params=None, metrics=None, page=1)
         q=_text(query, "q", SEARCH_LENGTH_MAX),
         param=_text(query, "param", KEY_LENGTH_MAX),
         equals=_text(query, "equals", PARAM_LENGTH_MAX),
+        tag=_text(query, "tag", KEY_LENGTH_MAX),
+        is_tag=_text(query, "is_tag", TAG_LENGTH_MAX),
+        seed=_text(query, "seed", SEED_LENGTH_MAX),
         metric=_text(query, "metric", KEY_LENGTH_MAX),
         above=_number(query.get("above", "")),
         below=_number(query.get("below", "")),
@@ -102,6 +115,8 @@ sort='-metric:loss', params=None, metrics=None, page=1)
         sort=sort if _is_sort(sort) else SORT_FIRST,
         params=_names(query, "show_param") if is_chosen else None,
         metrics=_names(query, "show_metric") if is_chosen else None,
+        tags=_names(query, "show_tag") if is_chosen else None,
+        has_seed="show_seed" in query if is_chosen else None,
         page=_page(query.get("page", "")),
     )
 
@@ -130,5 +145,5 @@ def _page(text: str) -> int:
 
 def _is_sort(text: str) -> bool:
     name = text.removeprefix("-")
-    is_named = name.startswith((OF_METRIC, OF_PARAM)) and len(name) <= KEY_LENGTH_MAX + len(OF_METRIC)
+    is_named = name.startswith((OF_METRIC, OF_PARAM, OF_TAG)) and len(name) <= KEY_LENGTH_MAX + len(OF_METRIC)
     return name in SORTS or is_named

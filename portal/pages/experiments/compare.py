@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
@@ -11,14 +10,15 @@ import numpy as np
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from analysis.progress.cost import Reached
 from analysis.progress.rates import Stretch
 from jobs.experiments.limits import KEY_LENGTH_MAX
-from jobs.experiments.models import Experiment, ExperimentRun, MetricSeries
+from jobs.experiments.models import Experiment, ExperimentRun
 from jobs.experiments.points import Series
-from jobs.experiments.selectors import series_of
+from jobs.experiments.selectors import metric_names, series_of
 from jobs.selectors import reach_of
 from metrics.series import Floats
 from portal.access import person, visible_experiment
@@ -114,8 +114,7 @@ def _chosen(experiment: Experiment, names: Sequence[str]) -> tuple[list[Experime
 
 def _metric_names(runs: Sequence[ExperimentRun]) -> list[str]:
     """The metrics of these runs, those that most of them have first."""
-    rows = MetricSeries.objects.filter(run__in=[run.pk for run in runs]).values_list("name", flat=True)
-    counted = Counter(rows)
+    counted = metric_names([run.pk for run in runs])
     return sorted(counted, key=lambda name: (-counted[name], name))[:METRICS_OFFERED_MAX]
 
 
@@ -133,7 +132,7 @@ def _sides(request: HttpRequest, runs: Sequence[ExperimentRun], metric: str, tar
                 label=shown(run_label(run), TEXT_SHOWN_MAX),
                 css_class=f"run-{place}",
                 status=status_of(run),
-                seconds=seconds_of(run),
+                seconds=seconds_of(run, timezone.now()),
                 links=of_run,
                 stretches=tuple(stretches),
                 series=series,

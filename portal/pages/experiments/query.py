@@ -4,31 +4,38 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from datetime import datetime
 from math import isnan
+from typing import Any
 
-from django.db.models import Count, Exists, F, Func, OuterRef, Q, QuerySet, Subquery, TextField, Value
-from django.db.models.functions import Cast
+from django.db.models import Case, DateTimeField, Exists, F, Func, OuterRef, Q, QuerySet, TextField, Value, When
+from django.db.models.functions import Cast, Coalesce, NullIf
 
 from jobs.experiments.models import Experiment, ExperimentRun, MetricSeries
-from portal.pages.experiments.choices import OF_METRIC, OF_PARAM, RunChoices
+from jobs.experiments.selectors import keys_by_metric, late_values, metric_names
+from jobs.experiments.status import Status
+from portal.pages.experiments.choices import OF_METRIC, OF_PARAM, OF_TAG, RunChoices
 
 LOOKED_THROUGH, OFFERED_MAX = 200, 60
 """Names of columns are those of so many latest runs, and at most so many of them are offered."""
+
+OF_MLFLOW = "mlflow."
+"""Tags that MLflow's clients set by themselves are not offered."""
 
 PARAMS_USUAL, METRICS_USUAL = 3, 2
 COLUMNS = {"started": "started_at", "name": "name", "status": "status"}
 VALUE_COLUMNS = {"last": "last_value", "least": "least_value", "most": "most_value"}
 
 
-class ParamText(Func):
-    """The text of one parameter, by any name; NULL where a run has none of that name."""
+class TextOf(Func):
+    """The text of one of the `params` or `tags`, by any name; NULL where a run has none of that name."""
 
     output_field = TextField()
     template = "(%(expressions)s)"
     arg_joiner = " ->> "
 
-    def __init__(self, name: str) -> None:
-        super().__init__(F("params"), Cast(Value(name), TextField()))
+    def __init__(self, column: str, name: str) -> None:
+        super().__init__(F(column), Cast(Value(name), TextField()))
 
     def as_sqlite(self, compiler, connection, **context):  # type: ignore[no-untyped-def]
         """SQLite's operator takes a name as a path, where a quotation mark or a digit means something else."""
@@ -46,6 +53,8 @@ class Offered:
     params: tuple[str, ...]
     different: int
     metrics: tuple[str, ...]
+    tags: tuple[str, ...]
+    has_seeds: bool
     more_params: int = 0
     more_metrics: int = 0
 
@@ -65,53 +74,82 @@ def chosen_runs(experiment: Experiment, choices: RunChoices) -> QuerySet[Experim
     if choices.q:
         runs = runs.filter(Q(name__icontains=choices.q) | Q(run_id__startswith=choices.q.lower()))
     if choices.param:
-        runs = runs.alias(asked_param=ParamText(choices.param)).filter(asked_param=choices.equals)
+        runs = runs.alias(asked_param=TextOf("params", choices.param)).filter(asked_param=choices.equals)
+    if choices.tag:
+        runs = runs.alias(asked_tag=TextOf("tags", choices.tag)).filter(asked_tag=choices.is_tag)
+    if choices.seed:
+        runs = runs.filter(seed=choices.seed)
     bounds = {"gt": choices.above, "lt": choices.below}
     within = {f"{VALUE_COLUMNS[choices.value]}__{way}": to for way, to in bounds.items() if to is not None}
     if choices.metric and within:
+        late = late_values(runs, choices.metric, VALUE_COLUMNS[choices.value])
+        in_bounds = [pk for pk, value in late.items() if _is_within(value, choices)]
         series = MetricSeries.objects.filter(run=OuterRef("pk"), name=choices.metric, **within)
-        runs = runs.filter(Exists(series))
+        runs = runs.filter((Q(Exists(series)) & ~Q(pk__in=list(late))) | Q(pk__in=in_bounds))
     return runs
 
 
-def ordered_keys(runs: QuerySet[ExperimentRun], choices: RunChoices) -> list[int]:
+def _is_within(value: float | None, choices: RunChoices) -> bool:
+    above, below = choices.above, choices.below
+    return value is not None and (above is None or value > above) and (below is None or value < below)
+
+
+def ordered_keys(runs: QuerySet[ExperimentRun], choices: RunChoices, now: datetime) -> list[int]:
     """The keys of these runs in the order that is asked for; what has no value there comes last."""
     by = choices.sorted_by
-    if by.startswith(OF_PARAM):
-        rows = runs.order_by("-started_at", "-pk").values_list("pk", ParamText(by.removeprefix(OF_PARAM)))
+    if text := _sorted_text(by):
+        rows = runs.order_by("-started_at", "-pk").values_list("pk", text)
         return _by_text(list(rows), is_backward=choices.is_backward)
     if by.startswith(OF_METRIC):
-        series = MetricSeries.objects.filter(run=OuterRef("pk"), name=by.removeprefix(OF_METRIC))
-        sorted_by = Subquery(series.values(VALUE_COLUMNS[choices.value])[:1])
-    elif by == "duration":
-        sorted_by = F("ended_at") - F("started_at")  # type: ignore[assignment]
-    else:
-        sorted_by = F(COLUMNS[by])  # type: ignore[assignment]
+        name = by.removeprefix(OF_METRIC)
+        return keys_by_metric(runs, name, VALUE_COLUMNS[choices.value], is_backward=choices.is_backward)
+    sorted_by = _ended_by(now) - F("started_at") if by == "duration" else F(COLUMNS[by])
     runs = runs.annotate(sorted_by=sorted_by)
     way = F("sorted_by").desc(nulls_last=True) if choices.is_backward else F("sorted_by").asc(nulls_last=True)
     return list(runs.order_by(way, "-pk").values_list("pk", flat=True))
 
 
+def _sorted_text(by: str) -> Any:
+    """The text that runs are sorted by as numbers and words; None for what is not sorted so."""
+    if by.startswith(OF_PARAM):
+        return TextOf("params", by.removeprefix(OF_PARAM))
+    if by.startswith(OF_TAG):
+        return TextOf("tags", by.removeprefix(OF_TAG))
+    return NullIf("seed", Value("")) if by == "seed" else None
+
+
+def _ended_by(now: datetime) -> Any:
+    """Until when a duration counts (`portal.charts.logged_runs.seconds_of`)."""
+    heard = Case(When(status=Status.RUNNING, then=Value(now)), default=F("heard_at"), output_field=DateTimeField())
+    return Coalesce("ended_at", heard)
+
+
 def offered_columns(experiment: Experiment) -> Offered:
-    """The names in the latest runs: three queries, however many there are."""
-    latest = list(experiment.runs.order_by("-started_at", "-pk").values_list("pk", "params")[:LOOKED_THROUGH])
+    """The names in the latest runs: two queries, and two more while points wait, however many there are."""
+    rows = experiment.runs.order_by("-started_at", "-pk").values_list("pk", "params", "tags", "seed")
+    latest = list(rows[:LOOKED_THROUGH])
     texts: dict[str, Counter[str]] = {}
-    for _, params in latest:
+    for _, params, _, _ in latest:
         for name, value in params.items():
             texts.setdefault(name, Counter())[value] += 1
     differ = {name for name, found in texts.items() if len(found) > 1 or found.total() < len(latest)}
-    params = sorted(texts, key=lambda name: (name not in differ, -texts[name].total(), name))
-    series = MetricSeries.objects.filter(run__in=[pk for pk, _ in latest])
-    names = series.values_list("name").annotate(runs=Count("pk")).order_by("-runs", "name")
-    metrics = [name for name, _ in names[:OFFERED_MAX]]
-    all_metrics = series.values("name").distinct().count()
+    named = sorted(texts, key=lambda name: (name not in differ, -texts[name].total(), name))
+    tagged = Counter(name for _, _, tags, _ in latest for name in tags if not name.startswith(OF_MLFLOW))
+    counted = metric_names([pk for pk, *_ in latest])
+    metrics = _most_frequent(counted)
     return Offered(
-        params=tuple(params[:OFFERED_MAX]),
+        params=tuple(named[:OFFERED_MAX]),
         different=min(len(differ), OFFERED_MAX),
-        metrics=tuple(metrics),
-        more_params=max(len(params) - OFFERED_MAX, 0),
-        more_metrics=all_metrics - len(metrics),
+        metrics=tuple(metrics[:OFFERED_MAX]),
+        tags=tuple(_most_frequent(tagged)[:OFFERED_MAX]),
+        has_seeds=any(seed for *_, seed in latest),
+        more_params=max(len(named) - OFFERED_MAX, 0),
+        more_metrics=max(len(metrics) - OFFERED_MAX, 0),
     )
+
+
+def _most_frequent(names: Counter[str]) -> list[str]:
+    return sorted(names, key=lambda name: (-names[name], name))
 
 
 def _by_text(rows: list[tuple[int, str | None]], *, is_backward: bool) -> list[int]:

@@ -10,6 +10,7 @@ from django.core.paginator import Paginator
 from django.db.models import Count, Max, OuterRef, QuerySet, Subquery
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from jobs.experiments.models import Experiment, ExperimentRun
@@ -20,7 +21,7 @@ from portal.access import person, visible_experiment
 from portal.charts.logged_runs import STATUS_WORDS, shown
 from portal.charts.progress import by_size
 from portal.confirmation import DeleteForm
-from portal.pages.experiments.choices import OF_METRIC, OF_PARAM, VALUES, RunChoices, choices_in
+from portal.pages.experiments.choices import OF_METRIC, OF_PARAM, OF_TAG, VALUES, RunChoices, choices_in
 from portal.pages.experiments.forms import MEMBERS, PI, RenameForm, SharingForm
 from portal.pages.experiments.query import offered_columns
 from portal.pages.experiments.rows import TableColumns, columns_of, run_page
@@ -78,17 +79,19 @@ def experiment(request: HttpRequest, pk: int) -> HttpResponse:
     found, user = visible_experiment(request, pk), person(request)
     choices, offered = choices_in(request.GET), offered_columns(found)
     columns = columns_of(offered, choices)
-    page = run_page(found, choices, columns, reach_of(user))
+    page = run_page(found, choices, columns, reach_of(user), timezone.now())
     context = {
         "experiment": found,
         "choices": choices,
         "page": page,
-        "sizes": by_size(row.progress for row in page.rows),
+        "sizes": by_size(row.shown.progress for row in page.rows),
         "heads": _heads(choices, columns),
         "statuses": list(STATUS_WORDS.items()),
         "value_names": list(VALUES.items()),
         "offered_params": _offered(offered.params, columns.params),
         "offered_metrics": _offered(offered.metrics, columns.metrics),
+        "offered_tags": _offered(offered.tags, columns.tags),
+        "has_seed": columns.has_seed,
         "offered": offered,
         "address": choices.address(),
         "previous": choices.address(page=page.number - 1) if page.number > 1 else None,
@@ -102,11 +105,13 @@ def experiment(request: HttpRequest, pk: int) -> HttpResponse:
 def _heads(choices: RunChoices, columns: TableColumns) -> list[Head]:
     """The heads of the table in its order."""
     fixed = [_head(choices, name, label) for name, label in HEADS]
+    seed = [_head(choices, "seed", "Seed")] if columns.has_seed else []
     params = [_head(choices, f"{OF_PARAM}{name}", shown(name, 30)) for name in columns.params]
+    tags = [_head(choices, f"{OF_TAG}{name}", shown(name, 30)) for name in columns.tags]
     ending = {"last": "", "least": ", least", "most": ", greatest"}[columns.value]
     metrics = [_head(choices, f"{OF_METRIC}{name}", shown(name, 30) + ending) for name in columns.metrics]
     costs = [Head(name, "", is_number=True) for name in ("GPU-hours", "Per second", "GPU-h per 1,000")]
-    return [*fixed, *params, *metrics, Head("Jobs", ""), *costs]
+    return [*fixed, *seed, *params, *tags, *metrics, Head("Jobs", ""), *costs]
 
 
 def _head(choices: RunChoices, sort: str, label: str) -> Head:
@@ -114,7 +119,7 @@ def _head(choices: RunChoices, sort: str, label: str) -> Head:
     other_way = is_here and not choices.is_backward
     way = ("descending" if choices.is_backward else "ascending") if is_here else ""
     url = choices.address(sort=f"-{sort}" if other_way else sort)
-    return Head(label, f"?{url}", way, is_number=sort.startswith((OF_METRIC, OF_PARAM)))
+    return Head(label, f"?{url}", way, is_number=sort == "seed" or sort.startswith((OF_METRIC, OF_PARAM, OF_TAG)))
 
 
 def _offered(names: tuple[str, ...], chosen: tuple[str, ...]) -> list[OfferedColumn]:

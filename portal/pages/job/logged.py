@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from django.utils import timezone
+
 from jobs.experiments.models import ExperimentRun
 from jobs.experiments.selectors import runs_of_job, visible_experiments
 from jobs.models import Job, User
@@ -33,6 +35,7 @@ class LoggedRuns:
 def logged_runs(job: Job, user: User) -> LoggedRuns:
     """The runs in the order of their beginnings: one query."""
     seen = runs_of_job(job).filter(experiment__in=visible_experiments(user).values("pk")).select_related("experiment")
+    now = timezone.now()
     found = list(seen.defer("params", "tags")[: LISTED + 1])
-    rows = (LoggedRun(run, run_label(run), status_of(run), seconds_of(run)) for run in found[:LISTED])
+    rows = (LoggedRun(run, run_label(run), status_of(run), seconds_of(run, now)) for run in found[:LISTED])
     return LoggedRuns(tuple(rows), len(found) > LISTED)

@@ -52,7 +52,7 @@ def run(request: HttpRequest, run_id: str) -> HttpResponse:
         "run": found,
         "label": run_label(found),
         "status": status_of(found),
-        "seconds": seconds_of(found),
+        "seconds": seconds_of(found, now),
         "links": links,
         "unseen": [link for link in links if link.state and link.job is None],
         "updates": UPDATES if found.status in OPEN else 0,

@@ -257,9 +257,31 @@ def test_the_runs_of_an_experiment_are_searched_and_sorted(alice: Client) -> Non
 
     assert names("sort=loss") == ["wide", "base", "deep"]
     assert names("sort=-loss") == ["base", "wide", "deep"]
+    assert names("sort=unknown") == ["wide", "deep", "base"]
     assert names("status=FAILED") == ["deep"]
     assert names("q=WI") == ["wide"]
     assert alice.get(f"{EXPERIMENTS}{pk}/runs?status=odd").status_code == 400
+
+
+def test_what_no_sweep_sorted_yet_is_in_the_table_and_sorts_it(alice: Client) -> None:
+    """The losses are 0.3, none and 0.1; the second point of the first run waits while its first is sorted."""
+    pk = sent(alice, EXPERIMENTS, {"name": "vit"}).json()["experiment_id"]
+    ids = [sent(alice, f"{EXPERIMENTS}{pk}/runs", {"name": name}).json()["run_id"] for name in ("base", "deep", "wide")]
+    sent(alice, f"/api/v1/runs/{ids[0]}/metrics", {"name": "loss", "value": 0.05, "step": 1})
+    sort_points(10, timezone.now())
+    sent(alice, f"/api/v1/runs/{ids[0]}/metrics", {"name": "loss", "value": 0.3, "step": 2})
+    sent(alice, f"/api/v1/runs/{ids[2]}/metrics", [{"name": "loss", "value": 0.1}, {"name": "acc", "value": "nan"}])
+    for query, names in (("loss", ["wide", "base", "deep"]), ("-loss", ["base", "wide", "deep"])):
+        found = alice.get(f"{EXPERIMENTS}{pk}/runs?sort={query}").json()
+        assert ([run["name"] for run in found["results"]], found["count"]) == (names, 3)
+    lines = b"".join(alice.get(f"{EXPERIMENTS}{pk}/runs.csv?sort=loss").streaming_content).decode()
+    rows = list(csv.DictReader(io.StringIO(lines)))
+    assert [(row["metric.loss.last"], row["metric.loss.least"]) for row in rows] == [
+        ("0.1", "0.1"),
+        ("0.3", "0.05"),
+        ("", ""),
+    ]
+    assert rows[0]["metric.acc.last"] == "NaN"
 
 
 def test_the_table_of_an_experiment_has_a_column_for_each_parameter_and_metric(alice: Client) -> None:
@@ -269,7 +291,7 @@ def test_the_table_of_an_experiment_has_a_column_for_each_parameter_and_metric(a
     pk = alice.get(f"/api/v1/runs/{run}").json()["experiment_id"]
     lines = b"".join(alice.get(f"{EXPERIMENTS}{pk}/runs.csv").streaming_content).decode()
     (row,) = csv.DictReader(io.StringIO(lines))
-    assert (row["config.lr"], row["metric.loss"], row["run_id"]) == ("0.1", "0.25", run)
+    assert (row["config.lr"], row["metric.loss.last"], row["run_id"]) == ("0.1", "0.25", run)
     points = b"".join(alice.get(f"/api/v1/runs/{run}/metrics.csv").streaming_content).decode()
     assert points.splitlines()[1].startswith("loss,3,20")
 

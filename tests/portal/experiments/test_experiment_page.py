@@ -13,8 +13,11 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from jobs.experiments.models import Experiment, ExperimentRun, MetricSeries
+from jobs.experiments.points import Point
+from jobs.experiments.services.points import LoggedCall, log_calls
 from jobs.experiments.status import Reported, Status
 from portal.pages.experiments.rows import PAGE_SIZE
 from tests.portal.conftest import text
@@ -47,7 +50,7 @@ def test_the_status_says_who_reported_it(alice: Client, reported) -> None:
     log_run(experiment, "silent", job=None, reported=None)
     log_run(experiment, "done", job=None)
     rows = alice.get(f"/experiments/{experiment.pk}/?sort=name").context["page"].rows
-    assert [(row.label, row.status.words, row.status.by) for row in rows] == [
+    assert [(row.label, row.shown.status.words, row.shown.status.by) for row in rows] == [
         ("done", "finished", "the script"),
         ("killed", "killed", "Slurm"),
         ("silent", "lost contact", ""),
@@ -79,6 +82,101 @@ def test_the_table_as_csv_and_json_has_the_same_runs_and_columns(alice: Client, 
         ("other", {}, {"loss": {"most": 0.5}}),
     ]
     assert json.loads(alice.get(f"{path}.json?q=nothing").getvalue()) == []
+
+
+def test_the_table_of_all_columns_has_every_column_of_the_others_by_the_same_names(alice: Client, reported) -> None:
+    """8 GPU-hours; 1,100 steps in 6,600 s are 150 for each GPU-hour."""
+    reported()
+    experiment = experiment_of("alice")
+    outer = log_run(experiment, "outer", params={"lr": "0.1"}, tags={"kind": "base"})
+    ExperimentRun.objects.filter(pk=outer.pk).update(seed="7")
+    log_run(
+        experiment,
+        "inner",
+        job=None,
+        metrics={"loss": [0.5, float("nan")]},
+        began_at=BEGAN_AT + timedelta(days=1),
+        parent=outer.run_id,
+        reported=Reported.FAILED,
+    )
+    chosen = "columns=chosen&show_param=lr&show_tag=kind&show_metric=loss&value="
+    tables = [f"/experiments/{experiment.pk}/runs.csv?{chosen}{value}" for value in ("last", "least", "most")]
+    tables.append(f"/api/v1/experiments/{experiment.pk}/runs.csv")
+    *some, every = (list(csv.DictReader(io.StringIO(alice.get(path).getvalue().decode()))) for path in tables)
+    for rows in some:
+        for row, whole in zip(rows, every, strict=True):
+            assert row.items() <= whole.items() | {("seconds", row["seconds"])}
+    inner, first = every
+    assert (first["owner"], first["seed"], first["status_by"], first["reported"]) == (
+        "alice",
+        "7",
+        "script",
+        "FINISHED",
+    )
+    assert (first["jobs"], first["gpu_hours"], first["gpus"], first["seconds"]) == ("lumi/123456", "8.0", "8", "7200.0")
+    assert (first["progress_unit"], first["tag.kind"], first["config.lr"]) == ("steps", "base", "0.1")
+    assert float(first["gpu_hours_per_1000"]) == pytest.approx(1000 / 150)
+    assert (first["metric.loss.most"], inner["parent_run_id"], inner["reported"]) == ("1.0", outer.run_id, "FAILED")
+    assert (inner["metric.loss.last"], inner["metric.loss.least"], inner["gpu_hours"]) == ("NaN", "0.5", "")
+
+
+def test_the_table_of_all_columns_has_no_gpu_figures_for_who_does_not_see_the_job(cast: Cast, reported) -> None:
+    cast("alice")
+    reported()
+    experiment = experiment_of("alice", project="project_465000001", is_shared=True)
+    log_run(experiment)
+    (row,) = csv.DictReader(
+        io.StringIO(cast("bob").get(f"/api/v1/experiments/{experiment.pk}/runs.csv").getvalue().decode())
+    )
+    assert [row[name] for name in ("gpu_hours", "gpus", "gpu_hours_per_1000")] == ["", "", ""]
+    assert float(row["progress_per_s"]) == pytest.approx(100 / 600)
+
+
+def test_seed_and_tags_are_columns(alice: Client, runs: dict[str, ExperimentRun]) -> None:
+    path = f"/experiments/{runs['a'].experiment_id}/"
+    assert not alice.get(path).context["has_seed"]
+    ExperimentRun.objects.filter(pk=runs["a"].pk).update(seed="10", tags={"kind": "base", "mlflow.user": "x"})
+    page = alice.get(path)
+    assert [one.name for one in page.context["offered_tags"]] == ["kind"]
+    # The seed is shown where any run has one, until columns are chosen.
+    assert [row.cells[0] for row in page.context["page"].rows] == ["–", "–", "10"]
+    page = alice.get(f"{path}?columns=chosen&show_tag=kind&show_seed=on")
+    assert [row.cells for row in page.context["page"].rows] == [["–", "–"], ["–", "–"], ["10", "base"]]
+    assert [row.cells for row in alice.get(f"{path}?columns=chosen").context["page"].rows] == [[], [], []]
+
+
+def test_a_run_that_runs_has_lasted_until_now(alice: Client) -> None:
+    experiment = experiment_of("alice")
+    began_at = timezone.now() - timedelta(minutes=8)
+    run = log_run(experiment, job=None, metrics={}, began_at=began_at, reported=None)
+    (row,) = alice.get(f"/experiments/{experiment.pk}/").context["page"].rows
+    assert row.shown.seconds == pytest.approx(480, abs=30)
+    for path in (f"/experiments/{experiment.pk}/", f"/runs/{run.run_id}/"):
+        assert "so far" in text(alice, path)
+
+
+def test_what_no_sweep_sorted_yet_is_offered_sorted_and_narrowed_by(alice: Client) -> None:
+    """Losses 0.4 and 0.2 of which 0.2 waits, and none."""
+    experiment = experiment_of("alice")
+    first = log_run(experiment, "first", job=None, metrics={"loss": [0.4]})
+    second = log_run(experiment, "second", job=None, metrics={})
+    log_run(experiment, "third", job=None, metrics={})
+    for run, value in ((first, 0.1), (second, 0.2)):
+        point = Point("loss", 500, int((BEGAN_AT + timedelta(hours=1)).timestamp() * 1000), value)
+        log_calls([LoggedCall(run.owner, run.run_id, BEGAN_AT + timedelta(hours=1), [point])])
+    path = f"/experiments/{experiment.pk}/"
+
+    def names(query: str) -> list[str]:
+        return [row.label for row in alice.get(f"{path}?{query}").context["page"].rows]
+
+    page = alice.get(f"{path}?sort=-metric:loss")
+    assert [row.cells for row in page.context["page"].rows] == [["0.2"], ["0.1"], ["–"]]
+    assert names("sort=metric:loss") == ["first", "second", "third"]
+    assert names("metric=loss&below=0.15") == ["first"]
+    # Its stored last value is 0.4; it is 0.1 by now.
+    assert names("metric=loss&above=0.15") == ["second"]
+    chosen = alice.get(f"{path}compare/?run={second.run_id}").context
+    assert chosen["metrics"] == [("loss", "loss")]
 
 
 def test_throughput_by_number_of_gpus_counts_runs_that_had_their_job_to_themselves(alice: Client, reported) -> None:
@@ -206,6 +304,8 @@ def test_an_owner_renames_shares_and_deletes(alice: Client) -> None:
     assert Experiment.objects.get(pk=pk).project is not None
     alice.post(f"{path}share/", {"project": "", "audience": "members"})
     assert Experiment.objects.get(pk=pk).project is None
+    answer = alice.post(f"{path}share/", {"project": "", "audience": "members"}, follow=True)
+    assert "Nothing changed: choose the project whose members see it." in answer.content.decode()
     assert "confirm that you are sure" in alice.post(f"{path}delete/", follow=True).content.decode()
     assert ExperimentRun.objects.count() == 1
     alice.post(f"{path}delete/", {"is_sure": "on"})

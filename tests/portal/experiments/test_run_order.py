@@ -66,6 +66,26 @@ def test_runs_stand_in_the_order_and_within_the_bounds_of_the_address(
     assert shown(alice, query) == names
 
 
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ("sort=seed", "bac"),
+        ("sort=-seed", "abc"),
+        ("seed=10", "a"),
+        ("sort=-tag:kind", "abc"),
+        ("tag=kind&is_tag=base", "b"),
+        ("tag=kind", ""),
+    ],
+)
+def test_seeds_sort_as_numbers_and_tags_as_words(
+    alice: Client, runs: dict[str, ExperimentRun], query: str, names: str
+) -> None:
+    """Seeds 10 and 9, kinds "wide" and "base"; the third has neither."""
+    for name, seed, kind in (("a", "10", "wide"), ("b", "9", "base")):
+        ExperimentRun.objects.filter(pk=runs[name].pk).update(seed=seed, tags={"kind": kind})
+    assert shown(alice, query) == names
+
+
 def test_a_run_is_found_by_the_beginning_of_its_identifier(alice: Client, runs: dict[str, ExperimentRun]) -> None:
     assert shown(alice, f"q={runs['b'].run_id[:12].upper()}") == "b"
 

@@ -201,6 +201,31 @@ def test_gpu_hours_of_a_job_with_two_runs_at_once_are_nobody_s(alice: Client, re
     assert page.context["progress"].is_shared
     assert page.context["progress"].rates.steps.per_gpu_hour is None
     assert "Other runs were in the job at the same time" in page.content.decode()
+    # Its eight GPUs were not those of this run alone either.
+    assert "per GPU, of" not in page.content.decode()
+    words = " ".join(text(alice, path_of(run, "?of=loss&target=0.7")).split())
+    assert "GPU-hours are not shown, as other runs were in the job at the same time" in words
+
+
+def test_a_run_and_one_within_it_are_one_work(alice: Client, reported) -> None:
+    """The outer run has the job to itself; of the inner ones the two that overlap share it."""
+    reported()
+    outer = log_run(experiment_of("alice"), "outer")
+    inner = [
+        log_run(
+            experiment_of("alice"),
+            f"{start}",
+            metrics={"loss": [0.9, 0.5, 0.4]},
+            began_at=BEGAN_AT + timedelta(minutes=start),
+            parent=outer.run_id,
+        )
+        for start in (0, 40, 60)
+    ]
+    # Thirty minutes each: 0 to 30, 40 to 70 and 60 to 90.
+    shared = [alice.get(path_of(run)).context["progress"].is_shared for run in (outer, *inner)]
+    assert shared == [False, False, True, True]
+    rates = alice.get(path_of(inner[0])).context["progress"].rates
+    assert rates.steps.per_gpu_hour == pytest.approx(150)
 
 
 def test_files_are_listed_by_their_paths_and_kept_text_can_be_read(alice: Client, cast: Cast) -> None:
