@@ -19,10 +19,10 @@ $(VENV)/.ready: requirements.txt requirements-dev.txt constraints.txt deploy/sys
 
 setup: $(VENV)/.ready ## Create the environment: system packages where allowed, and .venv
 
-demo: setup ## Load sample jobs through the real pipeline, then serve the portal on 127.0.0.1:8000
+demo: setup ## Load sample jobs through the real pipeline, then serve the portal on 127.0.0.1:8000 (BIND=HOST:PORT)
 	$(BIN)/python -m bench.demo
 
-run: setup ## Serve the portal on 127.0.0.1:8000
+run: setup ## Serve the portal on 127.0.0.1:8000 (BIND=HOST:PORT)
 	$(MANAGE) migrate --verbosity 0
 	$(MANAGE) seed_lessons --verbosity 0
 	$(MANAGE) serve --bind $${BIND:-127.0.0.1:8000}

@@ -1,10 +1,12 @@
 """`python -m bench.demo`: ninety days of sample jobs through the real ingest and analysis, then the portal.
 
-For an empty embedded database; DEMO_SERVE=0 ends once the data are loaded.
+For an empty embedded database. DEMO_SERVE=0 ends once the data are loaded; BIND=HOST:PORT serves there in place of
+127.0.0.1:8000.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import secrets
 import subprocess
@@ -12,6 +14,9 @@ import sys
 from datetime import date, timedelta
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "portal.settings")
+
+if __name__ == "__main__":
+    argparse.ArgumentParser(prog="python -m bench.demo", description=__doc__).parse_args()
 
 import django
 from django.core.exceptions import ImproperlyConfigured
@@ -57,7 +62,7 @@ from reports.services.formats import rendered
 from reports.services.publishing import publish
 
 SEED = 2026
-ADDRESS = "127.0.0.1:8000"
+ADDRESS = os.environ.get("BIND") or "127.0.0.1:8000"
 MAIL_DOMAIN = "users.example"  # RFC 2606: a domain that cannot exist; mail of the demo is written as files anyway
 ADVISED_SHOWN = 3
 PROJECTS = 2  # of seven or eight people: fewer are no group whose sums are shown, or three of them have nearly all

@@ -164,3 +164,19 @@ def test_extremes_and_ends_are_kept_of_any_points(rows: list[tuple[int, int, flo
     if numbers.size:
         assert numbers.min() in kept.values
         assert numbers.max() in kept.values
+
+
+def test_as_many_points_are_kept_as_the_documents_state() -> None:
+    """At most 1,000; 220 of regular steps, also after many rounds; 120 where nearly all of them are of one moment."""
+    counts = []
+    series = None
+    for first in range(0, 10_000, 37):
+        series = merged(series, loss(*map(float, range(37)), start=first))
+        counts += [len(series.points)] * series.is_thinned
+    assert 220 <= min(counts) <= max(counts) <= 1000
+    assert len(merged(None, loss(*map(float, range(5000)))).points) == 250
+    # 76 parts of the time with one point each, and 24 with 38 or 39: too few for any to be divided.
+    rows = [Point("loss", place, 1000 * place, 0.5) for place in range(76)]
+    rows += [Point("loss", place, 1000 * (76 + 2 * (place % 24)) + place // 24, 0.5) for place in range(925)]
+    rows.append(Point("loss", 0, 124_999, 0.5))
+    assert 120 <= len(merged(None, points_of(rows)).points) <= 250

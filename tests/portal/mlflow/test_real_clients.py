@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -26,6 +27,7 @@ from tests.parts import missing
 from tests.payloads import job_record
 from tests.portal.mlflow.tracking import logging_token
 from tests.portal.served import database_environment, serving
+from tests.processes import free_ports
 
 pytestmark = [
     pytest.mark.postgresql,
@@ -36,6 +38,9 @@ pytestmark = [
 CLIENTS = Path(sys.prefix) / "clients"
 """Where tests/clients/install puts them."""
 TRAINING = Path(__file__).parent / "training"
+[LINES] = re.findall(
+    r"^```python\n(.*?)^with run:", (Path(__file__).parents[3] / "docs/mlflow.md").read_text(), re.MULTILINE | re.DOTALL
+)
 PATIENCE_S = 120
 
 
@@ -174,3 +179,21 @@ def _record(job_id: int, ended_at: datetime, state: str) -> JobRecord:
     began = ended_at - timedelta(hours=2)
     times = {"started_at": began.isoformat(), "ended_at": ended_at.isoformat(), "submitted_at": began.isoformat()}
     return job_record(job_id=job_id, state=state, user_id="alice", **times)
+
+
+def test_the_lines_to_copy_train_on_while_the_portal_is_down(client: str, db: None, tmp_path: Path) -> None:
+    [port] = free_ports(1)
+    training = Training(client, f"http://127.0.0.1:{port}", tmp_path)
+    for asynchronous in ("false", "true"):
+        done = training.run("portal_down.py", LINES=LINES, MLFLOW_ENABLE_ASYNC_LOGGING=asynchronous)
+        assert done.returncode == 0, done.stderr
+        first, *_, last = done.stdout.splitlines()
+        assert first.startswith("Kaiku does not have this run: ")
+        assert last == "trained 3"
+
+
+def test_the_lines_to_copy_log_to_the_portal(training: Training) -> None:
+    done = training.run("portal_down.py", LINES=LINES)
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "trained 3")
+    run = ExperimentRun.objects.get()
+    assert (run.experiment.name, run.params, run.status) == ("vit", {"lr": "0.1"}, "FINISHED")

@@ -60,7 +60,7 @@ def token(transactional_db: None) -> str:
 
 
 def environ(port: int, token: str) -> dict[str, str]:
-    named = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "SLURM_JOB_ID": "123456"}
+    named = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "SLURM_JOB_ID": "123456", "SLURM_CLUSTER_NAME": "lumi"}
     return named | {"KAIKU_URL": f"http://127.0.0.1:{port}", "KAIKU_LOG_TOKEN": token}
 
 
@@ -85,9 +85,9 @@ def losses(run: ExperimentRun) -> list[tuple[int, float]]:
 
 
 def test_it_is_as_short_as_it_is_said_to_be() -> None:
-    assert "about 40 lines to copy" in DOCUMENT
+    assert "about 70 lines to copy" in DOCUMENT
     code = [line for line in SNIPPET.splitlines() if line.strip()]
-    assert len(code) <= 42
+    assert len(code) <= 73
     assert max(map(len, code)) <= 120
     assert "KaikuRun(" in USE
 
@@ -97,9 +97,14 @@ def test_a_training_logs_every_step(server: Server, token: str) -> None:
     run = ExperimentRun.objects.get()
     assert losses(run) == [(step, 2.0 * step) for step in range(100)]
     assert series_of(run)["acc"].digest.nan_count == 100
-    assert (run.status, run.seed, run.params, run.run_jobs.get().job_id) == ("FINISHED", "7", {"lr": "0.1"}, 123456)
-    # The one value that is no number.
-    assert re.fullmatch(r"kaiku: 1 values not logged: ValueError\(.*'no number'\"\)\n", errors)
+    assert (run.status, run.seed, run.params) == ("FINISHED", "7", {"lr": "0.1"})
+    assert run.run_jobs.values_list("cluster", "job_id").get() == ("lumi", 123456)
+    # Its address, and the one value that is no number.
+    assert sorted(errors.splitlines()) == [
+        "kaiku: 1 of 201 values not logged",
+        f"kaiku: http://127.0.0.1:{server.port}/runs/{run.run_id}/",
+        "kaiku: loss not logged: ValueError(\"could not convert string to float: 'no number'\")",
+    ]
 
 
 def test_a_portal_that_is_down_and_hangs_for_a_while_gets_every_step_later(token: str, tmp_path: Path) -> None:
@@ -111,28 +116,98 @@ def test_a_portal_that_is_down_and_hangs_for_a_while_gets_every_step_later(token
     with serving(database_environment(tmp_path), port=port):
         errors = ended(process)
     assert losses(ExperimentRun.objects.get()) == [(step, 2.0 * step) for step in range(300)]
-    assert errors.startswith("kaiku: 1 values not logged: ")
+    assert errors.splitlines()[0].startswith("kaiku: trying again: <urlopen error")
+    assert errors.count("trying again: <urlopen") == 1
+    assert errors.endswith("kaiku: 1 of 601 values not logged\n")
 
 
 def test_a_portal_that_hangs_to_the_end_is_not_waited_for(token: str) -> None:
     with socket.create_server(("127.0.0.1", 0), backlog=20) as hung:
         began = time.monotonic()
         errors = ended(training(hung.getsockname()[1], token, steps=1000, wait=1))
-    assert errors.startswith("kaiku: 2001 values not logged: ")
+    assert errors.endswith("kaiku: 2001 of 2001 values not logged\n")
     assert time.monotonic() - began < 8
 
 
 @pytest.mark.parametrize("wrong", ["kaiku_log_wrong", "", "two words\n"])
 def test_a_wrong_token_stops_nothing(server: Server, token: str, wrong: str) -> None:
     errors = ended(training(server.port, wrong, steps=200, wait=1))
-    assert errors.startswith("kaiku: 401 values not logged: ")
+    first, *_, last = errors.splitlines()
+    assert first.startswith(
+        "kaiku: trying again: Invalid header" if " " in wrong else "kaiku: trying again: refused: 401 {"
+    )
+    assert errors.count("trying again") == 1
+    assert last == "kaiku: 401 of 401 values not logged"
     assert not ExperimentRun.objects.exists()
 
 
 def test_more_than_there_is_room_for_is_counted(token: str) -> None:
     """50,000 places, two values a step: 5,000 steps more, and one that is no number."""
     errors = ended(training(9, token, steps=30_000, wait=0))
-    assert errors.startswith("kaiku: 60001 values not logged: ")
+    assert "kaiku: loss not logged: Full()\n" in errors or "kaiku: acc not logged: Full()\n" in errors
+    assert errors.endswith("kaiku: 60001 of 60001 values not logged\n")
+
+
+def scripted(port: int, token: str, script: str) -> list[str]:
+    """The lines of standard error of a script that uses the copied lines."""
+    options = {"env": environ(port, token), "capture_output": True, "text": True, "timeout": 60, "check": False}
+    done = subprocess.run([sys.executable, "-IS", "-c", f"{SNIPPET}\n{script}"], **options)
+    assert (done.returncode, done.stdout) == (0, "")
+    return done.stderr.splitlines()
+
+
+CONFIG = """
+import pathlib
+config = {"lr": float("nan"), "at": pathlib.Path("/scratch/x"), "long": "x" * 7000, "": 1, 2: None}
+config |= {"net": {"depth": 12}, "bad": "\\udcff"}
+run = KaikuRun("vit", config=config, seed=7, %s)
+run.log(1, loss=0.5)
+run.end()
+"""
+
+
+def test_a_configuration_becomes_text(server: Server, token: str) -> None:
+    [address] = scripted(server.port, token, CONFIG % "")
+    run = ExperimentRun.objects.get()
+    assert address.endswith(f"/runs/{run.run_id}/")
+    kept = {"lr": "nan", "at": "/scratch/x", "long": "x" * 6000, "2": "None", "net": "{'depth': 12}", "bad": "?"}
+    assert (run.params, run.seed, losses(run)) == (kept, "7", [(1, 0.5)])
+
+
+def test_a_run_starts_without_what_is_refused(server: Server, token: str) -> None:
+    refused, without, address = scripted(server.port, token, CONFIG % "depth=3")
+    assert refused.startswith('kaiku: refused: 422 {"type":"about:blank"')
+    assert "`depth`" in refused
+    assert without == "kaiku: the run starts without depth"
+    run = ExperimentRun.objects.get()
+    assert address.endswith(f"/runs/{run.run_id}/")
+    assert (run.seed, run.params["lr"], losses(run), run.status) == ("7", "nan", [(1, 0.5)], "FINISHED")
+
+
+def test_a_configuration_that_is_none_does_not_cost_the_points(server: Server, token: str) -> None:
+    why, address = scripted(server.port, token, 'run = KaikuRun("vit", config=3)\nrun.log(1, loss=0.5)\nrun.end()')
+    assert why.startswith("kaiku: not logged: TypeError(")
+    assert "/runs/" in address
+    assert losses(ExperimentRun.objects.get()) == [(1, 0.5)]
+
+
+def test_refused_values_are_counted_and_not_sent_again(server: Server, token: str) -> None:
+    """More of them than one call has, and some among good ones; those after them arrive, within the 10 s of `end`."""
+    script = """
+run = KaikuRun("vit")
+for step in range(600):
+    run.log(step, **{"long" * 100: 1})
+for step in range(50):
+    run.log(step, **{"long" * 100: 1, "loss": 2 * step})
+run.log(10 ** 400, loss=1)
+run.end()
+"""
+    said = scripted(server.port, token, script)
+    assert losses(ExperimentRun.objects.get()) == [(step, 2.0 * step) for step in range(50)]
+    assert said[-1] == "kaiku: 651 of 701 values not logged"
+    assert sum("must have 1 to 250 characters" in line for line in said) == 2
+    assert sum("OverflowError" in line for line in said) == 1
+    assert len(said) == 5
 
 
 def sh(commands: str, given: dict[str, str]) -> str:
