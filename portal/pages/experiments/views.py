@@ -111,7 +111,7 @@ def _heads(choices: RunChoices, columns: TableColumns) -> list[Head]:
     ending = {"last": "", "least": ", least", "most": ", greatest"}[columns.value]
     metrics = [_head(choices, f"{OF_METRIC}{name}", shown(name, 30) + ending) for name in columns.metrics]
     costs = [Head(name, "", is_number=True) for name in ("GPU-hours", "Per second", "GPU-h per 1,000")]
-    return [*fixed, *seed, *params, *tags, *metrics, Head("Jobs", ""), *costs]
+    return [*fixed, *costs, *seed, *params, *tags, *metrics, Head("Jobs", "")]
 
 
 def _head(choices: RunChoices, sort: str, label: str) -> Head:
