@@ -14,6 +14,8 @@ from bench.scorecard import drawn
 from bench.scorecard import judged as assessed
 
 SEEDS = range(5)
+OF_LOGGED_RUNS = {FindingCode.LOSS_IS_NAN, FindingCode.STEP_PAUSES}
+"""Need what a script logged, which a kind does not have: `tests/analysis/progress` has situations for them."""
 
 
 @pytest.mark.parametrize("kind", ARCHETYPES)
@@ -30,7 +32,7 @@ def test_the_analysis_answers_what_the_kind_was_made_for(kind: str) -> None:
 def test_together_they_show_every_class_and_every_finding() -> None:
     expected = [archetype.expected for archetype in ARCHETYPES.values()]
     assert {each.efficiency_class for each in expected} == set(EfficiencyClass)
-    assert {code for each in expected for code in each.findings} == set(FindingCode)
+    assert {code for each in expected for code in each.findings} == set(FindingCode) - OF_LOGGED_RUNS
 
 
 def test_the_library_holds_many_kinds_from_one_gpu_to_1024_nodes() -> None:

@@ -42,7 +42,9 @@ def hung() -> Iterator[str]:
 def piped(kaiku: str, environ: dict[str, str], *words: str, **more: object) -> subprocess.Popen[bytes]:
     streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     command = [kaiku, "run-log", "pipe", "--experiment", "vit", "--wait", "0", *words]
-    return subprocess.Popen(command, env=environ, bufsize=0, **streams | more)
+    # A suite that a shell runs in the background ignores this signal, and so would what it starts.
+    heeding = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.default_int_handler)}
+    return subprocess.Popen(command, env=environ, bufsize=0, **streams | heeding | more)
 
 
 def passed(kaiku: str, environ: dict[str, str], content: bytes, *words: str) -> tuple[int, bytes, str]:
