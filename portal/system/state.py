@@ -12,8 +12,9 @@ from django.conf import settings
 from django.db import connection
 from django.db.models import Count, Min, Q
 
-from analysis.models import SilentNode
+from analysis.models import MethodRecord, SilentNode
 from analysis.policy import selectors as policy
+from analysis.predictions.selectors import methods_that_miss
 from analysis.selectors import waiting_since
 from analysis.silence.selectors import jobs_missing_summaries, silent_nodes
 from analysis.site import selectors as site
@@ -83,6 +84,7 @@ class SystemState:
     imported: dict[str, datetime]
     last_import: DirectoryImport | None
     queues: list[QueueReading]
+    predictions: list[MethodRecord]
     processes: list[Process]
     database_bytes: int
     disk: tuple[int, int] | None
@@ -147,6 +149,7 @@ def system_state(now: datetime) -> SystemState:
         imported=last_imports(now - IMPORTS_LOOKED_AT),
         last_import=directory_imports().first(),
         queues=list(readings()),
+        predictions=methods_that_miss(),
         processes=list(processes_there(now)),
         database_bytes=database_bytes(),
         disk=data_directory(),

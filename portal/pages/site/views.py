@@ -8,8 +8,10 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from analysis.feedback import GROUP_USERS_MIN
+from analysis.predictions.selectors import closed_months as closed_months_of_predictions
 from analysis.site.selectors import CLOSED_AFTER, closed_months
 from portal.access import site_readers_only
+from portal.charts.predictions import month_rows
 from portal.charts.site_claims import number
 from portal.pages.site.idle import idle_part
 from portal.pages.site.parts import chart, row, tables
@@ -43,5 +45,6 @@ def site(request: HttpRequest) -> HttpResponse:
             "chart": chart(months),
             **sections(shown),
             "week": week_of(shown.figures.week),
+            "predictions": month_rows(closed_months_of_predictions()),
         }
     return render(request, "portal/site/site.html", context)
