@@ -53,7 +53,7 @@ class OwnPerformance(Export):
     def get(self, request: Request, name: str) -> StreamingHttpResponse:
         form, user = _named(name), person(request)
         try:
-            since, until = bounds(*(request.query_params.get(which, "") for which in ("since", "until")))
+            since, until = bounds(*(request.query_params.get(which) for which in ("since", "until")))
         except ValueError as error:
             raise ValidationError(f"{error}.") from error
         runs = ended_runs(visible_jobs(user).filter(user=user), since, until)

@@ -31,10 +31,10 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("jobs", nargs="*", metavar="[CLUSTER/]JOBID")
         parser.add_argument("--format", choices=FORMATS, default="learning")
-        parser.add_argument("--since", default="", metavar="TIME", help="runs that ended at this day or time, or later")
-        parser.add_argument("--until", default="", metavar="TIME", help="runs that ended before this day or time (UTC)")
-        parser.add_argument("--project", default="", help="runs of this project alone")
-        parser.add_argument("--user", default="", help="runs of this account alone")
+        parser.add_argument("--since", metavar="TIME", help="runs that ended at this day or time, or later")
+        parser.add_argument("--until", metavar="TIME", help="runs that ended before this day or time (UTC)")
+        parser.add_argument("--project", help="runs of this project alone")
+        parser.add_argument("--user", help="runs of this account alone")
         parser.add_argument("-o", "--output", metavar="FILE", help="file to write to; default: standard output")
         parser.add_argument("--dictionary", action="store_true", help="print what the columns of the tables mean")
 
