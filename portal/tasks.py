@@ -13,6 +13,8 @@ from analysis.escalation.services import escalate as raise_and_clear
 from analysis.outcomes.services import close_months as close_months_of_advice
 from analysis.outcomes.services import settle_due
 from analysis.policy.services import close_policy_months
+from analysis.predictions.services import close_months as close_months_of_predictions
+from analysis.predictions.services import keep_records
 from analysis.queue_waits.services import keep_ranges
 from analysis.rollups.services import roll_up_due
 from analysis.site.services import close_months
@@ -60,6 +62,7 @@ def follow_up() -> None:
     close_months(timezone.now())
     close_months_of_advice(timezone.now())
     close_months_of_answers(timezone.now())
+    close_months_of_predictions(timezone.now())
 
 
 @shared_task(acks_late=True, ignore_result=True, soft_time_limit=240)
@@ -87,3 +90,9 @@ def expire() -> None:
 def backtest_waits() -> None:
     """Measure how far estimates of waits are off, by partition; those of the next day use it."""
     keep_ranges(timezone.now())
+
+
+@shared_task(acks_late=True, ignore_result=True, soft_time_limit=1800)
+def check_predictions() -> None:
+    """Determine which methods of prediction keep their promise; what is stated the next day uses it."""
+    keep_records(timezone.now())

@@ -20,6 +20,7 @@ FAILED = {
     "run points": "Points of a logged run",
     "experiment run": "Status of a logged run",
     "month of advice": "Monthly figures of the advice",
+    "month of predictions": "Monthly figures of predictions",
     "month of the site": "Monthly figures of the site",
     "month of the policy export": "Monthly figures of the policy export",
 }
@@ -39,6 +40,7 @@ COUNTED = {
     "run points": ("logged run with points to sort,", "logged runs with points to sort,"),
     "experiment run": ("logged run without a new status,", "logged runs without a new status,"),
     "month of advice": ("month of the figures of advice", "months of the figures of advice"),
+    "month of predictions": ("month of the figures of predictions", "months of the figures of predictions"),
     "month of the site": ("month of the site's figures", "months of the site's figures"),
     "month of the policy export": ("month of the policy export", "months of the policy export"),
 }
@@ -53,6 +55,7 @@ SWEEPS = {
     "read_queue": "reading of the queue",
     "expire": "deletion of old data",
     "backtest_waits": "check of wait estimates",
+    "check_predictions": "check of predictions",
 }
 """By the name of the task."""
 

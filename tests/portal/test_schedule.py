@@ -8,7 +8,7 @@ from django.conf import settings
 from portal.celery import application
 from portal.schedule import beat_schedule
 
-NIGHTLY = {"expire", "backtest-waits"}
+NIGHTLY = {"expire", "backtest-waits", "check-predictions"}
 
 
 def test_the_beat_sends_what_the_schedule_names_and_each_of_its_tasks_exists() -> None:

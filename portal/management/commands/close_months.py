@@ -14,6 +14,7 @@ from django.utils import timezone
 from analysis.answers.services import close_months as close_months_of_answers
 from analysis.outcomes.services import close_months as close_months_of_advice
 from analysis.policy.services import close_policy_months
+from analysis.predictions.services import close_months as close_months_of_predictions
 from analysis.site.selectors import SETTLED_AFTER
 from analysis.site.services import close_months
 from analysis.waiting.services import check_all_waits
@@ -43,3 +44,5 @@ class Command(BaseCommand):
         self.stdout.write(f"{counted(closed, 'month')} of advice closed")
         closed = close_months_of_answers(timezone.now())
         self.stdout.write(f"{counted(closed, 'month')} of answers closed")
+        closed = close_months_of_predictions(timezone.now())
+        self.stdout.write(f"{counted(closed, 'month')} of predictions closed")

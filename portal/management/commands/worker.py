@@ -21,6 +21,8 @@ from analysis.escalation.services import escalate
 from analysis.outcomes.services import close_months as close_months_of_advice
 from analysis.outcomes.services import settle_due
 from analysis.policy.services import close_policy_months
+from analysis.predictions.services import close_months as close_months_of_predictions
+from analysis.predictions.services import keep_records
 from analysis.queue_waits.services import keep_ranges
 from analysis.rollups.services import roll_up_due
 from analysis.selectors import last_change
@@ -77,6 +79,7 @@ class Command(BaseCommand):
             if time.monotonic() >= backtest_at:
                 backtest_at = time.monotonic() + BACKTEST_SECONDS
                 done("backtest_waits", lambda: keep_ranges(timezone.now()))
+                done("check_predictions", lambda: keep_records(timezone.now()))
             if settings.QUEUE_CLUSTERS and settings.QUEUE_SECONDS and time.monotonic() >= queue_at:
                 queue_at = time.monotonic() + settings.QUEUE_SECONDS
                 done("read_queue", read_queues_and_left_jobs)
@@ -116,6 +119,7 @@ def sweep() -> int:
     done("close_months", lambda: close_months(timezone.now()))
     done("close_months_of_advice", lambda: close_months_of_advice(timezone.now()))
     done("close_months_of_answers", lambda: close_months_of_answers(timezone.now()))
+    done("close_months_of_predictions", lambda: close_months_of_predictions(timezone.now()))
     done("close_policy_months", lambda: close_policy_months(timezone.now()))
     return judged
 
