@@ -30,9 +30,7 @@ class ExportDue(models.Model):
     deleted meanwhile. A row that is committed late is found all the same, because no mark of time is passed.
     """
 
-    job = models.ForeignKey(
-        Job, on_delete=models.DO_NOTHING, related_name="+", db_constraint=False, db_index=False
-    )
+    job = models.ForeignKey(Job, on_delete=models.DO_NOTHING, related_name="+", db_constraint=False, db_index=False)
     noted_at = models.DateTimeField()
     batch = models.ForeignKey(ExportBatch, on_delete=models.CASCADE, null=True, related_name="due")
 
