@@ -9,8 +9,8 @@ from reports.performance.targets.address import Address, AddressError, address_o
 
 FORMATS = ("learning", "jsonl", "csv", "parquet")
 NOT_HERE = {
-    "institutional": "is made of closed months alone, by `manage.py export_performance`",
-    "slurm-comment": "is written into Slurm by `kaiku-slurm-comments`",
+    "institutional": "is made of closed periods by `manage.py export_performance`",
+    "slurm-comment": "is written into Slurm: docs/slurm-comments.md",
 }
 """Formats that the automatic export does not have, and why."""
 

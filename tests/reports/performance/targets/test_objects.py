@@ -34,7 +34,7 @@ def store() -> Iterator[str]:
 
 
 @pytest.fixture
-def bucket(store: str, settings) -> Iterator[Any]:
+def bucket(store: str, settings) -> Any:
     """An empty bucket that runs are exported to, as another program sees it."""
     requests.post(f"{store}/moto-api/reset", timeout=10)
     settings.EXPORT_TARGET, settings.EXPORT_FORMAT = Bucket("runs", "kaiku/lumi", store, **KEYS), "jsonl"
@@ -45,7 +45,7 @@ def bucket(store: str, settings) -> Iterator[Any]:
         aws_access_key_id=KEYS["access_key"],
         aws_secret_access_key=KEYS["secret_key"],
     )
-    yield client.create_bucket(Bucket="runs")
+    return client.create_bucket(Bucket="runs")
 
 
 def fault() -> str:

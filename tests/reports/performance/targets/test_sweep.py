@@ -137,9 +137,10 @@ def test_a_process_that_ends_before_it_could_confirm_has_its_batch_written_again
     def killed(*_: object) -> None:
         raise KeyboardInterrupt
 
-    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+    with monkeypatch.context() as patched:
         patched.setattr(sweep, "confirm_runs", killed)
-        export_due(now=NOW)
+        with pytest.raises(KeyboardInterrupt):
+            export_due(now=NOW)
     (first,) = written(folder).items()
     assert ExportDue.objects.count() == 1
     # The first loss of a claim has no pause.

@@ -1,10 +1,12 @@
+"""What waits to be exported, and what is written together."""
+
 import django.db.models.deletion
 from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("analysis", "0035_measured_throughput"),
+        ("analysis", "0036_predictions"),
         ("jobs", "0039_kinds_of_tokens_of_programs"),
     ]
 
