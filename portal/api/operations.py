@@ -28,6 +28,7 @@ from portal.api.answers import (
 )  # fmt: skip
 from portal.api.operation import ANYONE, COLLECTOR, COMMENTS, FORM, JSON, POLICY, PROGRAM, SENDER, Operation
 from portal.api.own_operations import OWN_OPERATIONS, OWN_QUERY
+from portal.api.performance_operations import OF_ONE_RUN, PERFORMANCE_OPERATIONS, PERFORMANCE_QUERY
 from portal.api.run_operations import RUN_OPERATIONS, RUN_QUERY
 from reports.job_report import JobReport
 from reports.services.formats import FORMATS
@@ -40,6 +41,7 @@ FIRST_DAY_PATTERN = "^20[0-9]{2}-(0[1-9]|1[0-2])(-01)?$"
 QUERY: Mapping[str, dict[str, Any]] = (
     OWN_QUERY
     | RUN_QUERY
+    | PERFORMANCE_QUERY
     | {
         "attempt": {
             "description": "Slurm's restart count of the run; without it the latest run.",
@@ -90,7 +92,7 @@ OF_THE_FIRST = {name: f"$response.body#/results/0/{name}" for name in ("cluster"
 
 RUN = "/api/v1/jobs/{cluster}/{job_id}/"
 FILES = {name: f"getReport{name.capitalize()}" for name in FORMATS}
-OF_A_RUN = ("listGpus", *FILES.values(), "getRawSamples")
+OF_A_RUN = ("listGpus", *FILES.values(), *OF_ONE_RUN.values(), "getRawSamples")
 OPERATIONS = (
     Operation(
         "sendNodeSummaries",
@@ -271,5 +273,6 @@ OPERATIONS = (
         query=("language",),
     ),
     *OWN_OPERATIONS,
+    *PERFORMANCE_OPERATIONS,
     *RUN_OPERATIONS,
 )
