@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+
+import msgspec
+from django.db.models.functions import Coalesce
 
 from analysis.models import ExportBatch
 from jobs.models import Job
-from reports.performance.parquet import parquet_file
-from reports.performance.rows import PerformanceRow
-from reports.performance.selectors import performance_rows
-from reports.performance.tables import csv_table, json_lines
-from reports.performance.targets.names import part_name
+from reports.performance.learning.selectors import learning_documents
+from reports.performance.services import FORMATS
+from reports.performance.targets.names import part_name, run_name
 
-TABLES: dict[str, Callable[[Iterable[PerformanceRow]], Iterator[bytes]]] = {
-    "jsonl": json_lines,
-    "csv": csv_table,
-    "parquet": parquet_file,
-}
-"""How the rows of a batch are written, by format, which is also how the names of the files end."""
-
-RUNS_TOGETHER = dict.fromkeys(TABLES, 5000)
-"""Runs of one batch: some megabytes of a table."""
+DOCUMENTS = "learning"
+RUNS_TOGETHER = {DOCUMENTS: 500, "jsonl": 5000, "csv": 5000, "parquet": 5000}
+"""Runs of one batch, by format: of documents those that are confirmed together, of a table some megabytes."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +33,28 @@ class File:
 
 def files_of(batch: ExportBatch, job_pks: Sequence[int], form: str) -> Iterator[File]:
     """The files of these runs, each made when it is needed; every run belongs to one of them."""
-    runs = Job.objects.filter(pk__in=job_pks, efficiency__isnull=False).order_by("pk")
-    rows = list(performance_rows(runs))
-    content = b"".join(TABLES[form](rows)) if rows else None
-    yield File(part_name(batch.pk, batch.opened_at, form), content, job_pks)
+    return _documents(job_pks) if form == DOCUMENTS else _table(batch, job_pks, form)
+
+
+def _table(batch: ExportBatch, job_pks: Sequence[int], form: str) -> Iterator[File]:
+    runs = Job.objects.filter(pk__in=job_pks, efficiency__isnull=False)
+    content = b"".join(FORMATS[form].write(runs)) if runs.exists() else None
+    yield File(part_name(batch.pk, batch.opened_at, FORMATS[form].ending), content, job_pks)
+
+
+def _documents(job_pks: Sequence[int]) -> Iterator[File]:
+    runs = Job.objects.filter(pk__in=job_pks, efficiency__isnull=False)
+    # Read before the documents: should a run be judged between the two, it is exported again under its next name.
+    named = {
+        (cluster, str(job_id), attempt): (pk, run_name(cluster, job_id, attempt, revision, at))
+        for pk, cluster, job_id, attempt, revision, at in runs.values_list(
+            "pk", "cluster", "job_id", "attempt", "efficiency__revision", Coalesce("ended_at", "started_at")
+        )
+    }
+    gone = dict.fromkeys(job_pks)
+    for document in learning_documents(runs):
+        about = document.job_metadata
+        pk, name = named[about.cluster, about.job_id, about.attempt]
+        gone.pop(pk, None)
+        yield File(name, msgspec.json.encode(document), [pk])
+    yield File("", None, list(gone))

@@ -13,6 +13,7 @@ import pytest
 from django.db import connection, transaction
 
 from analysis.exports.selectors import exports_waiting_since
+from analysis.exports.services import open_batch
 from analysis.models import ExportBatch, ExportDue
 from analysis.services import analyse_job
 from jobs.models import Job, Tally, WorkFailure
@@ -48,6 +49,35 @@ def test_judged_runs_are_written_once(folder: Path, judged: Callable[..., Job]) 
     assert Tally.objects.get(name="kaiku_exported_runs").value == 2
 
 
+def test_each_judgement_becomes_a_document_of_its_own(folder: Path, judged: Callable[..., Job], settings) -> None:
+    settings.EXPORT_FORMAT = "learning"
+    job = judged(1)
+    judged(2, ended_at="2026-11-21T00:30:00+02:00")
+    assert export_due(now=NOW) == 2
+    analyse_job(job.pk, NOW)
+    assert export_due(now=NOW) == 1
+    # The second ended on the 20th at 22:30 UTC.
+    names = [f"2026-11-20/lumi/{name}.json" for name in ("1-0-r1", "1-0-r2", "2-0-r1")]
+    files = written(folder)
+    assert sorted(files) == names
+    assert [json.loads(files[name])["job_metadata"]["job_id"] for name in names] == ["1", "1", "2"]
+    assert nothing_is_left()
+
+
+def test_documents_for_which_there_was_no_time_are_written_in_the_next_round(
+    folder: Path, judged: Callable[..., Job], settings
+) -> None:
+    settings.EXPORT_FORMAT = "learning"
+    pks = [judged(1).pk, judged(2).pk]
+    batch = open_batch(10, NOW)
+    assert batch
+    assert sweep.write_batch(batch, target=settings.EXPORT_TARGET, until_s=0, now=NOW) == 1
+    assert [due.job_id for due in ExportDue.objects.all()] == pks[1:]
+    assert export_due(now=NOW) == 1
+    assert sorted(written(folder)) == ["2026-11-20/lumi/1-0-r1.json", "2026-11-20/lumi/2-0-r1.json"]
+    assert nothing_is_left()
+
+
 def test_a_run_that_is_judged_again_is_written_again(folder: Path, judged: Callable[..., Job]) -> None:
     job = judged(1)
     export_due(now=NOW)
@@ -78,11 +108,15 @@ def test_what_only_its_owner_told_is_not_exported(folder: Path, judged: Callable
     assert not ExportDue.objects.exists()
 
 
-def test_a_run_that_is_deleted_meanwhile_leaves_nothing_behind(folder: Path, judged: Callable[..., Job]) -> None:
-    judged(1).delete()
-    export_due(now=NOW)
-    assert written(folder) == {}
-    assert nothing_is_left()
+def test_a_run_that_is_deleted_meanwhile_leaves_nothing_behind(
+    folder: Path, judged: Callable[..., Job], settings
+) -> None:
+    for form in ("jsonl", "learning"):
+        settings.EXPORT_FORMAT = form
+        judged(1).delete()
+        export_due(now=NOW)
+        assert written(folder) == {}
+        assert nothing_is_left()
 
 
 def test_a_missing_folder_is_said_and_created_by_nobody(folder: Path, judged: Callable[..., Job]) -> None:
