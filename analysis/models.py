@@ -14,6 +14,8 @@ from analysis.cases.models import SupportCase as SupportCase
 from analysis.comments.models import SlurmComment as SlurmComment
 from analysis.efficiency import EfficiencyClass
 from analysis.escalation.models import Flag as Flag
+from analysis.exports.models import ExportBatch as ExportBatch
+from analysis.exports.models import ExportDue as ExportDue
 from analysis.outcomes.models import AdviceDay as AdviceDay
 from analysis.outcomes.models import AdviceDue as AdviceDue
 from analysis.outcomes.models import AdviceMonth as AdviceMonth

@@ -40,6 +40,7 @@ from portal.rounds import a_round
 from portal.tasks import IDLE_RUNS, LOGGED_RUNS, PEOPLE, PROJECTS
 from portal.troubles import trouble
 from reports.mail.services.sending import deliver_due
+from reports.performance.targets.services.sweep import export_due
 from reports.services.publishing import follow_up
 
 BATCH_SIZE = 100
@@ -49,6 +50,8 @@ EXPIRE_SECONDS, EXPIRE_AGAIN_SECONDS = 86_400, 60
 EXPIRE_SECONDS_A_KIND = 5.0
 """Judgements and mail wait during this time."""
 BACKTEST_SECONDS = 86_400
+EXPORT_ROUND_S = 5.0
+"""As for expiry: everything else waits for it."""
 
 log = logging.getLogger(__name__)
 
@@ -63,7 +66,7 @@ class Command(BaseCommand):
         stop = threading.Event()
         for name in (signal.SIGTERM, signal.SIGINT):
             signal.signal(name, lambda *_: stop.set())
-        delivered_at = expire_at = escalate_at = backtest_at = queue_at = -math.inf
+        delivered_at = expire_at = escalate_at = backtest_at = queue_at = export_at = -math.inf
         keep_saying(Process.Kind.WORKER)
         while not stop.is_set():
             if time.monotonic() - delivered_at >= settings.DELIVER_SECONDS:
@@ -83,6 +86,9 @@ class Command(BaseCommand):
             if settings.QUEUE_CLUSTERS and settings.QUEUE_SECONDS and time.monotonic() >= queue_at:
                 queue_at = time.monotonic() + settings.QUEUE_SECONDS
                 done("read_queue", read_queues_and_left_jobs)
+            if settings.EXPORT_TARGET and time.monotonic() >= export_at:
+                export_at = time.monotonic() + settings.EXPORT_SECONDS
+                done("export", lambda: export_due(EXPORT_ROUND_S))
             seen = changed_at()
             if not sweep():
                 wait(stop, options["seconds"], seen)
