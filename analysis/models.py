@@ -7,6 +7,7 @@ from typing import Any
 from django.db import models
 from django.db.models import Case, F, Value, When
 
+from analysis.anonymous.models import AnonymousMonth as AnonymousMonth
 from analysis.answers.models import AnswerMonth as AnswerMonth
 from analysis.cases.models import CaseEvent as CaseEvent
 from analysis.cases.models import ShareRequest as ShareRequest
