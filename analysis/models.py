@@ -21,6 +21,9 @@ from analysis.outcomes.models import AdviceMonth as AdviceMonth
 from analysis.outcomes.models import AdviceOutcome as AdviceOutcome
 from analysis.policy.models import PolicyMonth as PolicyMonth
 from analysis.policy.models import PolicyRow as PolicyRow
+from analysis.predictions.models import MethodRecord as MethodRecord
+from analysis.predictions.models import Prediction as Prediction
+from analysis.predictions.models import PredictionMonth as PredictionMonth
 from analysis.queue_waits.models import WaitRange as WaitRange
 from analysis.rollups.models import PersonDay as PersonDay
 from analysis.rollups.models import ProjectDay as ProjectDay

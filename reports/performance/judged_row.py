@@ -7,7 +7,7 @@ from typing import Any
 
 from analysis.efficiency import EfficiencyClass
 from jobs.hardware import partition_of
-from jobs.records import ENDED_STATES, queue_wait_s
+from jobs.records import ENDED_STATES, printable, queue_wait_s
 from reports.ending import COMPLETED, ending_of
 from reports.performance.rows import PerformanceRow
 
@@ -61,9 +61,10 @@ def judged_row(stored: Mapping[str, Any]) -> PerformanceRow:
     return PerformanceRow(
         **shown
         | {
-            "partition_requested": stored["request"].get("--partition") or None,
+            "job_name": printable(stored["job_name"]) or None,
+            "partition_requested": printable(stored["request"].get("--partition", "")) or None,
             "gpu_name": (node.gpu_name if node else "") or None,
-            "gpu_memory_gb": node.gpu_memory_gb if node else None,
+            "gpu_memory_gb": float(node.gpu_memory_gb) if node else None,
             "queue_wait_s": queue_wait_s(stored["eligible_at"], stored["started_at"]),
             "success": stored["state"] == COMPLETED if has_ended else None,
             "error_details": (ending_of(stored["state"], stored["exit_code"]) or None) if has_ended else None,
