@@ -72,7 +72,7 @@ def test_the_attack_on_people_with_habits_fails(people: int) -> None:
 
 
 def test_rows_that_the_check_refuses_are_not_made() -> None:
-    runs = [Run(number, number, 1.0, program="Alice's model") for number in range(5)]
+    runs = [Run(number, number, 1.0, program="Alice's model", state="COMPLETED") for number in range(5)]
     with pytest.raises(NotAnonymousError, match="other columns or values than documented") as refused:
         figures_of(runs, SECRET)
     assert "Alice" not in str(refused.value)

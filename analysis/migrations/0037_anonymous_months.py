@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("analysis", "0035_measured_throughput")]
+    dependencies = [("analysis", "0036_predictions")]
 
     operations = [
         migrations.CreateModel(
