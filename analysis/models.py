@@ -14,6 +14,7 @@ from analysis.cases.models import ShareRequest as ShareRequest
 from analysis.cases.models import SupportCase as SupportCase
 from analysis.comments.models import SlurmComment as SlurmComment
 from analysis.efficiency import EfficiencyClass
+from analysis.elsewhere.models import ElsewhereMonth as ElsewhereMonth
 from analysis.escalation.models import Flag as Flag
 from analysis.outcomes.models import AdviceDay as AdviceDay
 from analysis.outcomes.models import AdviceDue as AdviceDue

@@ -95,11 +95,23 @@ Atoms = dict[tuple[Values, int], Part]
 
 
 def anonymised(runs: Iterable[Run], secret: bytes) -> Anonymised:
-    """The rows of these runs. The secret is for this call alone: made for it, and forgotten after it.
+    """The rows of these runs. The secret is for this call alone: made for it, and forgotten after it."""
+    atoms: Atoms = {}
+    for run in runs:
+        add(atoms, run)
+    return anonymised_atoms(atoms, secret)
 
-    In memory are the combinations of values and people, not the runs.
-    """
-    left = _merged(_atoms(runs))
+
+def add(atoms: Atoms, run: Run) -> None:
+    """Count a run. In memory are the combinations of values and people, not the runs."""
+    part = atoms.setdefault((finest(run), run.person), Part())
+    part.projects.add(run.project)
+    part.gpu_hours += run.gpu_hours
+
+
+def anonymised_atoms(atoms: Atoms, secret: bytes) -> Anonymised:
+    """The same of runs that are counted already."""
+    left = _merged(atoms)
     rows: list[Row] = []
     for level in LEVELS:
         groups = _groups(left, level)
@@ -108,15 +120,6 @@ def anonymised(runs: Iterable[Run], secret: bytes) -> Anonymised:
             rows.extend(_rows(values, groups[values], secret))
         left = {key: part for key, part in left.items() if coarsened(key[0], level) not in shown}
     return Anonymised(tuple(rows), _reasons(left))
-
-
-def _atoms(runs: Iterable[Run]) -> Atoms:
-    atoms: Atoms = defaultdict(Part)
-    for run in runs:
-        part = atoms[finest(run), run.person]
-        part.projects.add(run.project)
-        part.gpu_hours += run.gpu_hours
-    return atoms
 
 
 def _merged(atoms: Atoms) -> Atoms:

@@ -1,10 +1,9 @@
-"""One calendar month, anonymised and checked, as it is stored and written: `kaiku-institutional/1`."""
+"""One calendar month, anonymised and checked, as it is stored."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
-from typing import Annotated
 
 import msgspec
 
@@ -12,12 +11,8 @@ from analysis.anonymous.bands import COLUMNS, Run
 from analysis.anonymous.checking import Behind, problems
 from analysis.anonymous.grouping import Anonymised, Withheld, anonymised
 
-SCHEMA = "kaiku-institutional/1"
 COUNT_STEP = 5
 """Counts of who is withheld are rounded up to this: one more or less of them is one person more or less."""
-
-Month = Annotated[str, msgspec.Meta(pattern=r"^20[0-9]{2}-(0[1-9]|1[0-2])$")]
-Key = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{16}$", description="Of this row alone; the secret is gone.")]
 
 
 class NotAnonymousError(Exception):
@@ -31,23 +26,11 @@ class WithheldPeople(msgspec.Struct):
     people_at_most: int
 
 
-class Head(msgspec.Struct, rename={"schema_name": "schema"}):
-    """The first line of a file."""
-
-    schema_name: str
-    site: str
-    month: Month
-    rows: int
-    people_min: int
-    projects_min: int
-    withheld: list[WithheldPeople]
-
-
 class Group(msgspec.Struct):
     """Equal rows: their values in the order of the columns, and the key of each."""
 
     values: tuple[str, ...]
-    keys: list[Key]
+    keys: list[str]
 
 
 class AnonymousFigures(msgspec.Struct):
@@ -67,7 +50,11 @@ def figures_of(runs: Iterable[Run], secret: bytes) -> AnonymousFigures:
 
     The secret must be made for this call and not be kept.
     """
-    made = anonymised(runs, secret)
+    return checked(anonymised(runs, secret))
+
+
+def checked(made: Anonymised) -> AnonymousFigures:
+    """What was made, if it passes the check. Raises NotAnonymousError."""
     figures = AnonymousFigures(_withheld(made.withheld), _groups(made))
     behind = {row.key: Behind(row.owner, frozenset(row.part.projects), row.part.gpu_hours) for row in made.rows}
     found = problems(list(rows_of(figures)), behind)
