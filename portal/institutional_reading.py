@@ -67,4 +67,4 @@ def log_reading(by: Actor, asked: Institutional, form: str) -> None:
     """Store who exported which month, before anything is written."""
     with transaction.atomic():
         details = f"institutional, {form}, {asked.head.rows} rows"
-        record_change(by, Action.ROWS_SHARED, Kind.ELSEWHERE, asked.head.month, details)
+        record_change(by, Action.RUNS_EXPORTED, Kind.ELSEWHERE, asked.head.month, details)

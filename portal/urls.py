@@ -16,6 +16,7 @@ from portal.api import (
     ingest,
     insights,
     jobs,
+    performance,
     policy,
     raw_samples,
     runs,
@@ -166,6 +167,16 @@ urlpatterns = [
     re_path(rf"^api/v1/jobs/{JOB}/$", jobs.JobDetail.as_view(), name="api-job"),
     re_path(rf"^api/v1/jobs/{JOB}/gpus/$", jobs.JobGpus.as_view(), name="api-gpus"),
     re_path(rf"^api/v1/jobs/{JOB}/report\.(?P<name>[a-z]{{1,8}})$", jobs.JobReportFile.as_view(), name="api-report"),
+    re_path(
+        rf"^api/v1/jobs/{JOB}/performance\.(?P<name>[a-z]{{1,8}})$",
+        performance.JobPerformance.as_view(),
+        name="api-job-performance",
+    ),
+    re_path(
+        r"^api/v1/performance\.(?P<name>[a-z]{1,8})$", performance.OwnPerformance.as_view(), name="api-performance"
+    ),
+    path("api/schema/kaiku-learning-1.json", performance.LearningSchema.as_view(), name="learning-schema"),
+    path("api/schema/kaiku-performance-1.json", performance.Dictionary.as_view(), name="performance-dictionary"),
     re_path(rf"^api/v1/jobs/{JOB}/raw-samples\.csv$", raw_samples.JobRawSamples.as_view(), name="api-raw-samples"),
     path("api/v1/check", check.Check.as_view(), name="api-check"),
     path("api/v1/platforms/", check.Platforms.as_view(), name="api-platforms"),
