@@ -35,6 +35,7 @@ from django.db.models import Sum
 from django.utils import timezone
 from tqdm import tqdm
 
+from analysis.anonymous.services import anonymise_months
 from analysis.escalation.services import escalate
 from analysis.models import JobEfficiency
 from analysis.outcomes.services import close_months as close_months_of_advice
@@ -164,6 +165,7 @@ def feed() -> None:
     close_months_of_predictions(now)
     close_months_of_advice(now, timedelta(0))
     close_policy_months(now)
+    anonymise_months(now)
     for user in User.objects.filter(email=""):
         user.email = f"{user.username}@{MAIL_DOMAIN}"
         user.save(update_fields=["email"])

@@ -8,6 +8,7 @@ from celery import shared_task
 from django.utils import timezone
 from kombu.exceptions import OperationalError as BrokerError
 
+from analysis.anonymous.services import anonymise_months
 from analysis.answers.services import close_months as close_months_of_answers
 from analysis.escalation.services import escalate as raise_and_clear
 from analysis.outcomes.services import close_months as close_months_of_advice
@@ -67,9 +68,10 @@ def follow_up() -> None:
 
 @shared_task(acks_late=True, ignore_result=True, soft_time_limit=240)
 def escalate() -> None:
-    """Raise and clear the flags that are due."""
+    """Raise and clear the flags that are due; then the months whose rows programs and other sites read are closed."""
     raise_and_clear(timezone.now())
     close_policy_months(timezone.now())
+    anonymise_months(timezone.now())
 
 
 def call_another() -> None:

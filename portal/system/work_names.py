@@ -29,6 +29,7 @@ FAILED = {
     "month of predictions": "Monthly figures of predictions",
     "month of the site": "Monthly figures of the site",
     "month of the policy export": "Monthly figures of the policy export",
+    "anonymised month": "Monthly rows for other sites",
 }
 """By the kind of `jobs.failures.services.Work`."""
 
@@ -50,13 +51,14 @@ COUNTED = {
     "month of predictions": ("month of the figures of predictions", "months of the figures of predictions"),
     "month of the site": ("month of the site's figures", "months of the site's figures"),
     "month of the policy export": ("month of the policy export", "months of the policy export"),
+    "anonymised month": ("anonymised month", "anonymised months"),
 }
 """What one and several of them are called."""
 
 SWEEPS = {
     "follow_up": "analysis, reports and sums",
     "deliver": "mail",
-    "escalate": "flags and the policy export",
+    "escalate": "flags, the policy export and the rows for other sites",
     "check_links": "link check",
     "import_directory": "directory import",
     "read_queue": "reading of the queue",

@@ -1,4 +1,4 @@
-"""`manage.py close_months`: store the figures of the site, its answers and the policy export for months that ended.
+"""`manage.py close_months`: store the figures of the site, its answers, the policy export and the rows for other sites.
 
 Workers do this themselves.
 """
@@ -11,6 +11,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 from django.utils import timezone
 
+from analysis.anonymous.services import anonymise_months
 from analysis.answers.services import close_months as close_months_of_answers
 from analysis.outcomes.services import close_months as close_months_of_advice
 from analysis.policy.services import close_policy_months
@@ -39,6 +40,7 @@ class Command(BaseCommand):
             self.stderr.write(f"Idle GPUs of {counted(left, 'job')} are not yet checked for who waited. {LATER}")
         closed = close_months(timezone.now(), timedelta(0) if options["at_once"] else SETTLED_AFTER)
         close_policy_months(timezone.now())
+        anonymise_months(timezone.now())
         self.stdout.write(f"{counted(closed, 'month')} closed")
         closed = close_months_of_advice(timezone.now())
         self.stdout.write(f"{counted(closed, 'month')} of advice closed")

@@ -16,6 +16,7 @@ from django.core.management.base import BaseCommand, CommandParser
 from django.db import DatabaseError, close_old_connections
 from django.utils import timezone
 
+from analysis.anonymous.services import anonymise_months
 from analysis.answers.services import close_months as close_months_of_answers
 from analysis.escalation.services import escalate
 from analysis.outcomes.services import close_months as close_months_of_advice
@@ -127,6 +128,7 @@ def sweep() -> int:
     done("close_months_of_answers", lambda: close_months_of_answers(timezone.now()))
     done("close_months_of_predictions", lambda: close_months_of_predictions(timezone.now()))
     done("close_policy_months", lambda: close_policy_months(timezone.now()))
+    done("anonymise_months", lambda: anonymise_months(timezone.now()))
     return judged
 
 
