@@ -24,8 +24,9 @@ CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 NAME_WORD = re.compile(r"[a-z0-9]+\*?")
 
 NOT_A_RUN = frozenset(
-    "build building builds compile compiling configure install installation installing make cmake easybuild spack setup"
-    " download convert conversion analysis analyse analyze postprocess postprocessing plot plots plotting mmpbsa mmgbsa".split()
+    "build building builds compile compiling configure install installation installing make cmake easybuild spack"
+    " setup download convert conversion analysis analyse analyze postprocess postprocessing plot plots plotting"
+    " mmpbsa mmgbsa".split()
 )
 """Words of jobs that build a program, or work on what it wrote."""
 
@@ -33,13 +34,14 @@ PACKAGE = re.compile(r"\w@[0-9]")
 """A package with its version, as Spack and scripts that build it write it: `namd@2.14`."""
 
 COMMON = (
-    "amber analysis array base batch bench benchmark bert build check clean cluster code compute config convert data debug"
-    " demo dense diffusion distill download energy eval evaluate example exp experiment extract fine finetune full gpu"
-    " grid icon infer inference inter job large latest launch llama llm load main merge mini mixed model mpi multi name"
-    " network node notebook optim parallel param part pipeline post pre predict prep preprocess pretrain process prod"
-    " production project python quick qwen relax resnet restart result retrain run sample script search seed serve server"
-    " setup sft sim simulation single slurm small solvent stage start static submit sweep system task teacher temp test"
-    " token tokenize train trainer training trial tune update user valid validate version vision whisper work workflow"
+    "amber analysis array base batch bench benchmark bert build check clean cluster code compute config"
+    " convert data debug demo dense diffusion distill download energy eval evaluate example exp experiment"
+    " extract fine finetune full gpu grid icon infer inference inter job large latest launch llama llm load"
+    " main merge mini mixed model mpi multi name network node notebook optim parallel param part pipeline post"
+    " pre predict prep preprocess pretrain process prod production project python quick qwen relax resnet"
+    " restart result retrain run sample script search seed serve server setup sft sim simulation single slurm"
+    " small solvent stage start static submit sweep system task teacher temp test token tokenize train trainer"
+    " training trial tune update user valid validate version vision whisper work workflow"
 ).split()
 """Words that jobs of all kinds have in their names; some are also names of programs."""
 
@@ -122,7 +124,7 @@ def name_problem(name: str) -> str:
     """
     words = name.split()
     if not 0 < len(words) <= NAME_WORDS_MAX or not all(NAME_WORD.fullmatch(word) for word in words):
-        return f"“{name}” is not one to {NAME_WORDS_MAX} words of letters a to z and digits, each with at most a * at its end."
+        return f"“{name}” is not one to {NAME_WORDS_MAX} words of letters a to z and digits, with a * only at an end."
     if any(word.endswith("*") and len(word) <= PREFIX_LENGTH_MIN for word in words):
         short = next(word for word in words if word.endswith("*") and len(word) <= PREFIX_LENGTH_MIN)
         return f"“{short}” is too short: at least {PREFIX_LENGTH_MIN} letters or digits before the *."
