@@ -102,8 +102,6 @@ class ProgramForm(LessonForm):
         "rank for each GPU.",
     )
 
-    field_order = ("version", "title", "names", "micro", "situations", "explanation", "hint", "is_active")
-
     def clean_names(self) -> str:
         names = names_of(self.cleaned_data["names"])
         problems = [problem for name in names if (problem := name_problem(name))]
