@@ -20,6 +20,7 @@ from analysis.outcomes.models import AdviceMonth as AdviceMonth
 from analysis.outcomes.models import AdviceOutcome as AdviceOutcome
 from analysis.policy.models import PolicyMonth as PolicyMonth
 from analysis.policy.models import PolicyRow as PolicyRow
+from analysis.practices.models import PracticeMonth as PracticeMonth
 from analysis.queue_waits.models import WaitRange as WaitRange
 from analysis.rollups.models import PersonDay as PersonDay
 from analysis.rollups.models import ProjectDay as ProjectDay

@@ -39,6 +39,7 @@ from analysis.models import JobEfficiency
 from analysis.outcomes.services import close_months as close_months_of_advice
 from analysis.outcomes.services import settle_due
 from analysis.policy.services import close_policy_months
+from analysis.practices.services import close_months as close_months_of_practices
 from analysis.rollups.services import roll_up_due
 from analysis.selectors import due_jobs
 from analysis.services import analyse_job
@@ -53,6 +54,7 @@ from jobs.allocations import AllocatedHours
 from jobs.directory import Directory
 from jobs.models import Grant, Job, User
 from jobs.services import record_directory, share_job
+from portal.charts.programs import program_titles
 from portal.environment import flag
 from portal.ingest.body import records
 from portal.ingest.services import KINDS, ingest
@@ -156,6 +158,7 @@ def feed() -> None:
         escalate(now - timedelta(days=days_ago))
     settle_due(sys.maxsize, now)
     close_months_of_advice(now, timedelta(0))
+    close_months_of_practices(now, program_titles)
     close_policy_months(now)
     for user in User.objects.filter(email=""):
         user.email = f"{user.username}@{MAIL_DOMAIN}"
