@@ -24,6 +24,7 @@ from analysis.outcomes.models import AdviceMonth as AdviceMonth
 from analysis.outcomes.models import AdviceOutcome as AdviceOutcome
 from analysis.policy.models import PolicyMonth as PolicyMonth
 from analysis.policy.models import PolicyRow as PolicyRow
+from analysis.practices.models import PracticeMonth as PracticeMonth
 from analysis.predictions.models import MethodRecord as MethodRecord
 from analysis.predictions.models import Prediction as Prediction
 from analysis.predictions.models import PredictionMonth as PredictionMonth

@@ -14,6 +14,7 @@ from analysis.escalation.services import escalate as raise_and_clear
 from analysis.outcomes.services import close_months as close_months_of_advice
 from analysis.outcomes.services import settle_due
 from analysis.policy.services import close_policy_months
+from analysis.practices.services import close_months as close_months_of_practices
 from analysis.predictions.services import close_months as close_months_of_predictions
 from analysis.predictions.services import keep_records
 from analysis.queue_waits.services import keep_ranges
@@ -23,6 +24,7 @@ from analysis.waiting.services import check_waits
 from jobs.experiments.services.following import follow_runs
 from jobs.experiments.services.points import sort_points
 from portal import expiry
+from portal.charts.programs import program_titles
 from reports.services.publishing import follow_up as judge_and_report
 
 BATCH_SIZE = 200
@@ -62,6 +64,7 @@ def follow_up() -> None:
     check_waits(IDLE_RUNS, timezone.now())
     close_months(timezone.now())
     close_months_of_advice(timezone.now())
+    close_months_of_practices(timezone.now(), program_titles)
     close_months_of_answers(timezone.now())
     close_months_of_predictions(timezone.now())
 

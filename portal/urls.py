@@ -52,7 +52,7 @@ from portal.pages.learn.views import learn, lesson
 from portal.pages.lessons.editor import edit_lesson, preview_lesson
 from portal.pages.lessons.history import lesson_history, restore_lesson
 from portal.pages.lessons.links import check_links, lesson_links
-from portal.pages.lessons.views import lessons, start_lesson
+from portal.pages.lessons.views import lessons, start_lesson, start_program
 from portal.pages.opt_out.views import opt_out_page
 from portal.pages.policy.views import policy as policy_page
 from portal.pages.projects.views import project, projects
@@ -126,6 +126,7 @@ urlpatterns = [
     path("learn/<slug:code>/", lesson, name="lesson"),
     path("lessons/", lessons, name="lessons"),
     path("lessons/new/", start_lesson, name="start-lesson"),
+    path("lessons/new-program/", start_program, name="start-program"),
     path("lessons/<slug:code>/<slug:language>/", edit_lesson, name="edit-lesson"),
     path("lessons/<slug:code>/<slug:language>/preview/", preview_lesson, name="preview-lesson"),
     path("lessons/<slug:code>/<slug:language>/history/", lesson_history, name="lesson-history"),

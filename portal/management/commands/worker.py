@@ -22,6 +22,7 @@ from analysis.escalation.services import escalate
 from analysis.outcomes.services import close_months as close_months_of_advice
 from analysis.outcomes.services import settle_due
 from analysis.policy.services import close_policy_months
+from analysis.practices.services import close_months as close_months_of_practices
 from analysis.predictions.services import close_months as close_months_of_predictions
 from analysis.predictions.services import keep_records
 from analysis.queue_waits.services import keep_ranges
@@ -36,6 +37,7 @@ from jobs.models import Process
 from jobs.processes.services import keep_saying
 from jobs.tasks import read_queues_and_left_jobs
 from portal import expiry
+from portal.charts.programs import program_titles
 from portal.logs import during_task
 from portal.rounds import a_round
 from portal.tasks import IDLE_RUNS, LOGGED_RUNS, PEOPLE, PROJECTS
@@ -125,6 +127,7 @@ def sweep() -> int:
     done("check_waits", lambda: check_waits(IDLE_RUNS, timezone.now()))
     done("close_months", lambda: close_months(timezone.now()))
     done("close_months_of_advice", lambda: close_months_of_advice(timezone.now()))
+    done("close_months_of_practices", lambda: close_months_of_practices(timezone.now(), program_titles))
     done("close_months_of_answers", lambda: close_months_of_answers(timezone.now()))
     done("close_months_of_predictions", lambda: close_months_of_predictions(timezone.now()))
     done("close_policy_months", lambda: close_policy_months(timezone.now()))
