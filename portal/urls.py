@@ -12,6 +12,7 @@ from portal.api import (
     docs,
     education,
     experiments,
+    grant_reports,
     hints,
     ingest,
     insights,
@@ -54,6 +55,7 @@ from portal.pages.lessons.links import check_links, lesson_links
 from portal.pages.lessons.views import lessons, start_lesson
 from portal.pages.opt_out.views import opt_out_page
 from portal.pages.policy.views import policy as policy_page
+from portal.pages.projects.grant import grant_page
 from portal.pages.projects.views import project, projects
 from portal.pages.public.views import public
 from portal.pages.queue.views import queue_page
@@ -113,6 +115,7 @@ urlpatterns = [
     path("queue/", queue_page, name="queue"),
     path("projects/", projects, name="projects"),
     path("projects/<str:name>/", project, name="project"),
+    path("projects/<str:name>/grant-report/", grant_page, name="grant-report"),
     path("about/", about, name="about"),
     re_path(rf"^jobs/{JOB}/$", job, name="job"),
     re_path(rf"^jobs/{JOB}/figures/(?P<name>[a-z_]{{1,32}})\.svg$", job_figure, name="figure"),
@@ -188,6 +191,11 @@ urlpatterns = [
     re_path(rf"^api/v1/runs/{RUN}/metrics\.csv$", runs.RunMetricsCsv.as_view(), name="api-run-metrics-csv"),
     re_path(rf"^api/v1/runs/{RUN}/artifacts/?$", runs.RunArtifacts.as_view(), name="api-run-artifacts"),
     path("api/v1/projects/<str:project>/summary/", project_api.ProjectSummary.as_view(), name="api-project"),
+    re_path(
+        r"^api/v1/projects/(?P<project>[^/]+)/grant-report\.(?P<name>[a-z]{1,8})$",
+        grant_reports.ProjectGrantReport.as_view(),
+        name="api-grant-report",
+    ),
     re_path(r"^api/v1/policy/efficiency\.(?P<name>json|csv)$", policy.PolicyEfficiency.as_view(), name="api-policy"),
     re_path(
         r"^api/v1/policy/(?P<name>efficiency|flags)\.schema\.json$",
