@@ -17,6 +17,7 @@ from portal.api import (
     ingest,
     insights,
     jobs,
+    last_jobs,
     policy,
     raw_samples,
     runs,
@@ -34,11 +35,13 @@ from portal.pages.compare.views import compare
 from portal.pages.dashboard.sample_report import sample_figure, sample_report
 from portal.pages.dashboard.views import dashboard
 from portal.pages.device.views import device
+from portal.pages.embed import views as embed
 from portal.pages.experiments.changes import remove_experiment, rename_experiment, share_experiment
 from portal.pages.experiments.compare import compare_runs
 from portal.pages.experiments.download import experiment_table
 from portal.pages.experiments.views import experiment
 from portal.pages.experiments.views import experiments as experiments_page
+from portal.pages.feed.views import reports_feed
 from portal.pages.flags.views import answer_request, flags
 from portal.pages.history.views import history
 from portal.pages.job.feedback import job_feedback
@@ -109,6 +112,10 @@ urlpatterns = [
     re_path(rf"^runs/{RUN}/$", run, name="run"),
     re_path(rf"^runs/{RUN}/files/(?P<pk>[0-9]{{1,16}})/$", kept_text, name="kept-text"),
     re_path(rf"^runs/{RUN}/delete/$", remove_run, name="delete-run"),
+    path("embed/last-jobs", embed.last_jobs, name="embed-last-jobs"),
+    path("embed/last-jobs.json", last_jobs.LastJobs.as_view(), name="api-last-jobs"),
+    path("feeds/reports.atom", reports_feed, name="reports-feed"),
+    re_path(r"^feeds/(?P<secret>[A-Za-z0-9_-]{1,100})/reports\.atom$", reports_feed, name="own-reports-feed"),
     path("flags/", flags, name="flags"),
     path("flags/requests/<int:pk>/", answer_request, name="answer-request"),
     path("history/", history, name="history"),
