@@ -1,6 +1,7 @@
 """The two figures of a grant report as SVG: GPU-hours of each day or week by class, and their sum since the beginning.
 
-matplotlib alone; the same report gives the same bytes. Hatches tell the classes apart without colours.
+matplotlib alone; the same report gives the same bytes. The colours differ for colour-blind readers (Okabe and Ito), and
+a table of the report has the sums of the classes.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ from reports.svg import page_svg
 
 SIZE_IN = (7.2, 1.85)
 FILLS = {
-    "EFFICIENT": ("#009e73", ""),
-    "ACCEPTABLE": ("#56b4e9", "..."),
-    "INEFFICIENT": ("#e69f00", "////"),
-    "WASTED": ("#d55e00", "xxxx"),
-    "UNKNOWN": ("#9aa7b1", "---"),
+    "EFFICIENT": "#009e73",
+    "ACCEPTABLE": "#56b4e9",
+    "INEFFICIENT": "#e69f00",
+    "WASTED": "#d55e00",
+    "UNKNOWN": "#9aa7b1",
 }
-"""The colours of the classes, as `--fill-*` of the portal's style has them, and their hatches."""
+"""The colours of the classes, as `--fill-*` of the portal's style has them."""
 
 NOT_JUDGED = "Not judged"
 BAR_WIDTH, TICKS_MAX = 0.82, 8
@@ -75,21 +76,20 @@ def _by_class(axes: Axes, report: GrantReport) -> None:
     for name in (each.value for each in EfficiencyClass):
         heights = [step.gpu_hours_by_class.get(name, 0.0) for step in report.steps]
         if any(heights):
-            fill, hatch = FILLS[name]
-            bottom = _bars(axes, places, heights, bottom, (CLASS_NAMES[name], fill, hatch))
+            bottom = _bars(axes, places, heights, bottom, (CLASS_NAMES[name], FILLS[name]))
     rest = [max(step.billed_gpu_hours - below, 0.0) for step, below in zip(report.steps, bottom, strict=True)]
     if max(rest) >= 0.01:
-        bottom = _bars(axes, places, rest, bottom, (NOT_JUDGED, FREE, ""))
+        bottom = _bars(axes, places, rest, bottom, (NOT_JUDGED, FREE))
     axes.set_ylim(0, max(bottom) * ROOM_ABOVE)
     axes.set_ylabel("GPU-hours")
     axes.legend(ncols=6, loc="lower left", bbox_to_anchor=(-0.01, 1.0), frameon=False, handlelength=1.3, borderpad=0.1)
 
 
 def _bars(
-    axes: Axes, places: Sequence[int], heights: Sequence[float], bottom: Sequence[float], look: tuple[str, str, str]
+    axes: Axes, places: Sequence[int], heights: Sequence[float], bottom: Sequence[float], look: tuple[str, str]
 ) -> list[float]:
     """Draw what is not zero; returns where the next ones stand."""
-    label, fill, hatch = look
+    label, fill = look
     shown = [place for place in places if heights[place] > 0]
     axes.bar(
         shown,
@@ -97,9 +97,8 @@ def _bars(
         BAR_WIDTH,
         bottom=[bottom[place] for place in shown],
         color=fill,
-        hatch=hatch,
         edgecolor=INK,
-        linewidth=0.2,
+        linewidth=0.3,
         label=label,
     )
     return [below + height for below, height in zip(bottom, heights, strict=True)]

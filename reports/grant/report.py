@@ -76,9 +76,10 @@ class ClassHours:
 
 @dataclass(frozen=True)
 class Step:
-    """One day or week: billed GPU-hours of all jobs, and those of the counted ones by class."""
+    """One day or week: billed GPU-hours of all jobs; of the counted ones their number, and their GPU-hours by class."""
 
     first: date
+    jobs: int
     billed_gpu_hours: float
     gpu_hours_by_class: Mapping[str, float]
 

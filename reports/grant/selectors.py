@@ -131,6 +131,7 @@ def _steps(days: Days, period: Period, span: Span) -> tuple[Step, ...]:
     return tuple(
         Step(
             max(start.date(), span.first),
+            sums.jobs,
             sums.gpu_hours + sums.uncounted_gpu_hours,
             {name: row.gpu_hours for name, row in sums.classes.items()},
         )

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from http import HTTPStatus
 
+from csp.decorators import csp_replace
 from django.conf import settings
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.clickjacking import xframe_options_exempt
@@ -26,7 +27,7 @@ JOBS, JOBS_MAX = 5, 20
 @xframe_options_exempt
 @never_cache
 @require_safe
-def last_jobs(request: HttpRequest) -> HttpResponse:
+def last_jobs(request: HttpRequest) -> HttpResponseBase:
     """The latest own jobs, `?n=` of them; who is not signed in gets the way to do that in a window of its own."""
     if not settings.EMBED_FRAME_ANCESTORS:
         raise Http404("This portal is shown in no other one.")
@@ -36,7 +37,7 @@ def last_jobs(request: HttpRequest) -> HttpResponse:
     if is_signed_in and not wait_s:
         context["jobs"] = recent_jobs(reach_of(person(request)), _asked(request))
     status = HTTPStatus.TOO_MANY_REQUESTS if wait_s else HTTPStatus.OK
-    return framed(render(request, "portal/embed/last_jobs.html", context, status=status))
+    return framed(request, render(request, "portal/embed/last_jobs.html", context, status=status))
 
 
 def _asked(request: HttpRequest) -> int:
@@ -44,12 +45,9 @@ def _asked(request: HttpRequest) -> int:
     return min(max(int(asked), 1), JOBS_MAX) if asked.isascii() and asked.isdecimal() and len(asked) < 4 else JOBS
 
 
-def framed(page: HttpResponse) -> HttpResponse:
+def framed(request: HttpRequest, page: HttpResponse) -> HttpResponseBase:
     """The page, which the configured origins alone may show in a frame; no script and no form work in it."""
-    page._csp_replace = {  # type: ignore[attr-defined]  # what django-csp's own decorator sets
-        "frame-ancestors": list(settings.EMBED_FRAME_ANCESTORS),
-        "script-src": ["'none'"],
-        "form-action": ["'none'"],
-        "connect-src": ["'none'"],
-    }
-    return page
+    nothing = ["'none'"]
+    policy = {"script-src": nothing, "form-action": nothing, "connect-src": nothing}
+    replaced = csp_replace(policy | {"frame-ancestors": list(settings.EMBED_FRAME_ANCESTORS)})
+    return replaced(lambda _: page)(request)

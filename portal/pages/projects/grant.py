@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime, time
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
@@ -13,14 +13,16 @@ from django.utils import timezone
 from django.utils.http import urlencode
 from django.views.decorators.http import require_GET
 
+from analysis.history.sums import Step as HistoryStep
 from analysis.rollups.selectors import site_now
 from jobs.selectors import reach_of
 from portal.access import membership_of, person
+from portal.charts.columns import Chart
+from portal.charts.history import classes_of
 from portal.grant_reading import allocated_span, asked_span
-from portal.rate_limits import DOWNLOADS, limited
-from reports.grant.report import Allocation
+from reports.grant.report import Allocation, GrantReport
 from reports.grant.selectors import allocation_of, grant_report, scope_of
-from reports.grant.services import figures, shown
+from reports.grant.services import shown
 from reports.grant.spans import Span, SpanError, offered
 
 
@@ -35,7 +37,6 @@ class Choice:
 
 @require_GET
 @login_required
-@limited(DOWNLOADS)
 def grant_page(request: HttpRequest, name: str) -> HttpResponse:
     """All of the project for its PI, their own part for everyone else in it; a wrong period shows the default one."""
     user = person(request)
@@ -48,9 +49,18 @@ def grant_page(request: HttpRequest, name: str) -> HttpResponse:
         **{"project": project, "leads": scope.is_whole, "with_names": with_names, "problem": problem, "span": span},
         "choices": _choices(span, today, allocation, with_names=with_names),
         "query": _query(span, with_names=with_names),
-        "figures": figures(report),
+        "chart": _chart(report) if any(step.gpu_hours_by_class for step in report.steps) else None,
     }
     return render(request, "portal/projects/grant_report.html", context, status=400 if problem else 200)
+
+
+def _chart(report: GrantReport) -> Chart:
+    """The GPU-hours by class, as the page of the project draws them."""
+    steps = [
+        HistoryStep(datetime.combine(step.first, time()), step.jobs, step.gpu_hours_by_class, 0.0, None)
+        for step in report.steps
+    ]
+    return classes_of(steps, report.step)
 
 
 def _span(given: Mapping[str, str], today: date, allocation: Allocation | None) -> tuple[Span, str]:

@@ -57,7 +57,7 @@ def made(**more: object) -> GrantReport:
         **{"is_over": True, "use": use_of(now, 2, ended_of({"COMPLETED": 2, "FAILED": 1}))},
         **{"before_first": date(2025, 12, 1), "before_last": date(2025, 12, 31)},
         **{"before": use_of(RunSums(), 0, None), "classes": classes_of(now), "step": "day"},
-        "steps": tuple(Step(date(2026, 1, day), 101.0 if day == 5 else 0.0, {}) for day in range(1, 32)),
+        "steps": tuple(Step(date(2026, 1, day), 2 * (day == 5), 101.0 * (day == 5), {}) for day in range(1, 32)),
         "allocation": Allocation(1000.0, 400.0, JANUARY, date(2026, 12, 31), "lumi", datetime(2026, 2, 1, tzinfo=UTC)),
         "advice": Advice((AdviceKind("gpus", 2, 1, 1, 0, 30.0, 28.0),), 1, 1, 28.0),
         "open_savings": (OpenSaving(1, 30.0, (2,)),),
