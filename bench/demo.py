@@ -35,11 +35,13 @@ from django.db.models import Sum
 from django.utils import timezone
 from tqdm import tqdm
 
+from analysis.anonymous.services import anonymise_months
 from analysis.escalation.services import escalate
 from analysis.models import JobEfficiency
 from analysis.outcomes.services import close_months as close_months_of_advice
 from analysis.outcomes.services import settle_due
 from analysis.policy.services import close_policy_months
+from analysis.practices.services import close_months as close_months_of_practices
 from analysis.predictions.services import close_months as close_months_of_predictions
 from analysis.predictions.services import keep_records
 from analysis.predictions.services import settle as settle_predictions
@@ -57,6 +59,7 @@ from jobs.allocations import AllocatedHours
 from jobs.directory import Directory
 from jobs.models import Grant, Job, User
 from jobs.services import record_directory, share_job
+from portal.charts.programs import program_titles
 from portal.environment import flag
 from portal.ingest.body import records
 from portal.ingest.services import KINDS, ingest
@@ -163,7 +166,9 @@ def feed() -> None:
     keep_records(now)
     close_months_of_predictions(now)
     close_months_of_advice(now, timedelta(0))
+    close_months_of_practices(now, program_titles)
     close_policy_months(now)
+    anonymise_months(now)
     for user in User.objects.filter(email=""):
         user.email = f"{user.username}@{MAIL_DOMAIN}"
         user.save(update_fields=["email"])

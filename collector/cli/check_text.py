@@ -158,6 +158,10 @@ def _component_lines(into: Lines, component: Component, said: dict[str, Any], ch
     into.points("Next run", [text(each, "text") for each in objects(said, "expected")])
     into.points("Risks", [text(risk, "text") for risk in objects(said, "risks")], "yellow")
     _suggestion_lines(into, said, changes)
+    program = value(said, "program")
+    into.points(
+        "Program", [text(program, "text"), *texts(program, "hints"), *texts(program, "links")[:1]][: 3 * bool(program)]
+    )
     _partition_lines(into, said)
 
 

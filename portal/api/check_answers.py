@@ -175,8 +175,22 @@ class ElsewhereAnswer(msgspec.Struct, frozen=True):
     source: str
 
 
+class ProgramAnswer(msgspec.Struct, frozen=True):
+    """The program that the job's name tells, by `text` with why; `hints` are general advice and `links` its sources."""
+
+    code: str
+    name: str
+    text: str
+    hints: list[str]
+    links: list[str]
+    lesson_url: str
+
+
 class ComponentAnswer(msgspec.Struct, frozen=True):
-    """One component: `no_suggestion` says why there is none; `elsewhere` is null where it was not asked."""
+    """One component: `no_suggestion` says why there is none; `elsewhere` is null where it was not asked.
+
+    `program` is null where the job's name tells none.
+    """
 
     job_name: str | None
     refused: str | None
@@ -194,6 +208,7 @@ class ComponentAnswer(msgspec.Struct, frozen=True):
     allocation: CheckAllocation | None
     elsewhere: list[ElsewhereAnswer] | None
     elsewhere_text: str | None
+    program: ProgramAnswer | None
 
 
 class CheckAnswer(msgspec.Struct, frozen=True):

@@ -23,6 +23,7 @@ from analysis.queue_waits.selectors import WaitHistory
 from analysis.works.best_request import best_request, gpus_of_work
 from analysis.works.runs import PastRun
 from analysis.works.without_use import WithoutUse, without_use
+from education.lesson import Programs
 from jobs.models import User
 from jobs.work_key import normalised_name
 from portal.api.check_answers import (
@@ -30,6 +31,7 @@ from portal.api.check_answers import (
     ComponentAnswer,
     EarlierAnswer,
     PartitionAnswer,
+    ProgramAnswer,
     RiskAnswer,
     ShapeAnswer,
     SuggestionAnswer,
@@ -62,6 +64,7 @@ from reports.check_texts import (
     work_gpus_text,
 )
 from reports.insight_texts import no_use_text
+from reports.program_hints import named_program
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,7 @@ class Checking:
     has_elsewhere: bool
     is_single: bool
     waits: WaitHistory
+    programs: Programs = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -155,7 +159,27 @@ def answered(checking: Checking, looked: Looked) -> ComponentAnswer:
         soonest=soonest([(each.partition, _ends(each)) for each in fitting]),
         shorter_wait=shorter_wait(request, looked.given, checking.waits) if has_wait else None,
         allocation=None,
+        program=_program(checking, looked),
         **answer,
+    )
+
+
+def _program(checking: Checking, looked: Looked) -> ProgramAnswer | None:
+    """Hints for the program that the job's name tells, for a request of GPUs."""
+    request = looked.request
+    partition = request.options.get("--partition", "").partition(",")[0]
+    if request.shape is not None and not request.shape.gpus:
+        return None
+    found = named_program(looked.component.job_name or "", (checking.cluster, partition), checking.programs)
+    if found is None:
+        return None
+    return ProgramAnswer(
+        code=found.code,
+        name=found.name,
+        text=found.said,
+        hints=list(found.texts),
+        links=[link.url for link in found.links],
+        lesson_url=reverse("lesson", args=[found.code]),
     )
 
 

@@ -12,7 +12,8 @@ from django.conf import settings
 from django.db import connection
 from django.db.models import Count, Min, Q
 
-from analysis.models import MethodRecord, SilentNode
+from analysis.exports.selectors import exports_waiting_since, refused_batch
+from analysis.models import ExportBatch, MethodRecord, SilentNode
 from analysis.policy import selectors as policy
 from analysis.predictions.selectors import methods_that_miss
 from analysis.selectors import waiting_since
@@ -52,6 +53,7 @@ KINDS_OF_WORK: dict[str, Callable[[datetime], tuple[int, datetime | None]]] = {
     "judgement": lambda now: waiting_since(now, DUE_MAX),
     "report": lambda _: reports_waiting_since(DUE_MAX),
     "mail": lambda now: messages_waiting_since(now, DUE_MAX),
+    "export": lambda _: exports_waiting_since(DUE_MAX),
 }
 
 
@@ -85,6 +87,7 @@ class SystemState:
     last_import: DirectoryImport | None
     queues: list[QueueReading]
     predictions: list[MethodRecord]
+    refused: ExportBatch | None
     processes: list[Process]
     database_bytes: int
     disk: tuple[int, int] | None
@@ -150,6 +153,7 @@ def system_state(now: datetime) -> SystemState:
         last_import=directory_imports().first(),
         queues=list(readings()),
         predictions=methods_that_miss(),
+        refused=refused_batch() if settings.EXPORT_TARGET else None,
         processes=list(processes_there(now)),
         database_bytes=database_bytes(),
         disk=data_directory(),

@@ -13,6 +13,7 @@ from analysis.site.selectors import CLOSED_AFTER, closed_months
 from portal.access import site_readers_only
 from portal.charts.predictions import month_rows
 from portal.charts.site_claims import number
+from portal.pages.site.elsewhere import CLASS_COLUMNS, comparisons
 from portal.pages.site.idle import idle_part
 from portal.pages.site.parts import chart, row, tables
 from portal.pages.site.sections import sections
@@ -46,5 +47,7 @@ def site(request: HttpRequest) -> HttpResponse:
             **sections(shown),
             "week": week_of(shown.figures.week),
             "predictions": month_rows(closed_months_of_predictions()),
+            "elsewhere": comparisons(shown.first_day),
+            "class_columns": CLASS_COLUMNS,
         }
     return render(request, "portal/site/site.html", context)
