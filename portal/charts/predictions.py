@@ -9,6 +9,7 @@ from datetime import date
 from analysis.predictions.calibration import Checked, MethodFigures, by_kind, record_of
 from analysis.predictions.expected import HOUR_S, Missing, expected, request_of
 from analysis.predictions.quantities import Method, Quantity
+from analysis.works.best_request import RUNS_MAX
 from analysis.works.runs import PastRun
 from reports.numbers import percent, share
 from reports.prediction_texts import METHODS, QUANTITIES, expected_text
@@ -39,7 +40,7 @@ def next_run_texts(runs: Sequence[PastRun], missing: Missing) -> list[str]:
     if latest is None:
         return []
     per_hour = HOUR_S * latest.gpu_hours / latest.elapsed_s if latest.gpu_hours and latest.elapsed_s else None
-    found = expected(runs, request_of(latest), per_hour, missing)
+    found = expected(runs[:RUNS_MAX], request_of(latest), per_hour, missing)
     return [expected_text(each.quantity, each.methods[0]) for each in found]
 
 
