@@ -170,7 +170,7 @@ def settle(user_pk: int, work_key: str, now: datetime) -> None:
         return
     times = times_of([run.pk for run in runs])
     validate(latest_predictions(user_pk, work_key), runs, times, now)
-    latest = next((run for run in runs if run.is_judged and run.gpus and run.pk in times), None)
+    latest = next((run for run in runs if run.is_judged and run.gpus and not run.is_trial and run.pk in times), None)
     if latest is not None:
         source = Source.RECOMMENDATION
         occasion = Occasion(user_pk, times[latest.pk].project, latest.cluster, work_key, source, now)

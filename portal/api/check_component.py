@@ -143,7 +143,7 @@ def answered(checking: Checking, looked: Looked) -> ComponentAnswer:
         offers, text = elsewhere(request, fits(request), looked.given, typical_s, memory_gb, looked.waits, tasks)
         answer = {"elsewhere": offers, "elsewhere_text": text or None}
     if looked.work is not None:
-        keep(checking.user, looked.work, request, next_run, looked.waits)
+        keep(checking.user, looked.work, request, looked.found, next_run, looked.waits)
     return ComponentAnswer(
         job_name=looked.component.job_name,
         refused=refused_text(request, own_fit(request), fits(request) if not names_partition(request) else ()),

@@ -36,7 +36,7 @@ class PredictionRow:
 
 def next_run_texts(runs: Sequence[PastRun], missing: Missing) -> list[str]:
     """What is expected of the next run of a work, requested as the latest judged one; empty from too few runs."""
-    latest = next((run for run in runs if run.is_judged and run.gpus), None)
+    latest = next((run for run in runs if run.is_judged and run.gpus and not run.is_trial), None)
     if latest is None:
         return []
     per_hour = HOUR_S * latest.gpu_hours / latest.elapsed_s if latest.gpu_hours and latest.elapsed_s else None
