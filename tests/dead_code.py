@@ -57,6 +57,7 @@ ALLOWED = {
         quantities runtime_accuracy scaling_* submit_time waiting_fraction""",
     "How a program reads the texts of an exported table back": "unmarked",
     "A number of a report that its files and stored rows have": "effective_gpus_fraction",
+    "Of the file with a month's anonymised rows, for whoever reads it": "people_min projects_min",
     "Of a site's profile, for whoever reads the file": "gpu_name",
     "Why a case of the noisy library expects something else than it did at first, for whoever reads it": "corrected",
 }

@@ -87,7 +87,7 @@ def test_a_file_is_written_whole_or_not_at_all(three, export, tmp_path: Path, mo
     def fails(*_: object) -> None:
         raise RuntimeError
 
-    monkeypatch.setattr("reports.performance.selectors.judged_row", fails)
+    monkeypatch.setattr("reports.performance.selectors.judged_rows", fails)
     with pytest.raises(RuntimeError):
         export("--format", "parquet", "-o", str(path))
     assert [each.name for each in tmp_path.iterdir()] == ["runs.parquet"]

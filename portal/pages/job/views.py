@@ -17,7 +17,7 @@ from analysis.outcomes.selectors import outcomes_of_run
 from analysis.rollups.selectors import site_now
 from analysis.selectors import measurements_of
 from analysis.waiting.selectors import shown_hold
-from education.selectors import current_lessons
+from education.selectors import current_lessons, current_programs
 from jobs.models import Job
 from jobs.records import ENDED_STATES
 from jobs.selectors import reach_of, visible_jobs
@@ -89,7 +89,7 @@ def job_page(request: HttpRequest, run: Job, more: Mapping[str, object] | None =
 def _report_part(request: HttpRequest, run: Job, row: Report) -> dict[str, object]:
     """What the page shows of a report; the measurements are read once for all of it."""
     measured = measurements_of(run)
-    report = with_lessons(report_value(row, measured), current_lessons())
+    report = with_lessons(report_value(row, measured), current_lessons(), current_programs())
     return {
         "page": page_for(report, owner_for(request, run), timezone.get_current_timezone()),
         "answer": answer(report),
