@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -15,6 +16,7 @@ from jobs.models import Job, Project, User
 from jobs.records import ENDED_STATES
 from portal.management.output_files import write_parts
 from portal.management.run_names import named_run
+from portal.management.to_target import export_to_target
 from portal.performance_reading import bounds
 from reports.performance.dictionary import dictionary_text
 from reports.performance.services import FORMATS, ended_runs
@@ -36,11 +38,19 @@ class Command(BaseCommand):
         parser.add_argument("--project", help="runs of this project alone")
         parser.add_argument("--user", help="runs of this account alone")
         parser.add_argument("-o", "--output", metavar="FILE", help="file to write to; default: standard output")
+        parser.add_argument(
+            "--to-target",
+            action="store_true",
+            help="write to EXPORT_TARGET what waits; with --since all runs since then",
+        )
         parser.add_argument("--dictionary", action="store_true", help="print what the columns of the tables mean")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["dictionary"]:
             self.stdout.write(dictionary_text(), ending="")
+            return
+        if options["to_target"]:
+            self.stdout.write(export_to_target(_target_since(options)))
             return
         form = FORMATS[options["format"]]
         if form.is_binary and not options["output"] and sys.stdout.isatty():
@@ -52,6 +62,15 @@ class Command(BaseCommand):
         for part in parts:
             sys.stdout.buffer.write(part)
         sys.stdout.flush()
+
+
+def _target_since(options: dict[str, Any]) -> datetime | None:
+    if any(options[name] for name in ("jobs", "until", "project", "user", "output")):
+        raise CommandError("--to-target takes --since alone", returncode=USAGE_ERROR)
+    try:
+        return bounds(options["since"], None)[0]
+    except ValueError as error:
+        raise CommandError(str(error), returncode=USAGE_ERROR) from error
 
 
 def _of_named(options: dict[str, Any]) -> Iterator[bytes]:
