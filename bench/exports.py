@@ -33,7 +33,7 @@ from reports.performance.judged_row import STORED  # noqa: E402
 from reports.performance.services import FORMATS  # noqa: E402
 
 MEASURED = ("csv", "jsonl", "parquet")
-RATIO_MIN = {"csv": 0.1, "jsonl": 0.1, "parquet": 0.1}
+RATIO_MIN = {"csv": 0.05, "jsonl": 0.05, "parquet": 0.05}
 MEMORY_RATIO_MAX = 1.3
 
 

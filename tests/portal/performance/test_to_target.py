@@ -28,6 +28,7 @@ def folder(settings, tmp_path: Path) -> Path:
 @pytest.fixture
 def say(capsys) -> Callable[..., str]:
     def said(*words: str) -> str:
+        capsys.readouterr()
         call_command("export_performance", "--to-target", *words)
         return capsys.readouterr().out.strip()
 
