@@ -47,6 +47,7 @@ def beat_schedule(
     nightly = {
         "expire": ("portal.tasks.expire", crontab(hour=3, minute=17)),
         "backtest-waits": ("portal.tasks.backtest_waits", crontab(hour=4, minute=17)),
+        "check-predictions": ("portal.tasks.check_predictions", crontab(hour=4, minute=37)),
     }
     return entries | {
         name: {"task": task, "schedule": at_night, "options": {"expires": EXPIRES_S}}

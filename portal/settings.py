@@ -23,6 +23,7 @@ from portal.environment import (
     fraction,
     mail_address,
     number,
+    origins,
     redis_url,
     secret_key,
     site_url,
@@ -201,6 +202,8 @@ WHITENOISE_USE_FINDERS = True
 
 CONTENT_SECURITY_POLICY = content_security_policy(form_targets(OIDC_PROVIDER))
 X_FRAME_OPTIONS = "DENY"
+# Other portals of the site that may show the card of latest jobs in a frame; see docs/embedding.md.
+EMBED_FRAME_ANCESTORS = origins("EMBED_FRAME_ANCESTORS")
 SECURE_REFERRER_POLICY = "same-origin"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = IS_HTTPS
 SESSION_COOKIE_AGE = number("SESSION_HOURS", 12) * 3600

@@ -59,6 +59,8 @@ class AuditEntry(models.Model):
         LETTER_CHANGED = "letter_changed", "Offer of help changed"
         POLICY_READ = "policy_read", "Policy figures read"
         RUNS_EXPORTED = "runs_exported", "Runs exported"
+        ELSEWHERE_IMPORTED = "elsewhere_imported", "Rows of another site imported"
+        ELSEWHERE_REMOVED = "elsewhere_removed", "Rows of another site removed"
 
     class Kind(models.TextChoices):
         ACCOUNT = "account", "Account"
@@ -73,6 +75,7 @@ class AuditEntry(models.Model):
         POLICY_TOKEN = "policy_token", "Policy token"
         POLICY = "policy", "Policy figures"
         COMMENT_TOKEN = "comment_token", "Comment token"
+        ELSEWHERE = "elsewhere", "Rows between sites"
 
     NAME_LENGTH_MAX, DETAILS_LENGTH_MAX = 255, 255
 

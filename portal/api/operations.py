@@ -30,6 +30,8 @@ from portal.api.operation import ANYONE, COLLECTOR, COMMENTS, FORM, JSON, POLICY
 from portal.api.own_operations import OWN_OPERATIONS, OWN_QUERY
 from portal.api.performance_operations import OF_ONE_RUN, PERFORMANCE_OPERATIONS, PERFORMANCE_QUERY
 from portal.api.run_operations import RUN_OPERATIONS, RUN_QUERY
+from portal.grant_reading import CONTENT_TYPES
+from reports.grant.report import GrantReport
 from reports.job_report import JobReport
 from reports.services.formats import FORMATS
 
@@ -77,6 +79,20 @@ QUERY: Mapping[str, dict[str, Any]] = (
             "name": "limit",
             "description": f"The most comments; default {COMMENTS_DEFAULT}.",
             "schema": {"type": "integer", "minimum": 1, "maximum": COMMENTS_MAX},
+        },
+        "first_day": {
+            "name": "from",
+            "description": "The first day of the period. Without both days: the allocation's period, or this year.",
+            "schema": {"type": "string", "format": "date"},
+        },
+        "last_day": {
+            "name": "until",
+            "description": "The last day of the period, which belongs to it; at most ten years.",
+            "schema": {"type": "string", "format": "date"},
+        },
+        "names": {
+            "description": "Whether the report of a whole project names members and works.",
+            "schema": {"type": "string", "enum": ["1", "true", "0", "false"]},
         },
         "by": {"description": "Rows of one kind alone.", "schema": {"type": "string", "enum": list(KINDS)}},
         "language": {"description": "Default: English.", "schema": {"type": "string", "enum": list(LANGUAGES)}},
@@ -181,6 +197,18 @@ OPERATIONS = (
         "A whole project, for its PI.",
         {200: ProjectAnswer},
         query=("days",),
+    ),
+    *(
+        Operation(
+            f"getGrantReport{name.capitalize()}",
+            "get",
+            f"/api/v1/projects/{{project}}/grant-report.{name}",
+            "What a project used in a period, and how well: all of it for its PI, their own part for a member.",
+            {200: answer},
+            content_types=(CONTENT_TYPES[name].partition(";")[0],),
+            query=("first_day", "last_day", "names"),
+        )
+        for name, answer in (("json", GrantReport), ("csv", str), ("pdf", str))
     ),
     *(
         Operation(

@@ -26,8 +26,10 @@ FAILED = {
     "experiment run": "Status of a logged run",
     "export of runs": "Export of runs",
     "month of advice": "Monthly figures of the advice",
+    "month of predictions": "Monthly figures of predictions",
     "month of the site": "Monthly figures of the site",
     "month of the policy export": "Monthly figures of the policy export",
+    "anonymised month": "Monthly rows for other sites",
 }
 """By the kind of `jobs.failures.services.Work`."""
 
@@ -46,21 +48,24 @@ COUNTED = {
     "experiment run": ("logged run without a new status,", "logged runs without a new status,"),
     "export of runs": ("batch of runs to export", "batches of runs to export"),
     "month of advice": ("month of the figures of advice", "months of the figures of advice"),
+    "month of predictions": ("month of the figures of predictions", "months of the figures of predictions"),
     "month of the site": ("month of the site's figures", "months of the site's figures"),
     "month of the policy export": ("month of the policy export", "months of the policy export"),
+    "anonymised month": ("anonymised month", "anonymised months"),
 }
 """What one and several of them are called."""
 
 SWEEPS = {
     "follow_up": "analysis, reports and sums",
     "deliver": "mail",
-    "escalate": "flags and the policy export",
+    "escalate": "flags, the policy export and the rows for other sites",
     "check_links": "link check",
     "import_directory": "directory import",
     "read_queue": "reading of the queue",
     "expire": "deletion of old data",
     "export": "export of runs",
     "backtest_waits": "check of wait estimates",
+    "check_predictions": "check of predictions",
 }
 """By the name of the task."""
 

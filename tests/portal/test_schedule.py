@@ -10,7 +10,7 @@ from django.conf import settings
 from portal.celery import application
 from portal.schedule import beat_schedule
 
-NIGHTLY = {"expire", "backtest-waits"}
+NIGHTLY = {"expire", "backtest-waits", "check-predictions"}
 
 
 def schedule_of(**optional: int | None) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from django.db.models import QuerySet
 from jobs.audit.services import Action, Kind, by_command, record_change
 from jobs.models import Job, Project, User
 from jobs.records import ENDED_STATES
+from portal.institutional_reading import NoSuchMonthError, form_of, institutional, log_reading
 from portal.management.output_files import write_parts
 from portal.management.run_names import named_run
 from portal.management.to_target import export_to_target
@@ -24,6 +25,7 @@ from reports.performance.services import FORMATS, ended_runs
 USAGE_ERROR = 2
 """The exit status of a wrong option, as `argparse` has it."""
 
+INSTITUTIONAL = "institutional"
 FILTERS = ("since", "until", "project", "user")
 
 
@@ -32,7 +34,8 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("jobs", nargs="*", metavar="[CLUSTER/]JOBID")
-        parser.add_argument("--format", choices=FORMATS, default="learning")
+        parser.add_argument("--format", choices=(*FORMATS, INSTITUTIONAL), default="learning")
+        parser.add_argument("--month", default="", metavar="MONTH", help="closed month of institutional, as in 2026-10")
         parser.add_argument("--since", metavar="TIME", help="runs that ended at this day or time, or later")
         parser.add_argument("--until", metavar="TIME", help="runs that ended before this day or time (UTC)")
         parser.add_argument("--project", help="runs of this project alone")
@@ -52,10 +55,12 @@ class Command(BaseCommand):
         if options["to_target"]:
             self.stdout.write(export_to_target(_target_since(options)))
             return
-        form = FORMATS[options["format"]]
-        if form.is_binary and not options["output"] and sys.stdout.isatty():
+        is_for_sites = options["format"] == INSTITUTIONAL
+        if bool(options["month"]) != is_for_sites:
+            raise CommandError("institutional takes --month, and no other format does", returncode=USAGE_ERROR)
+        if not is_for_sites and FORMATS[options["format"]].is_binary and not options["output"] and sys.stdout.isatty():
             raise CommandError(f"{options['format']} cannot be written to the terminal; name a file with -o")
-        parts = _of_named(options) if options["jobs"] else _of_all(options)
+        parts = self._of_month(options) if is_for_sites else _of_named(options) if options["jobs"] else _of_all(options)
         if options["output"]:
             write_parts(options["output"], parts)
             return
@@ -63,9 +68,24 @@ class Command(BaseCommand):
             sys.stdout.buffer.write(part)
         sys.stdout.flush()
 
+    def _of_month(self, options: dict[str, Any]) -> Iterator[bytes]:
+        """The anonymised rows of a month, whose format is that of the file's name; says who is in none."""
+        if options["jobs"] or any(options[name] for name in FILTERS):
+            raise CommandError("institutional is a whole month: no jobs and no filters", returncode=USAGE_ERROR)
+        try:
+            asked = institutional(options["month"])
+        except ValueError as error:
+            raise CommandError(str(error), returncode=USAGE_ERROR) from error
+        except NoSuchMonthError as error:
+            raise CommandError(str(error)) from error
+        form = form_of(options["output"] or "")
+        log_reading(by_command("export_performance"), asked, form)
+        self.stderr.write(asked.said)
+        return asked.parts(form)
+
 
 def _target_since(options: dict[str, Any]) -> datetime | None:
-    if any(options[name] for name in ("jobs", "until", "project", "user", "output")):
+    if any(options[name] for name in ("jobs", "month", "until", "project", "user", "output")):
         raise CommandError("--to-target takes --since alone", returncode=USAGE_ERROR)
     try:
         return bounds(options["since"], None)[0]

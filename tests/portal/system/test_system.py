@@ -8,6 +8,7 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 from django.utils import timezone
 
+from analysis.anonymous import services as anonymous
 from analysis.escalation import services as escalation
 from analysis.models import ExportBatch, ExportDue, PolicyMonth, SiteMonth
 from analysis.outcomes import services as outcomes
@@ -109,7 +110,7 @@ def test_all_work_that_can_fail_and_every_sweep_has_a_name_of_its_own() -> None:
     kinds = {
         *(escalation.OF_PEOPLE, escalation.OF_PROJECTS, outcomes.SETTLE, outcomes.CLOSE_MONTH, policy.CLOSE_MONTH),
         *(site.CLOSE_MONTH, rollups.ROLL_UP, IMPORT, SUMMARY, PLANNING, LINK, REPORT, JUDGEMENT, SORTING, FOLLOWING),
-        *(READING, EXPORT),
+        *(READING, EXPORT, anonymous.CLOSE_MONTH),
     }
     assert kinds == set(FAILED)
     assert kinds - {PLANNING} == set(COUNTED)
