@@ -16,12 +16,15 @@ from analysis.comments.models import SlurmComment as SlurmComment
 from analysis.efficiency import EfficiencyClass
 from analysis.elsewhere.models import ElsewhereMonth as ElsewhereMonth
 from analysis.escalation.models import Flag as Flag
+from analysis.exports.models import ExportBatch as ExportBatch
+from analysis.exports.models import ExportDue as ExportDue
 from analysis.outcomes.models import AdviceDay as AdviceDay
 from analysis.outcomes.models import AdviceDue as AdviceDue
 from analysis.outcomes.models import AdviceMonth as AdviceMonth
 from analysis.outcomes.models import AdviceOutcome as AdviceOutcome
 from analysis.policy.models import PolicyMonth as PolicyMonth
 from analysis.policy.models import PolicyRow as PolicyRow
+from analysis.practices.models import PracticeMonth as PracticeMonth
 from analysis.predictions.models import MethodRecord as MethodRecord
 from analysis.predictions.models import Prediction as Prediction
 from analysis.predictions.models import PredictionMonth as PredictionMonth

@@ -14,6 +14,9 @@ from analysis.escalation.services import escalate as raise_and_clear
 from analysis.outcomes.services import close_months as close_months_of_advice
 from analysis.outcomes.services import settle_due
 from analysis.policy.services import close_policy_months
+from analysis.practices.services import close_months as close_months_of_practices
+from analysis.predictions.services import close_months as close_months_of_predictions
+from analysis.predictions.services import keep_records
 from analysis.queue_waits.services import keep_ranges
 from analysis.rollups.services import roll_up_due
 from analysis.site.services import close_months
@@ -21,6 +24,7 @@ from analysis.waiting.services import check_waits
 from jobs.experiments.services.following import follow_runs
 from jobs.experiments.services.points import sort_points
 from portal import expiry
+from portal.charts.programs import program_titles
 from reports.services.publishing import follow_up as judge_and_report
 
 BATCH_SIZE = 200
@@ -60,7 +64,9 @@ def follow_up() -> None:
     check_waits(IDLE_RUNS, timezone.now())
     close_months(timezone.now())
     close_months_of_advice(timezone.now())
+    close_months_of_practices(timezone.now(), program_titles)
     close_months_of_answers(timezone.now())
+    close_months_of_predictions(timezone.now())
 
 
 @shared_task(acks_late=True, ignore_result=True, soft_time_limit=240)
@@ -89,3 +95,9 @@ def expire() -> None:
 def backtest_waits() -> None:
     """Measure how far estimates of waits are off, by partition; those of the next day use it."""
     keep_ranges(timezone.now())
+
+
+@shared_task(acks_late=True, ignore_result=True, soft_time_limit=1800)
+def check_predictions() -> None:
+    """Determine which methods of prediction keep their promise; what is stated the next day uses it."""
+    keep_records(timezone.now())

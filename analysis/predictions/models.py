@@ -9,12 +9,13 @@ from jobs.models import Job, Project, User
 
 
 class Prediction(models.Model):
-    """What was predicted for the next run of a work with this partition, number of nodes and of GPUs.
+    """What was predicted for the next run of a work with this partition, number of nodes and of GPUs, and time limit.
 
     `typical` in the unit of the quantity; `low` to `high` is to hold the next run in `promised_fraction` of all cases,
     all three null where the method states no range. `runs` are the earlier runs behind it. `is_shown`: it was stated;
-    the others are kept to compare the methods. `fingerprint` makes a prediction that is given again the same row while
-    it is open. `job` is the run that answered, `actual` what it took; with `EXCEEDED` at least that.
+    the others are kept to compare the methods. `fingerprint` (`keys.fingerprint`) is the same for what is predicted
+    again on the same day: while it is open only the first one is kept. `job` is the run that answered, `actual` what it
+    took; with `EXCEEDED` at least that.
     """
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+", db_index=False, db_constraint=False)
@@ -28,6 +29,7 @@ class Prediction(models.Model):
     partition = models.CharField(max_length=64)
     nodes = models.PositiveIntegerField()
     gpus = models.PositiveIntegerField()
+    limit_s = models.FloatField(null=True)
     low = models.FloatField(null=True)
     typical = models.FloatField()
     high = models.FloatField(null=True)
@@ -74,7 +76,7 @@ class Prediction(models.Model):
 class MethodRecord(models.Model):
     """How one method kept its promise for one quantity within the last days, from the nightly calibration.
 
-    The columns are those of `calibration.Record`; it refers to nobody.
+    Counts as in `calibration.Record`, of each work's latest predictions; it refers to nobody.
     """
 
     method = models.CharField(max_length=16)
@@ -83,9 +85,6 @@ class MethodRecord(models.Model):
     ranged = models.PositiveIntegerField()
     inside = models.PositiveIntegerField()
     promised_fraction = models.FloatField(null=True)
-    median_error_percent = models.FloatField(null=True)
-    within_20 = models.PositiveIntegerField()
-    within_15 = models.PositiveIntegerField()
     misses_promise = models.BooleanField()
     misses_since = models.DateTimeField(null=True)
     made_at = models.DateTimeField()

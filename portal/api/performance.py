@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 from django.http import Http404, StreamingHttpResponse
-from rest_framework.exceptions import ValidationError
+from rest_framework.exceptions import NotFound, ValidationError
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -43,7 +43,7 @@ class JobPerformance(Export):
         form = _named(name)
         run = open_run(request, cluster, job_id)
         if run.state not in ENDED_STATES:
-            raise Http404("This job has not ended yet.")
+            raise NotFound("This job has not ended yet.")
         return self.answer(form, form.one(run), f"kaiku-{run.cluster}-{run.job_id}-performance")
 
 
@@ -53,7 +53,7 @@ class OwnPerformance(Export):
     def get(self, request: Request, name: str) -> StreamingHttpResponse:
         form, user = _named(name), person(request)
         try:
-            since, until = bounds(*(request.query_params.get(which, "") for which in ("since", "until")))
+            since, until = bounds(*(request.query_params.get(which) for which in ("since", "until")))
         except ValueError as error:
             raise ValidationError(f"{error}.") from error
         runs = ended_runs(visible_jobs(user).filter(user=user), since, until)

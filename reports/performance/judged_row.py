@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from analysis.efficiency import EfficiencyClass
 from jobs.hardware import partition_of
 from jobs.records import ENDED_STATES, printable, queue_wait_s
 from reports.ending import COMPLETED, ending_of
-from reports.performance.rows import PerformanceRow
+from reports.performance.rows import COLUMNS, PerformanceRow
 
 UNKNOWN = EfficiencyClass.UNKNOWN.value
 ENDED_EARLY, NOT_MEASURED = "ended_early", "not_measured"
@@ -47,41 +48,71 @@ STORED = {
 }
 """What is read of each run, by the name here; the path is from the table of runs."""
 
-READ_ONLY = ("request", "eligible_at", "uncounted_reason", "ended_early")
-"""What the row is derived from and does not show."""
+TEXTS = tuple(column.name for column in COLUMNS if column.type == "text" and column.name in STORED)
+"""Of these an empty one is not known."""
+
+_harmless = lru_cache(maxsize=10_000)(printable)
+"""Most names are those of many runs."""
+
+Columns = dict[str, list[Any]]
+"""Values of some runs, by column."""
 
 
 def judged_row(stored: Mapping[str, Any]) -> PerformanceRow:
     """The row of one run; `stored` has the names of `STORED`. An empty text is one that is not known."""
-    shown = {name: None if value == "" else value for name, value in stored.items() if name not in READ_ONLY}
-    partition = partition_of(stored["cluster"], stored["partition"])
-    node, price = (partition.node, partition.price) if partition else (None, None)
-    has_ended = stored["state"] in ENDED_STATES
-    reason = _not_judged_because(stored)
-    return PerformanceRow(
-        **shown
-        | {
-            "job_name": printable(stored["job_name"]) or None,
-            "partition_requested": printable(stored["request"].get("--partition", "")) or None,
-            "gpu_name": (node.gpu_name if node else "") or None,
-            "gpu_memory_gb": float(node.gpu_memory_gb) if node else None,
-            "queue_wait_s": queue_wait_s(stored["eligible_at"], stored["started_at"]),
-            "success": stored["state"] == COMPLETED if has_ended else None,
-            "error_details": (ending_of(stored["state"], stored["exit_code"]) or None) if has_ended else None,
-            "billing_unit": price.unit if price else None,
-            "efficiency_class": UNKNOWN if reason else stored["efficiency_class"],
-            "not_judged_because": reason,
-            "finding_codes": (stored["finding_codes"] or "").strip() or None,
-        }
-    )
+    return next(judged_rows([tuple(stored[name] for name in STORED)]))
 
 
-def _not_judged_because(stored: Mapping[str, Any]) -> str | None:
+def judged_rows(stored: Sequence[Sequence[Any]]) -> Iterator[PerformanceRow]:
+    """The rows of some runs, each with the values of `STORED` in their order.
+
+    Made column by column: with two million runs a look-up by name for each value would take most of the time.
+    """
+    columns = dict(zip(STORED, map(list, zip(*stored, strict=True)), strict=True))
+    for name in TEXTS:
+        columns[name] = [value or None for value in columns[name]]
+    columns |= _of_partition(columns) | _of_end(columns) | _of_class(columns)
+    columns["job_name"] = [_harmless(name or "") or None for name in columns["job_name"]]
+    columns["partition_requested"] = [
+        _harmless(request.get("--partition", "")) or None for request in columns["request"]
+    ]
+    columns["queue_wait_s"] = list(map(queue_wait_s, columns["eligible_at"], columns["started_at"]))
+    columns["finding_codes"] = [(codes or "").strip() or None for codes in columns["finding_codes"]]
+    return map(PerformanceRow, *(columns[column.name] for column in COLUMNS))
+
+
+def _of_partition(columns: Columns) -> Columns:
+    found = list(map(partition_of, columns["cluster"], columns["partition"]))
+    return {
+        "gpu_name": [((each.node.gpu_name if each.node else "") or None) if each else None for each in found],
+        "gpu_memory_gb": [float(each.node.gpu_memory_gb) if each and each.node else None for each in found],
+        "billing_unit": [each.price.unit if each and each.price else None for each in found],
+    }
+
+
+def _of_end(columns: Columns) -> Columns:
+    ends = [
+        (state == COMPLETED, ending_of(state, exit_code) or None) if state in ENDED_STATES else (None, None)
+        for state, exit_code in zip(columns["state"], columns["exit_code"], strict=True)
+    ]
+    return {"success": [success for success, _ in ends], "error_details": [error for _, error in ends]}
+
+
+def _of_class(columns: Columns) -> Columns:
+    read = (columns[name] for name in ("efficiency_class", "uncounted_reason", "ended_early"))
+    judged = [(given, _not_judged_because(given, reason, early)) for given, reason, early in zip(*read, strict=True)]
+    return {
+        "efficiency_class": [UNKNOWN if reason else given for given, reason in judged],
+        "not_judged_because": [reason for _, reason in judged],
+    }
+
+
+def _not_judged_because(given: str | None, uncounted_reason: str | None, ended_early: bool | None) -> str | None:
     """Why the use of an analysed run is not judged; None where it is, and before the analysis."""
-    if stored["efficiency_class"] is None:
+    if given is None:
         return None
-    if stored["uncounted_reason"]:
-        return str(stored["uncounted_reason"])
-    if stored["ended_early"]:
+    if uncounted_reason:
+        return uncounted_reason
+    if ended_early:
         return ENDED_EARLY
-    return NOT_MEASURED if stored["efficiency_class"] == UNKNOWN else None
+    return NOT_MEASURED if given == UNKNOWN else None

@@ -39,7 +39,7 @@ def _is(description: str, source: str, unit: str = "") -> Meta:
     return Meta(description=description, extra={"source": source, "unit": unit})
 
 
-class PerformanceRow(msgspec.Struct, frozen=True, kw_only=True):
+class PerformanceRow(msgspec.Struct, frozen=True):
     """One attempt of one job, judged or not; the annotations are the data dictionary."""
 
     cluster: Annotated[str, _is("Slurm's ClusterName", SLURM)]

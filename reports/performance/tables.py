@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from io import StringIO
 from itertools import islice
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
 from reports.csv_cells import marked
-from reports.performance.rows import COLUMNS, PerformanceRow
+from reports.performance.rows import COLUMNS, Kind, PerformanceRow
 
 ROWS_TOGETHER = 500
 """Rows in one part of an answer: about 0.5 MB."""
@@ -45,7 +46,9 @@ def csv_table(rows: Iterable[PerformanceRow]) -> Iterator[bytes]:
     """
     yield _lines([[column.name for column in COLUMNS]])
     for some in batches(rows, ROWS_TOGETHER):
-        yield _lines([[_cell(value) for value in msgspec.structs.astuple(row)] for row in some])
+        columns = zip(*map(msgspec.structs.astuple, some), strict=True)
+        shown = [CELLS[column.type](values) for column, values in zip(COLUMNS, columns, strict=True)]
+        yield _lines(zip(*shown, strict=True))
 
 
 def _lines(rows: Iterable[Sequence[object]]) -> bytes:
@@ -54,12 +57,30 @@ def _lines(rows: Iterable[Sequence[object]]) -> bytes:
     return written.getvalue().encode("utf-8", "replace")
 
 
-def _cell(value: object) -> object:
-    if isinstance(value, str):
-        return marked(value)
-    if isinstance(value, bool):
-        return str(value).lower()
-    return instant(value) if isinstance(value, datetime) else value
+def _texts(values: Iterable[str | None]) -> list[str | None]:
+    return [value if value is None or value.isalnum() else _marked(value) for value in values]
+
+
+def _times(values: Iterable[datetime | None]) -> list[str | None]:
+    return [at if at is None else instant(at) for at in values]
+
+
+def _flags(values: Iterable[bool | None]) -> list[str | None]:
+    return [value if value is None else "true" if value else "false" for value in values]
+
+
+def _numbers(values: Iterable[object]) -> Iterable[object]:
+    return values
+
+
+_marked = lru_cache(maxsize=10_000)(marked)
+"""Most texts are the same in many rows."""
+
+CELLS: dict[Kind, Callable[[Iterable[Any]], Iterable[object]]] = {
+    **{"text": _texts, "time": _times, "boolean": _flags},
+    **{"integer": _numbers, "number": _numbers},
+}
+"""The cells of a column, by the type of its values."""
 
 
 def instant(at: datetime) -> str:
@@ -68,4 +89,5 @@ def instant(at: datetime) -> str:
     >>> instant(datetime(2026, 11, 20, 10, 0, tzinfo=UTC))
     '2026-11-20T10:00:00Z'
     """
-    return at.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    in_utc = at if at.tzinfo is UTC else at.astimezone(UTC)
+    return f"{in_utc.isoformat()[:-6]}Z"

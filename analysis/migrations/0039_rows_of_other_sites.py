@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("analysis", "0037_anonymous_months")]
+    dependencies = [("analysis", "0038_anonymous_months")]
 
     operations = [
         migrations.CreateModel(
