@@ -128,7 +128,7 @@ def _merged(atoms: Atoms) -> Atoms:
         by_value: dict[str, Group] = defaultdict(lambda: defaultdict(Part))
         for (values, person), part in atoms.items():
             _add(by_value[values[place]], person, part)
-        rare = {value for value, group in by_value.items() if value != UNKNOWN and _why_not(group)}
+        rare = {value for value, group in by_value.items() if value != UNKNOWN and _is_rare(group)}
         if not rare:
             continue
         merged: Atoms = defaultdict(Part)
@@ -137,6 +137,10 @@ def _merged(atoms: Atoms) -> Atoms:
             _add_part(merged[(*values[:place], value, *values[place + 1 :]), person], part)
         atoms = merged
     return atoms
+
+
+def _is_rare(group: Group) -> bool:
+    return _why_not(group) in (Withheld.FEW_PEOPLE, Withheld.FEW_PROJECTS)
 
 
 def _groups(atoms: Atoms, coarse: Mapping[Values, Values]) -> dict[Values, Group]:
