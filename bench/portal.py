@@ -59,6 +59,7 @@ PAGES = (
     ),
     *("/history/?days=7", "/history/?days=30", "/history/?days=90", "/history/?days=365", "/history/?of=all&days=365"),
     *("/projects/", "/projects/{project}/?days=90", "/projects/{project}/?days=365"),
+    *("/projects/{project}/grant-report/", "/embed/last-jobs.json?n=20"),
     *("/jobs.csv?partition=dev-g", "/api/v1/jobs/", "/learn/", "/about/"),
     *(
         "/api/v1/jobs/?own=1&days=90&sort=wasted&limit=200",

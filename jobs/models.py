@@ -289,8 +289,8 @@ class JobOpening(models.Model):
 
 
 class ApiToken(models.Model):
-    """A token of a person's own program: to read what the person sees, to send what their runs measured, or to log
-    experiments.
+    """A token of a person's own program: to read what the person sees, to send what their runs measured, to log
+    experiments, or to read the feed of their reports.
 
     Each kind does only one of these; only the SHA-256 of the secret is stored.
     """
@@ -299,6 +299,7 @@ class ApiToken(models.Model):
         READ = "read", "Reads what you see here"
         SEND = "send", "Sends measurements of your own runs"
         RUNS = "runs", "Logs your experiments and their runs"
+        FEED = "feed", "Reads the feed of your reports"
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="api_tokens")
     name = ShownText(max_length=64)

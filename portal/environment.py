@@ -17,6 +17,7 @@ import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 
 CLUSTER_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._@+-]{0,63}")
+ORIGIN = re.compile(r"https?://(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?::[0-9]{1,5})?")
 TRUE_WORDS, FALSE_WORDS = ("1", "true", "yes", "on"), ("0", "false", "no", "off", "")
 
 
@@ -119,6 +120,15 @@ def cluster_names(name: str) -> list[str]:
     wrong = [word for word in found if not CLUSTER_NAME.fullmatch(word)]
     if wrong:
         raise ImproperlyConfigured(f"{name} must be names of clusters separated by blanks, not {wrong[0]!r}")
+    return found
+
+
+def origins(name: str) -> list[str]:
+    """Origins of other sites, separated by commas: scheme, host and, if it is not the usual one, port; no wildcards."""
+    found = list(dict.fromkeys(words(name, "")))
+    for origin in found:
+        if not ORIGIN.fullmatch(origin):
+            raise ImproperlyConfigured(f"{name} must be origins such as https://ondemand.example, not {origin!r}")
     return found
 
 

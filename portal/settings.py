@@ -23,6 +23,7 @@ from portal.environment import (
     fraction,
     mail_address,
     number,
+    origins,
     redis_url,
     secret_key,
     site_url,
@@ -30,6 +31,7 @@ from portal.environment import (
     time_zone,
     words,
 )
+from portal.export_target import format_from_environment, target_from_environment
 from portal.middleware.content_security import content_security_policy
 from portal.schedule import beat_schedule
 from portal.sign_in.provider import form_targets, provider_from_environment
@@ -181,6 +183,10 @@ QUEUE_SECONDS = number("QUEUE_SECONDS", 120, lowest=0)
 # The site's GPUs, partitions and prices, a TOML file; empty is LUMI. `manage.py check_site` compares it with Slurm.
 SITE_PROFILE = text("SITE_PROFILE")
 
+# Where workers write each judged run, as what, and how often; see docs/export-target.md.
+EXPORT_TARGET, EXPORT_FORMAT = target_from_environment(), format_from_environment()
+EXPORT_SECONDS = number("EXPORT_SECONDS", 300, highest=3600)
+
 LANGUAGE_CODE = "en-gb"
 TIME_ZONE = time_zone("UTC")
 USE_TZ = True
@@ -196,6 +202,8 @@ WHITENOISE_USE_FINDERS = True
 
 CONTENT_SECURITY_POLICY = content_security_policy(form_targets(OIDC_PROVIDER))
 X_FRAME_OPTIONS = "DENY"
+# Other portals of the site that may show the card of latest jobs in a frame; see docs/embedding.md.
+EMBED_FRAME_ANCESTORS = origins("EMBED_FRAME_ANCESTORS")
 SECURE_REFERRER_POLICY = "same-origin"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = IS_HTTPS
 SESSION_COOKIE_AGE = number("SESSION_HOURS", 12) * 3600
@@ -320,6 +328,7 @@ CELERY_BEAT_SCHEDULE = beat_schedule(
     flag_seconds=FLAG_SECONDS,
     directory_seconds=DIRECTORY_SECONDS if DIRECTORY_SOURCE else None,
     queue_seconds=(QUEUE_SECONDS or None) if QUEUE_CLUSTERS else None,
+    export_seconds=EXPORT_SECONDS if EXPORT_TARGET else None,
 )
 
 # The content of log lines: portal/logs.py.

@@ -12,10 +12,13 @@ from portal.api import (
     docs,
     education,
     experiments,
+    grant_reports,
     hints,
     ingest,
     insights,
     jobs,
+    last_jobs,
+    performance,
     policy,
     raw_samples,
     runs,
@@ -33,11 +36,13 @@ from portal.pages.compare.views import compare
 from portal.pages.dashboard.sample_report import sample_figure, sample_report
 from portal.pages.dashboard.views import dashboard
 from portal.pages.device.views import device
+from portal.pages.embed import views as embed
 from portal.pages.experiments.changes import remove_experiment, rename_experiment, share_experiment
 from portal.pages.experiments.compare import compare_runs
 from portal.pages.experiments.download import experiment_table
 from portal.pages.experiments.views import experiment
 from portal.pages.experiments.views import experiments as experiments_page
+from portal.pages.feed.views import reports_feed
 from portal.pages.flags.views import answer_request, flags
 from portal.pages.history.views import history
 from portal.pages.job.feedback import job_feedback
@@ -54,6 +59,7 @@ from portal.pages.lessons.links import check_links, lesson_links
 from portal.pages.lessons.views import lessons, start_lesson, start_program
 from portal.pages.opt_out.views import opt_out_page
 from portal.pages.policy.views import policy as policy_page
+from portal.pages.projects.grant import grant_page
 from portal.pages.projects.views import project, projects
 from portal.pages.public.views import public
 from portal.pages.queue.views import queue_page
@@ -107,12 +113,17 @@ urlpatterns = [
     re_path(rf"^runs/{RUN}/$", run, name="run"),
     re_path(rf"^runs/{RUN}/files/(?P<pk>[0-9]{{1,16}})/$", kept_text, name="kept-text"),
     re_path(rf"^runs/{RUN}/delete/$", remove_run, name="delete-run"),
+    path("embed/last-jobs", embed.last_jobs, name="embed-last-jobs"),
+    path("embed/last-jobs.json", last_jobs.LastJobs.as_view(), name="api-last-jobs"),
+    path("feeds/reports.atom", reports_feed, name="reports-feed"),
+    re_path(r"^feeds/(?P<secret>[A-Za-z0-9_-]{1,100})/reports\.atom$", reports_feed, name="own-reports-feed"),
     path("flags/", flags, name="flags"),
     path("flags/requests/<int:pk>/", answer_request, name="answer-request"),
     path("history/", history, name="history"),
     path("queue/", queue_page, name="queue"),
     path("projects/", projects, name="projects"),
     path("projects/<str:name>/", project, name="project"),
+    path("projects/<str:name>/grant-report/", grant_page, name="grant-report"),
     path("about/", about, name="about"),
     re_path(rf"^jobs/{JOB}/$", job, name="job"),
     re_path(rf"^jobs/{JOB}/figures/(?P<name>[a-z_]{{1,32}})\.svg$", job_figure, name="figure"),
@@ -167,6 +178,16 @@ urlpatterns = [
     re_path(rf"^api/v1/jobs/{JOB}/$", jobs.JobDetail.as_view(), name="api-job"),
     re_path(rf"^api/v1/jobs/{JOB}/gpus/$", jobs.JobGpus.as_view(), name="api-gpus"),
     re_path(rf"^api/v1/jobs/{JOB}/report\.(?P<name>[a-z]{{1,8}})$", jobs.JobReportFile.as_view(), name="api-report"),
+    re_path(
+        rf"^api/v1/jobs/{JOB}/performance\.(?P<name>[a-z]{{1,8}})$",
+        performance.JobPerformance.as_view(),
+        name="api-job-performance",
+    ),
+    re_path(
+        r"^api/v1/performance\.(?P<name>[a-z]{1,8})$", performance.OwnPerformance.as_view(), name="api-performance"
+    ),
+    path("api/schema/kaiku-learning-1.json", performance.LearningSchema.as_view(), name="learning-schema"),
+    path("api/schema/kaiku-performance-1.json", performance.Dictionary.as_view(), name="performance-dictionary"),
     re_path(rf"^api/v1/jobs/{JOB}/raw-samples\.csv$", raw_samples.JobRawSamples.as_view(), name="api-raw-samples"),
     path("api/v1/check", check.Check.as_view(), name="api-check"),
     path("api/v1/platforms/", check.Platforms.as_view(), name="api-platforms"),
@@ -189,6 +210,11 @@ urlpatterns = [
     re_path(rf"^api/v1/runs/{RUN}/metrics\.csv$", runs.RunMetricsCsv.as_view(), name="api-run-metrics-csv"),
     re_path(rf"^api/v1/runs/{RUN}/artifacts/?$", runs.RunArtifacts.as_view(), name="api-run-artifacts"),
     path("api/v1/projects/<str:project>/summary/", project_api.ProjectSummary.as_view(), name="api-project"),
+    re_path(
+        r"^api/v1/projects/(?P<project>[^/]+)/grant-report\.(?P<name>[a-z]{1,8})$",
+        grant_reports.ProjectGrantReport.as_view(),
+        name="api-grant-report",
+    ),
     re_path(r"^api/v1/policy/efficiency\.(?P<name>json|csv)$", policy.PolicyEfficiency.as_view(), name="api-policy"),
     re_path(
         r"^api/v1/policy/(?P<name>efficiency|flags)\.schema\.json$",

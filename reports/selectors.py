@@ -16,7 +16,7 @@ from analysis.efficiency import EfficiencyClass
 from analysis.models import JobEfficiency
 from analysis.selectors import COMMITTED_LATE, SCAN_SIZE, has_lost_series, swept_until
 from jobs.failures.selectors import set_aside
-from jobs.models import Job
+from jobs.models import Job, User
 from jobs.records import all_printable
 from metrics.series import RunMetrics
 from reports.ending import is_crash
@@ -114,6 +114,12 @@ def report_value(row: Report, measured: RunMetrics | None = None) -> JobReport:
         return report
     is_thinned = has_lost_series(row.job) if measured is None else measured.is_thinned
     return thinned if is_thinned else report
+
+
+def latest_reports(user: User, limit: int) -> QuerySet[Report]:
+    """The reports of a person's own runs, those that ended last first, whatever was mailed."""
+    rows = Report.objects.filter(job__user=user, job__ended_at__isnull=False).select_related("job")
+    return rows.order_by("-job__ended_at", "-job")[:limit]
 
 
 def waiting_reports(user_pks: Collection[int] | None = None, without: Collection[int] = ()) -> dict[int, list[Waiting]]:

@@ -33,6 +33,7 @@ class JudgedRun(NamedTuple):
     wasted_gpu_hours: float | None
     saved_gpu_hours: float | None
     codes: str
+    energy_j: float | None = None
 
 
 class ClassSums(msgspec.Struct, array_like=True):
@@ -58,6 +59,7 @@ class RunSums(msgspec.Struct, array_like=True):
     `uncounted_*` are runs that no statistic counts; everything else is of the counted ones. `use` is whole percent of
     mean use -> runs. `measured_gpu_hours` are of the runs with a known use, `used_gpu_hours` the same times their use.
     `starts` is the local hour of the start, counted from Monday 00:00 -> (measured runs, sum of their use in percent).
+    `energy_gpu_hours` are of the runs whose GPUs' energy is known, `energy_j`; 0 in days added up before it was stored.
     """
 
     classes: dict[str, ClassSums] = {}
@@ -68,6 +70,8 @@ class RunSums(msgspec.Struct, array_like=True):
     used_gpu_hours: float = 0.0
     findings: dict[str, FindingSums] = {}
     starts: dict[int, tuple[int, float]] = {}
+    energy_j: float = 0.0
+    energy_gpu_hours: float = 0.0
 
     @property
     def jobs(self) -> int:
@@ -146,6 +150,9 @@ def add_run(sums: RunSums, run: JudgedRun, zone: tzinfo) -> None:
         if place == 0:
             found.first_jobs += 1
             found.wasted_gpu_hours += run.wasted_gpu_hours or 0.0
+    if run.energy_j is not None:
+        sums.energy_j += run.energy_j
+        sums.energy_gpu_hours += run.gpu_hours or 0.0
     if run.util_percent is not None:
         _add_use(sums, run.util_percent, run.gpu_hours or 0.0, run.started_at and run.started_at.astimezone(zone))
 
@@ -167,6 +174,8 @@ def add_sums(total: RunSums, more: RunSums) -> None:
     total.uncounted_gpu_hours += more.uncounted_gpu_hours
     total.measured_gpu_hours += more.measured_gpu_hours
     total.used_gpu_hours += more.used_gpu_hours
+    total.energy_j += more.energy_j
+    total.energy_gpu_hours += more.energy_gpu_hours
     for name, row in more.classes.items():
         own = total.classes.setdefault(name, ClassSums())
         own.jobs += row.jobs

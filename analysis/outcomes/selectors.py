@@ -177,6 +177,12 @@ def saved_by(*parts: Q) -> SavedSum:
     return _saved(AdviceDay.objects.filter(part, runs__gt=0) for part in parts)
 
 
+def saved_in(part: Q, period: Period) -> SavedSum:
+    """The same of the advice that was given in a period: one query."""
+    given = AdviceDay.objects.filter(part, day__range=first_and_last(period))
+    return _saved([given.filter(runs__gt=0)])
+
+
 def saved_by_work(user_pk: int, work_key: str) -> SavedSum:
     """The same of one work, as far as its runs are stored: one query."""
     return _saved([AdviceOutcome.objects.filter(user=user_pk, work_key=work_key, following_runs__gt=0)])

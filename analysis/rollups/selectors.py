@@ -35,7 +35,7 @@ from jobs.selectors import BY_SITE, Reach
 
 READ = (
     *("ended_at", "started_at", "counted_class", "uncounted_reason", "avg_gpu_util"),
-    *("gpu_hours", "wasted_gpu_hours", "saved_gpu_hours", "finding_codes"),
+    *("gpu_hours", "wasted_gpu_hours", "saved_gpu_hours", "finding_codes", "energy_j"),
 )
 """The columns of `JudgedRun`, in its order, of `judged_runs`."""
 

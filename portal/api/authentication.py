@@ -12,11 +12,12 @@ from jobs.models import ApiToken, User
 from portal.ingest.senders import ENDED, bearer
 from portal.sign_in.personal_tokens import token_and_holder
 
-READ, SEND, RUNS = ApiToken.Kind.READ, ApiToken.Kind.SEND, ApiToken.Kind.RUNS
+READ, SEND, RUNS, FEED = ApiToken.Kind.READ, ApiToken.Kind.SEND, ApiToken.Kind.RUNS, ApiToken.Kind.FEED
 OTHER_PURPOSE = {
     READ: "This token only reads.",
     SEND: "This token only sends measurements of your own runs; it cannot read.",
     RUNS: "This token only logs your experiments and their runs; it cannot read jobs.",
+    FEED: "This token only reads the feed of your reports.",
 }
 
 
@@ -54,7 +55,7 @@ class OwnTokenAuthentication(PersonalTokenAuthentication):
 
 
 class AskingTokenAuthentication(PersonalTokenAuthentication):
-    """The same for a call that takes its question as a body: it reads as well, and stores nothing."""
+    """The same for a call that takes its question as a body: it reads as well, and changes nothing that exists."""
 
     writing = frozenset({READ})
 

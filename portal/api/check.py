@@ -1,4 +1,7 @@
-"""What a request would cost, and what the asking person's own earlier runs suggest for it; nothing of it is kept."""
+"""What a request would cost, and what the asking person's own earlier runs suggest for it.
+
+Nothing of the question is kept. What is predicted for an own work is, until its next run shows how it was.
+"""
 
 from __future__ import annotations
 

@@ -62,6 +62,22 @@ class EarlierAnswer(msgspec.Struct, frozen=True):
     text: str
 
 
+class ExpectedAnswer(msgspec.Struct, frozen=True):
+    """One quantity of the next run of this size (`run_s`, `gpu_hours`, `gpus` or `memory_gb`), for one task.
+
+    `low` to `high` is to hold in `promised_fraction` of all cases; the three are null where no range is stated.
+    """
+
+    quantity: str
+    method: str
+    typical: float
+    low: float | None
+    high: float | None
+    promised_fraction: float | None
+    runs: int
+    text: str
+
+
 class ChangeAnswer(msgspec.Struct, frozen=True):
     """One option: an empty `recommended` leaves it out, an empty `requested` adds it."""
 
@@ -181,6 +197,7 @@ class ComponentAnswer(msgspec.Struct, frozen=True):
     shape: ShapeAnswer | None
     cost: CostAnswer | None
     earlier_runs: EarlierAnswer | None
+    expected: list[ExpectedAnswer]
     suggestion: SuggestionAnswer | None
     no_suggestion: str | None
     risks: list[RiskAnswer]

@@ -49,6 +49,7 @@ from portal.api.check_costs import (
     with_other_starts,
 )
 from portal.api.check_elsewhere import elsewhere
+from portal.api.check_predictions import expected_answers, expected_of, keep
 from portal.api.work_answers import range_of
 from portal.charts.typical_run import size_sentence
 from reports.check_texts import (
@@ -131,7 +132,7 @@ def _suggested(
 def answered(checking: Checking, looked: Looked) -> ComponentAnswer:
     """The answer for one component, without the allocation, which all of them share."""
     request, typical_s, tasks = looked.request, typical_s_of(looked.found), checking.tasks
-    places = _partitions(checking, looked, typical_s)
+    places, next_run = _partitions(checking, looked, typical_s), expected_of(request, looked.found)
     fitting = [each for each in places if each.fits]
     own = request.shape.partition if request.shape else ""
     at = "cost_typical" if typical_s is not None else "cost_at_limit"
@@ -141,12 +142,15 @@ def answered(checking: Checking, looked: Looked) -> ComponentAnswer:
         memory_gb = max((run.peak_gpu_mem_gb or 0.0 for run in looked.shown), default=0.0) or None
         offers, text = elsewhere(request, fits(request), looked.given, typical_s, memory_gb, looked.waits, tasks)
         answer = {"elsewhere": offers, "elsewhere_text": text or None}
+    if looked.work is not None:
+        keep(checking.user, looked.work, request, next_run, looked.waits)
     return ComponentAnswer(
         job_name=looked.component.job_name,
         refused=refused_text(request, own_fit(request), fits(request) if not names_partition(request) else ()),
         shape=msgspec.convert(request.shape, ShapeAnswer, from_attributes=True) if request.shape else None,
         cost=with_other_starts(cost_of(request.partition, request.shape, typical_s, tasks), request, tasks),
         earlier_runs=_earlier(looked),
+        expected=expected_answers(next_run),
         suggestion=_suggestion(checking, looked),
         no_suggestion=f"{looked.why_none}{_of_the_work(looked)}" if looked.why_none else None,
         risks=_risks(looked),

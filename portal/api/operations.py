@@ -28,7 +28,10 @@ from portal.api.answers import (
 )  # fmt: skip
 from portal.api.operation import ANYONE, COLLECTOR, COMMENTS, FORM, JSON, POLICY, PROGRAM, SENDER, Operation
 from portal.api.own_operations import OWN_OPERATIONS, OWN_QUERY
+from portal.api.performance_operations import OF_ONE_RUN, PERFORMANCE_OPERATIONS, PERFORMANCE_QUERY
 from portal.api.run_operations import RUN_OPERATIONS, RUN_QUERY
+from portal.grant_reading import CONTENT_TYPES
+from reports.grant.report import GrantReport
 from reports.job_report import JobReport
 from reports.services.formats import FORMATS
 
@@ -40,6 +43,7 @@ FIRST_DAY_PATTERN = "^20[0-9]{2}-(0[1-9]|1[0-2])(-01)?$"
 QUERY: Mapping[str, dict[str, Any]] = (
     OWN_QUERY
     | RUN_QUERY
+    | PERFORMANCE_QUERY
     | {
         "attempt": {
             "description": "Slurm's restart count of the run; without it the latest run.",
@@ -76,6 +80,20 @@ QUERY: Mapping[str, dict[str, Any]] = (
             "description": f"The most comments; default {COMMENTS_DEFAULT}.",
             "schema": {"type": "integer", "minimum": 1, "maximum": COMMENTS_MAX},
         },
+        "first_day": {
+            "name": "from",
+            "description": "The first day of the period. Without both days: the allocation's period, or this year.",
+            "schema": {"type": "string", "format": "date"},
+        },
+        "last_day": {
+            "name": "until",
+            "description": "The last day of the period, which belongs to it; at most ten years.",
+            "schema": {"type": "string", "format": "date"},
+        },
+        "names": {
+            "description": "Whether the report of a whole project names members and works.",
+            "schema": {"type": "string", "enum": ["1", "true", "0", "false"]},
+        },
         "by": {"description": "Rows of one kind alone.", "schema": {"type": "string", "enum": list(KINDS)}},
         "language": {"description": "Default: English.", "schema": {"type": "string", "enum": list(LANGUAGES)}},
     }
@@ -90,7 +108,7 @@ OF_THE_FIRST = {name: f"$response.body#/results/0/{name}" for name in ("cluster"
 
 RUN = "/api/v1/jobs/{cluster}/{job_id}/"
 FILES = {name: f"getReport{name.capitalize()}" for name in FORMATS}
-OF_A_RUN = ("listGpus", *FILES.values(), "getRawSamples")
+OF_A_RUN = ("listGpus", *FILES.values(), *OF_ONE_RUN.values(), "getRawSamples")
 OPERATIONS = (
     Operation(
         "sendNodeSummaries",
@@ -179,6 +197,18 @@ OPERATIONS = (
         "A whole project, for its PI.",
         {200: ProjectAnswer},
         query=("days",),
+    ),
+    *(
+        Operation(
+            f"getGrantReport{name.capitalize()}",
+            "get",
+            f"/api/v1/projects/{{project}}/grant-report.{name}",
+            "What a project used in a period, and how well: all of it for its PI, their own part for a member.",
+            {200: answer},
+            content_types=(CONTENT_TYPES[name].partition(";")[0],),
+            query=("first_day", "last_day", "names"),
+        )
+        for name, answer in (("json", GrantReport), ("csv", str), ("pdf", str))
     ),
     *(
         Operation(
@@ -271,5 +301,6 @@ OPERATIONS = (
         query=("language",),
     ),
     *OWN_OPERATIONS,
+    *PERFORMANCE_OPERATIONS,
     *RUN_OPERATIONS,
 )

@@ -12,6 +12,7 @@ from portal.api.check_answers import CheckAnswer, PlatformList
 from portal.api.check_body import CheckRequest
 from portal.api.insight_answers import HintList, InsightAnswer
 from portal.api.job_list import ORDERS
+from portal.api.last_jobs import JOBS, JOBS_MAX, LastJobList
 from portal.api.operation import Operation
 from portal.api.pagination import JobPages
 from portal.api.work_answers import WorkDetailAnswer, WorkList
@@ -48,6 +49,11 @@ OWN_QUERY: dict[str, dict[str, Any]] = {
         "description": f"Only works with a run in these last days; {DAYS}.",
         "schema": ANY_DAYS,
     },
+    "last_jobs": {
+        "name": "n",
+        "description": f"How many jobs, {JOBS} without it.",
+        "schema": {"type": "integer", "minimum": 1, "maximum": JOBS_MAX},
+    },
     "works": {
         "name": "limit",
         "description": f"At most so many works; {WORKS}.",
@@ -65,6 +71,14 @@ OWN_OPERATIONS = (
         "The report of your own run that ended last, or its record if there is no report.",
         {200: (LatestReport, LatestWithoutReport)},
         query=("work",),
+    ),
+    Operation(
+        "listLastJobs",
+        "get",
+        "/embed/last-jobs.json",
+        "Your latest jobs in few words, for another portal that shows them. There is no CORS.",
+        {200: LastJobList},
+        query=("last_jobs",),
     ),
     Operation(
         "listWorks",

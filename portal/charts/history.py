@@ -78,6 +78,11 @@ def _ends(names: Sequence[str]) -> dict[str, Any]:
     return {"first_label": names[0], "middle_label": middle, "last_label": names[-1]}
 
 
+def classes_of(steps: Sequence[Step], step: str) -> Chart:
+    """GPU-hours by class alone."""
+    return _classes(steps, [step_name(row.start, step) for row in steps])
+
+
 def _classes(steps: Sequence[Step], names: Sequence[str]) -> Chart:
     totals = [sum(row.hours_by_class.values()) for row in steps]
     top = nice_top(max(totals))

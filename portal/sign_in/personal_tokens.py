@@ -1,4 +1,4 @@
-"""Personal tokens, to read the API, to send own runs or to log experiments: how they are created, and what for."""
+"""Personal tokens, to read, to send own runs or to log experiments: how they are created, and what for."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from jobs.models import ApiToken, User
 from jobs.selectors import api_token
 from metrics.selectors import token_digest
 
-PREFIX, SENDING_PREFIX, LOGGING_PREFIX = "kaiku_pat_", "kaiku_run_", "kaiku_log_"
+PREFIX, SENDING_PREFIX, LOGGING_PREFIX, FEED_PREFIX = "kaiku_pat_", "kaiku_run_", "kaiku_log_", "kaiku_feed_"
 """By this prefix a person, or a scanner of repositories, recognises what a lost secret gives access to."""
 PREFIXES = {
     ApiToken.Kind.READ: PREFIX,
     ApiToken.Kind.SEND: SENDING_PREFIX,
     ApiToken.Kind.RUNS: LOGGING_PREFIX,
+    ApiToken.Kind.FEED: FEED_PREFIX,
 }
 SECRET_BYTES = 32
 TOKENS_MAX = 20

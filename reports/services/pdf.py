@@ -29,13 +29,17 @@ def print_html(report: JobReport, figures: Mapping[str, bytes], owner: str = "")
 
 
 def report_pdf(report: JobReport, figures: Mapping[str, bytes], owner: str = "") -> bytes:
-    """The report as PDF/UA-1, for readers as `page_for` has them; PdfUnavailable where Pango is missing.
+    """The report as PDF/UA-1, for readers as `page_for` has them; PdfUnavailable where Pango is missing."""
+    return html_pdf(print_html(report, figures, owner))
+
+
+def html_pdf(html: str) -> bytes:
+    """An HTML file as PDF/UA-1; PdfUnavailable where Pango is missing.
 
     Nothing is fetched while it is made, from the network or from disk: only data: addresses are read.
     """
     if HTML is None:
         raise PdfUnavailable(f"PDF needs Pango: sudo apt-get install --yes {PACKAGES} ({PANGO_ERROR})")
-    html = print_html(report, figures, owner)
     fetcher = URLFetcher(allowed_protocols=["data"], allow_redirects=False)
     pdf: bytes = HTML(string=html, url_fetcher=fetcher, base_url=None).write_pdf(pdf_variant="pdf/ua-1")
     return pdf

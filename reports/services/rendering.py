@@ -34,13 +34,18 @@ def context(report: JobReport, figures: Mapping[str, Mapping[str, str]], owner: 
         "use_figure": shown.pop("gpu_use", None),
         "figures": tuple(shown.values()),
         # Our own files, not a user's text: the only markup that is not escaped.
-        "style": mark_safe("\n".join(_style(name) for name in STYLE_FILES)),  # noqa: S308 (see the line above)
+        "style": mark_safe(file_style()),  # noqa: S308 (see the line above)
     }
 
 
 def data_uri(svg: bytes) -> str:
     """An SVG image as an address that holds it."""
     return f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}"
+
+
+def file_style() -> str:
+    """The style of a report that is a file."""
+    return "\n".join(_style(name) for name in STYLE_FILES)
 
 
 def _style(name: str) -> str:

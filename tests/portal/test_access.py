@@ -78,6 +78,12 @@ TABLE: dict[str, tuple[dict[str, object], tuple[int, ...]]] = {
     "queue": ({}, SIGNED_IN),
     "projects": ({}, SIGNED_IN),
     "project": ({"name": "project_465000001"}, (302, 404, 200, 200, 200, 404, 404, 404)),
+    "grant-report": ({"name": "project_465000001"}, (302, 404, 200, 200, 200, 404, 404, 404)),
+    # Where the site allows it: tests/portal/embed.
+    "embed-last-jobs": ({}, (404,) * 8),
+    # With a token of its own alone: tests/portal/feed.
+    "reports-feed": ({}, COLLECTORS),
+    "own-reports-feed": ({"secret": "kaiku_feed_none"}, (404,) * 8),
     "about": ({}, OPEN),
     "jobs-csv": ({}, SIGNED_IN),
     "sign-in": ({}, OPEN),
@@ -172,6 +178,8 @@ TABLE: dict[str, tuple[dict[str, object], tuple[int, ...]]] = {
     **{f"api-run{end}": (LOGGED_RUN, API_NOT_FOUND) for end in ("", "-metrics", "-metrics-csv", "-artifacts")},
     "slurm-events": ({}, COLLECTORS),
     "api-project": ({"project": "project_465000001"}, (401, 404, 404, 404, 200, 404, 404, 404)),
+    "api-grant-report": ({"project": "project_465000001", "name": "json"}, (401, 404, 200, 200, 200, 404, 404, 404)),
+    "api-last-jobs": ({}, API),
     "api-policy": ({"name": "json"}, POLICY_API),
     # With a comment token alone, also for those with a session.
     "api-slurm-comments": ({}, COLLECTORS),

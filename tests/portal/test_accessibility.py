@@ -33,7 +33,8 @@ PAGES = {
     "/projects/project_465000001/ /learn/ /learn/timeout/ /learn/nothing/ /settings/ "
     "/settings/appearance/ /settings/tokens/ /settings/slurm/ /flags/ /device/ /queue/",
     "dave": "/ /sample-report/ /queue/ /experiments/",
-    "carol": f"/work/{WORK['key']}/ /compare/?job=lumi/123457&job=lumi/123456 /projects/project_465000001/ /queue/",
+    "carol": f"/work/{WORK['key']}/ /compare/?job=lumi/123457&job=lumi/123456 /projects/project_465000001/ /queue/ "
+    "/projects/project_465000001/grant-report/?names=1",
     "grace": "/system/ /admin/ /admin/jobs/user/ /admin/jobs/grant/ /admin/jobs/grant/add/ /admin/jobs/membership/add/ "
     "/admin/jobs/project/ /admin/jobs/apitoken/ /admin/metrics/collectortoken/ /admin/admin/logentry/ "
     "/admin/jobs/unknownidentity/ /admin/jobs/auditentry/ /policy/",

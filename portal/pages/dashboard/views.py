@@ -17,10 +17,10 @@ from analysis.rollups.selectors import own_part, site_now
 from jobs.selectors import Reach, led_projects, reach_of
 from portal.access import person
 from portal.charts.history import classes_and_median
+from portal.charts.recent_jobs import recent_jobs, shown_job
 from portal.pages.dashboard.flag_notice import flag_notice
 from portal.pages.dashboard.led_line import led_line
 from portal.pages.dashboard.month_line import month_line
-from portal.pages.dashboard.recent import recent_jobs, shown_job
 from portal.pages.dashboard.sample_report import sample_page
 from portal.pages.dashboard.suggestions import to_do
 

@@ -31,6 +31,7 @@ from portal.pages.job.forms import NoteForm, ShareForm
 from portal.pages.job.hardware import node_page
 from portal.pages.job.logged import logged_runs
 from portal.pages.job.people import note_part, people
+from portal.pages.job.performance_links import performance_links
 from portal.pages.job.raw_link import raw_link
 from portal.pages.job.same_work import neighbours, other_runs, same_work
 from portal.pages.job.waited import waited_text
@@ -69,6 +70,7 @@ def job_page(request: HttpRequest, run: Job, more: Mapping[str, object] | None =
     now, row = timezone.now(), report_row(run)
     attempts = openable_jobs(person(request), now).filter(cluster=run.cluster, job_id=run.job_id).order_by("attempt")
     context: dict[str, Any] = {"run": run, "attempts": attempts, "raw": raw_link(run)}
+    context["analysis_links"] = performance_links(run)
     context |= people(run, person(request), now) | note_part(run, person(request))
     visible = visible_jobs(person(request))
     context |= {"neighbours": neighbours(run, visible), "logged": logged_runs(run, person(request))}

@@ -22,12 +22,17 @@ from portal.access import person
 from portal.form_addresses import form_of_page
 from portal.pages.settings.forms import AppearanceForm, MailForm, SlurmCommentsForm, TokenForm
 from portal.rate_limits import CHANGES, seconds_to_wait, too_often
-from portal.sign_in.personal_tokens import LOGGING_PREFIX, SENDING_PREFIX, issue_token
+from portal.sign_in.personal_tokens import FEED_PREFIX, LOGGING_PREFIX, SENDING_PREFIX, issue_token
 from portal.unsaved import keeps_unsaved, take_unsaved
 from reports.mail.services.preferences import save_choices
 from reports.selectors import delivery_choices
 
-USES = {ApiToken.Kind.READ: "read", ApiToken.Kind.SEND: "send", ApiToken.Kind.RUNS: "log runs"}
+USES = {
+    ApiToken.Kind.READ: "read",
+    ApiToken.Kind.SEND: "send",
+    ApiToken.Kind.RUNS: "log runs",
+    ApiToken.Kind.FEED: "read your feed",
+}
 """What a token of each kind is used to do."""
 
 
@@ -78,6 +83,7 @@ def api_tokens(request: HttpRequest) -> HttpResponse:
         **{"form": form, "tokens": own_api_tokens(person(request)), "now": now, "secret": secret},
         "is_sending": secret.startswith(SENDING_PREFIX),
         "is_logging": secret.startswith(LOGGING_PREFIX),
+        "is_feed": secret.startswith(FEED_PREFIX),
         "portal": f"{request.scheme}://{request.get_host()}",
         "may_send": settings.OWN_RUNS,
         "has_slurm_comments": settings.SLURM_COMMENTS,

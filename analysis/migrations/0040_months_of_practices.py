@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("analysis", "0035_measured_throughput"),
+        ("analysis", "0039_rows_of_other_sites"),
     ]
 
     operations = [

@@ -1,4 +1,4 @@
-"""The latest jobs of a person as the dashboard lists them, and the one to look at first."""
+"""The latest jobs of a person as the dashboard and other portals list them, and the one to look at first."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from analysis.findings import FindingCode
 from analysis.models import JobEfficiency
 from jobs.models import Job
 from jobs.selectors import Reach, jobs_within
-from portal.charts.run_classes import SHOWN_NAMES, shown_class
+from portal.charts.run_classes import OPEN, SHOWN_NAMES, shown_class
 from portal.charts.work_requests import job_label
 from reports.services.links import job_url
 from reports.wording import TITLES
@@ -28,6 +28,11 @@ class ShownJob:
     def class_name(self) -> str:
         """The class as people read it."""
         return SHOWN_NAMES[shown_class(self.run)]
+
+    @property
+    def css_class(self) -> str:
+        """The class as styles name it."""
+        return "open" if shown_class(self.run) == OPEN else shown_class(self.run).lower()
 
 
 def shown_job(run: Job, judged: JobEfficiency | None) -> ShownJob:

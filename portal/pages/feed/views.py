@@ -1,0 +1,100 @@
+"""The feed of a person's own reports for feed readers, which send no headers: its address contains a token.
+
+Such a token reads nothing else (`ApiToken.Kind.FEED`). Readers that take a password have it there instead. No log
+contains addresses of pages, and the feed refers to none with the token.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+from http import HTTPStatus
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.cache import get_conditional_response
+from django.utils.http import http_date
+from django.views.decorators.http import require_safe
+
+from jobs.models import ApiToken, User
+from portal.pages.feed.atom import atom
+from portal.rate_limits import ANONYMOUS_API, API, count_call
+from portal.sign_in.attempts import client_address
+from portal.sign_in.personal_tokens import token_and_holder
+from reports.feed import FeedEntry, feed_entry
+from reports.mail.view import Told
+from reports.selectors import latest_reports, made_report
+from reports.services.links import job_address
+
+ENTRIES_MAX = 50
+CONTENT_TYPE = "application/atom+xml; charset=utf-8"
+CHALLENGE = 'Basic realm="Kaiku feed", charset="UTF-8"'
+
+
+@require_safe
+def reports_feed(request: HttpRequest, secret: str = "") -> HttpResponse:
+    """The latest reports of the owner of the token; 304 where the reader has them already."""
+    found = _holder(secret or _password(request))
+    if found is None:
+        wait_s = count_call(ANONYMOUS_API, f"address {client_address(request)}")
+        return _too_often(wait_s) if wait_s else _unknown(is_in_address=bool(secret))
+    token, user = found
+    wait_s = count_call(API, f"user {user.pk}")
+    return _too_often(wait_s) if wait_s else _answer(request, token, user)
+
+
+def _answer(request: HttpRequest, token: ApiToken, user: User) -> HttpResponse:
+    feed = atom(_entries(user), user.username, settings.SITE_URL, reverse("reports-feed"), token.created_at)
+    answer = HttpResponse(feed.writeString("utf-8"), content_type=CONTENT_TYPE)
+    answer["ETag"] = f'"{hashlib.sha256(answer.content).hexdigest()[:32]}"'
+    changed = int(feed.latest_post_date().timestamp())
+    answer["Last-Modified"] = http_date(changed)
+    for name, value in PRIVATE.items():
+        answer[name] = value
+    return get_conditional_response(request, etag=answer["ETag"], last_modified=changed, response=answer) or answer
+
+
+PRIVATE = {"Cache-Control": "private, no-cache", "Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex"}
+
+
+def _entries(user: User) -> list[FeedEntry]:
+    return [
+        feed_entry(Told(made_report(row), job_address(row.job)), row.job.ended_at, row.published_at)
+        for row in latest_reports(user, ENTRIES_MAX)
+    ]
+
+
+def _holder(secret: str) -> tuple[ApiToken, User] | None:
+    """The token and its owner; None also for a token of another kind, which nobody should put into an address."""
+    found = token_and_holder(secret, timezone.now())
+    return found if found and found[0].kind == ApiToken.Kind.FEED else None
+
+
+def _password(request: HttpRequest) -> str:
+    """The password of HTTP's basic authentication (RFC 7617); empty without one. The name does not matter."""
+    scheme, _, encoded = request.headers.get("Authorization", "").partition(" ")
+    if scheme.lower() != "basic":
+        return ""
+    try:
+        return base64.b64decode(encoded, validate=True).decode().partition(":")[2]
+    except (binascii.Error, UnicodeDecodeError):
+        return ""
+
+
+def _unknown(*, is_in_address: bool) -> HttpResponse:
+    """The token is not valid, or there is none."""
+    text = "This feed is not here. Its token may be expired or revoked: create a new one under Settings, API tokens.\n"
+    if is_in_address:
+        return HttpResponse(text, status=HTTPStatus.NOT_FOUND, content_type="text/plain; charset=utf-8")
+    answer = HttpResponse(text, status=HTTPStatus.UNAUTHORIZED, content_type="text/plain; charset=utf-8")
+    answer["WWW-Authenticate"] = CHALLENGE
+    return answer
+
+
+def _too_often(wait_s: int) -> HttpResponse:
+    answer = HttpResponse("Too many requests.\n", status=HTTPStatus.TOO_MANY_REQUESTS, content_type="text/plain")
+    answer["Retry-After"] = str(wait_s)
+    return answer
