@@ -36,7 +36,7 @@ class Mistake:
 
 @dataclass(frozen=True)
 class OfOthers:
-    """All that may be shown, practices of all works first; `month` is that of the common findings, empty without any."""
+    """All that may be shown, practices of all works first; `month` is that of the mistakes, empty without any."""
 
     practices: list[Practice]
     mistakes: list[Mistake]
