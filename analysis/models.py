@@ -7,19 +7,27 @@ from typing import Any
 from django.db import models
 from django.db.models import Case, F, Value, When
 
+from analysis.anonymous.models import AnonymousMonth as AnonymousMonth
 from analysis.answers.models import AnswerMonth as AnswerMonth
 from analysis.cases.models import CaseEvent as CaseEvent
 from analysis.cases.models import ShareRequest as ShareRequest
 from analysis.cases.models import SupportCase as SupportCase
 from analysis.comments.models import SlurmComment as SlurmComment
 from analysis.efficiency import EfficiencyClass
+from analysis.elsewhere.models import ElsewhereMonth as ElsewhereMonth
 from analysis.escalation.models import Flag as Flag
+from analysis.exports.models import ExportBatch as ExportBatch
+from analysis.exports.models import ExportDue as ExportDue
 from analysis.outcomes.models import AdviceDay as AdviceDay
 from analysis.outcomes.models import AdviceDue as AdviceDue
 from analysis.outcomes.models import AdviceMonth as AdviceMonth
 from analysis.outcomes.models import AdviceOutcome as AdviceOutcome
 from analysis.policy.models import PolicyMonth as PolicyMonth
 from analysis.policy.models import PolicyRow as PolicyRow
+from analysis.practices.models import PracticeMonth as PracticeMonth
+from analysis.predictions.models import MethodRecord as MethodRecord
+from analysis.predictions.models import Prediction as Prediction
+from analysis.predictions.models import PredictionMonth as PredictionMonth
 from analysis.queue_waits.models import WaitRange as WaitRange
 from analysis.rollups.models import PersonDay as PersonDay
 from analysis.rollups.models import ProjectDay as ProjectDay

@@ -17,6 +17,7 @@ from analysis.assess import Assessment
 from analysis.causes.progress import throughput_of
 from analysis.causes.stalls import waits_of
 from analysis.comments.services import note_comment
+from analysis.exports.services import note_export
 from analysis.facts import absent_nodes
 from analysis.findings import code_list
 from analysis.host_share import busy_cores, host_peak_gb
@@ -227,6 +228,7 @@ def _save(job: Job, judged: Assessment, missing_nodes: int, metrics_revision: in
     _save_causes(row, judged)
     note_changed(before, (job.user_id, job.project_id, job.ended_at))
     note_work(job, now)
+    note_export(row, now)
     return row
 
 

@@ -11,7 +11,7 @@ import os
 import secrets
 import subprocess
 import sys
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "portal.settings")
 
@@ -30,15 +30,21 @@ from django.conf import settings
 from django.contrib.auth.hashers import make_password
 from django.core.management import call_command
 from django.core.management.base import CommandError
+from django.db import transaction
 from django.db.models import Sum
 from django.utils import timezone
 from tqdm import tqdm
 
+from analysis.anonymous.services import anonymise_months
 from analysis.escalation.services import escalate
 from analysis.models import JobEfficiency
 from analysis.outcomes.services import close_months as close_months_of_advice
 from analysis.outcomes.services import settle_due
 from analysis.policy.services import close_policy_months
+from analysis.practices.services import close_months as close_months_of_practices
+from analysis.predictions.services import close_months as close_months_of_predictions
+from analysis.predictions.services import keep_records
+from analysis.predictions.services import settle as settle_predictions
 from analysis.rollups.services import roll_up_due
 from analysis.selectors import due_jobs
 from analysis.services import analyse_job
@@ -53,6 +59,7 @@ from jobs.allocations import AllocatedHours
 from jobs.directory import Directory
 from jobs.models import Grant, Job, User
 from jobs.services import record_directory, share_job
+from portal.charts.programs import program_titles
 from portal.environment import flag
 from portal.ingest.body import records
 from portal.ingest.services import KINDS, ingest
@@ -154,9 +161,14 @@ def feed() -> None:
     close_months(now, timedelta(0))
     for days_ago in range(FLAG_DAYS, -1, -1):
         escalate(now - timedelta(days=days_ago))
+    predict_as_time_passed(now)
     settle_due(sys.maxsize, now)
+    keep_records(now)
+    close_months_of_predictions(now)
     close_months_of_advice(now, timedelta(0))
+    close_months_of_practices(now, program_titles)
     close_policy_months(now)
+    anonymise_months(now)
     for user in User.objects.filter(email=""):
         user.email = f"{user.username}@{MAIL_DOMAIN}"
         user.save(update_fields=["email"])
@@ -166,6 +178,18 @@ def feed() -> None:
     if shown is not None:
         share_job(shown, days=SHARED_DAYS, note=SHARED_NOTE, now=now)
     sample_experiments([User.objects.get(username=name) for name in LOG_EXPERIMENTS], seed=SEED, until=now)
+
+
+def predict_as_time_passed(now: datetime) -> None:
+    """What would have been predicted after each run, and answered by the next one; the sums after the last."""
+    named = Job.objects.exclude(work_key="").filter(efficiency__isnull=False, ended_at__lte=now - REPORT_AFTER)
+    for user, key, ended_at in tqdm(
+        list(named.order_by("ended_at", "pk").values_list("user_id", "work_key", "ended_at")),
+        desc="Predict ",
+        unit=" jobs",
+    ):
+        with transaction.atomic():
+            settle_predictions(user, key, (ended_at or now) + REPORT_AFTER)
 
 
 def sample_directory(today: date) -> Directory:

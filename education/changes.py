@@ -6,6 +6,7 @@ import difflib
 from dataclasses import dataclass
 
 from education.lesson import LessonContent
+from education.program_text import names_text, situations_text
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,8 @@ def _parts(lesson: LessonContent) -> dict[str, str]:
         "Micro-lesson": lesson.micro,
         "Explanation": lesson.explanation,
         "ROCm and HIP hint": lesson.hint,
+        "Names": names_text(lesson.names),
+        "For findings": situations_text(lesson.situations),
         "Links": "\n".join(f"{link.title}: {link.url}" for link in lesson.links),
         "Shown": "shown to people" if lesson.is_active else "hidden",
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from analysis.findings import FindingCode
 
@@ -27,6 +28,8 @@ LANGUAGES = {
 TITLE_CHARACTERS_MAX, MICRO_CHARACTERS_MAX = 120, 700
 EXPLANATION_CHARACTERS_MAX, HINT_CHARACTERS_MAX = 10_000, 2_000
 LINKS_MAX, URL_CHARACTERS_MAX = 8, 500
+PROGRAM = "program-"
+"""The code of a lesson about a program begins with this: `program-gromacs`; of the others it is a finding code."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +41,19 @@ class Link:
 
 
 @dataclass(frozen=True)
+class Situation:
+    """What a lesson about a program adds where a run has the finding `code`; plain text."""
+
+    code: str
+    text: str
+
+
+@dataclass(frozen=True)
 class LessonContent:
-    """One lesson; `micro` is plain text, `explanation` and `hint` are Markdown, the first link is the main one."""
+    """One lesson; `micro` is plain text, `explanation` and `hint` are Markdown, the first link is the main one.
+
+    A lesson about a program also has the `names` by which a job that runs it is recognised (`education.recognition`).
+    """
 
     title: str
     micro: str
@@ -47,6 +61,8 @@ class LessonContent:
     hint: str = ""
     links: tuple[Link, ...] = ()
     is_active: bool = True
+    names: tuple[str, ...] = ()
+    situations: tuple[Situation, ...] = ()
 
     @property
     def url(self) -> str:
@@ -54,7 +70,10 @@ class LessonContent:
         return self.links[0].url if self.links else ""
 
 
+Code = TypeVar("Code", bound=str)
 Lessons = Mapping[FindingCode, LessonContent]
+Programs = Mapping[str, LessonContent]
+"""Lessons about programs by their code."""
 
 # The names under which the specification's table looks lessons up, where they are not the finding's own code.
 OTHER_NAMES = {
@@ -85,7 +104,7 @@ def link_table(lessons: Lessons) -> dict[str, str]:
     return {name: url for name, url in table.items() if url}
 
 
-def matching(lessons: Lessons, query: str) -> dict[FindingCode, LessonContent]:
+def matching(lessons: Mapping[Code, LessonContent], query: str) -> dict[Code, LessonContent]:
     """The lessons that contain every word of the query, ignoring case; all of them for an empty query.
 
     >>> list(matching({FindingCode.TIMEOUT: LessonContent("Save your work", "")}, "WORK save"))
@@ -99,7 +118,7 @@ def _holds(text: str, words: Iterable[str]) -> bool:
     return all(word in text for word in words)
 
 
-def _all_text(code: FindingCode, lesson: LessonContent) -> str:
-    names = [code.value, code.value.replace("_", " ")]
+def _all_text(code: str, lesson: LessonContent) -> str:
+    names = [str(code), str(code).replace("_", " ")]
     texts = [lesson.title, lesson.micro, lesson.explanation, lesson.hint, *(link.title for link in lesson.links)]
-    return "\n".join([*names, *texts]).casefold()
+    return "\n".join([*names, *texts, *(each.text for each in lesson.situations)]).casefold()

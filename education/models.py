@@ -9,7 +9,10 @@ from education.lesson import LANGUAGES, TITLE_CHARACTERS_MAX, URL_CHARACTERS_MAX
 
 
 class Lesson(models.Model):
-    """One lesson in one language; `code` is a finding code, `version` the number of its newest version."""
+    """One lesson in one language; `code` is a finding code, or that of a program; `version` is its newest version.
+
+    `names` has a name in each line and `situations` `CODE: TEXT`, both empty but for programs.
+    """
 
     code = models.CharField(max_length=64)
     language = models.CharField(max_length=8, choices=list(LANGUAGES.items()))
@@ -17,6 +20,8 @@ class Lesson(models.Model):
     micro = models.TextField()
     explanation = models.TextField(blank=True)
     hint = models.TextField(blank=True)
+    names = models.TextField(blank=True, default="", db_default="")
+    situations = models.TextField(blank=True, default="", db_default="")
     is_active = models.BooleanField()
     version = models.PositiveIntegerField()
     changed_at = models.DateTimeField()

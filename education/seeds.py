@@ -14,9 +14,10 @@ from typing import Any
 import msgspec
 
 from analysis.findings import FindingCode
-from education.lesson import LessonContent, Lessons
+from education.lesson import PROGRAM, LessonContent, Lessons, Programs
 
 FOLDER = Path(__file__).resolve().parent / "lessons"
+PROGRAMS_FOLDER = Path(__file__).resolve().parent / "programs"
 
 
 @cache
@@ -24,6 +25,17 @@ def seed_lessons() -> Lessons:
     """Every lesson that has a file, in the order of the finding codes."""
     files = {code: FOLDER / f"{code.value}.toml" for code in FindingCode}
     return {code: seed(file.read_text(encoding="utf-8")) for code, file in files.items() if file.is_file()}
+
+
+@cache
+def seed_programs() -> Programs:
+    """Every lesson about a program, in the order of its file's name.
+
+    Written from the pages that each links to first, read in 2026-11: CSC's user guide, the LUMI software library, the
+    LUMI AI guide and the documentation of the programs.
+    """
+    files = sorted(PROGRAMS_FOLDER.glob("*.toml"))
+    return {f"{PROGRAM}{file.stem}": seed(file.read_text(encoding="utf-8")) for file in files}
 
 
 @cache
@@ -63,4 +75,5 @@ def _content(table: Mapping[str, Any]) -> LessonContent:
     values = dict(table)
     values["micro"] = " ".join(values["micro"].split())
     values |= {name: values.get(name, "").strip() for name in ("explanation", "hint")}
+    values["situations"] = [each | {"text": " ".join(each["text"].split())} for each in values.get("situations", ())]
     return msgspec.convert(values, LessonContent)

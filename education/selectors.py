@@ -10,9 +10,10 @@ from typing import Any
 import msgspec
 from django.db.models import Count, Q, QuerySet
 
-from education.lesson import DEFAULT_LANGUAGE, LessonContent, Lessons, Link
+from education.lesson import DEFAULT_LANGUAGE, PROGRAM, LessonContent, Lessons, Link, Programs
 from education.models import Lesson, LessonLink, LessonVersion, LinkCheck
-from education.seeds import seed_lessons
+from education.program_text import names_of, situations_of
+from education.seeds import seed_lessons, seed_programs
 
 
 def current_lessons(language: str = DEFAULT_LANGUAGE) -> Lessons:
@@ -31,6 +32,15 @@ def current_lessons(language: str = DEFAULT_LANGUAGE) -> Lessons:
     return lessons
 
 
+def current_programs() -> Programs:
+    """The shown lessons about programs by code: those of staff, and those that come with Kaiku and have no row yet."""
+    rows = Lesson.objects.filter(language=DEFAULT_LANGUAGE, code__startswith=PROGRAM).prefetch_related("links")
+    stored = {row.code: row for row in rows}
+    shipped = {code: content for code, content in seed_programs().items() if code not in stored}
+    shown = {code: lesson_content(row) for code, row in stored.items() if row.is_active}
+    return dict(sorted((shipped | shown).items()))
+
+
 def lesson_content(row: Lesson) -> LessonContent:
     """The current content of a row, its links in order."""
     return LessonContent(
@@ -40,6 +50,8 @@ def lesson_content(row: Lesson) -> LessonContent:
         hint=row.hint,
         links=tuple(Link(link.title, link.url) for link in row.links.all()),
         is_active=row.is_active,
+        names=names_of(row.names),
+        situations=situations_of(row.situations),
     )
 
 

@@ -128,14 +128,19 @@ class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def queue_wait_s(self) -> float | None:
         """Seconds from when the run could start until it did; None where either is not known or they disagree."""
-        if self.eligible_at is None or self.started_at is None:
-            return None
-        waited_s = (self.started_at - self.eligible_at).total_seconds()
-        return waited_s if 0 <= waited_s <= QUEUE_WAIT_S_MAX else None
+        return queue_wait_s(self.eligible_at, self.started_at)
 
     @property
     def is_system_failure(self) -> bool:
         return self.state in SYSTEM_FAILURES
+
+
+def queue_wait_s(eligible_at: datetime | None, started_at: datetime | None) -> float | None:
+    """As `JobRecord.queue_wait_s`, where only these two are at hand."""
+    if eligible_at is None or started_at is None:
+        return None
+    waited_s = (started_at - eligible_at).total_seconds()
+    return waited_s if 0 <= waited_s <= QUEUE_WAIT_S_MAX else None
 
 
 def printable(text: str) -> str:

@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 import csv
-import re
 from collections.abc import Iterable, Iterator
 
 from jobs.records import printable_lines
-
-FORMULA_STARTS = "=+@＝＋－＠-"
-"""The first characters of a formula, also in full width (OWASP, CSV injection)."""
-
-CELL_STARTS = re.compile(rf"""((?:^|[;\t\n\r|])[\s"]*)(?=[{FORMULA_STARTS}])""")
-"""Where a formula would start a cell, also if a spreadsheet's separator is not a comma: it splits what commas quote."""
+from reports.csv_cells import marked
 
 
 class Line:
@@ -33,5 +27,5 @@ def _cell(value: object) -> object:
     """Text that a spreadsheet would execute as a formula is marked as text."""
     if not isinstance(value, str):
         return value
-    marked = CELL_STARTS.sub(r"\1'", printable_lines(value))
-    return f"'{marked}" if marked.startswith(("\t", "\n", "\r")) else marked
+    text = marked(printable_lines(value))
+    return f"'{text}" if text.startswith(("\t", "\n", "\r")) else text

@@ -17,6 +17,7 @@ from analysis.escalation.services import remove_cleared
 from analysis.expiry.services import thin_measurements
 from analysis.models import JobEfficiency
 from analysis.policy.services import remove_policy_rows
+from analysis.predictions.services import remove_predictions
 from analysis.selectors import JUDGEMENT
 from analysis.silence.services import forget_silent_nodes
 from analysis.waiting.selectors import CHECK
@@ -149,6 +150,7 @@ KINDS = (
     Kind("PDFs", "PDF", "PDF_DAYS", remove_pdfs),
     Kind("text of mail", "message", "MAIL_DAYS", remove_letters),
     Kind("runs", "run", "RUN_DAYS", remove_runs),
+    Kind("predictions", "prediction", "RUN_DAYS", remove_predictions),
     Kind("logged runs", "logged run", "RUN_DAYS", remove_logged_runs),
     Kind("views and logs", "record", "LOG_DAYS", remove_audit_logs),
     Kind("sign-ins of programs", "code", "DEVICE_SIGN_IN_DAYS", remove_over),

@@ -20,10 +20,12 @@ def beat_schedule(
     flag_seconds: int,
     directory_seconds: int | None,
     queue_seconds: int | None,
+    export_seconds: int | None,
 ) -> dict[str, Any]:
     """The entries of `CELERY_BEAT_SCHEDULE`.
 
-    Without `directory_seconds` no directory is imported, without `queue_seconds` no queue is read.
+    Without `directory_seconds` no directory is imported, without `queue_seconds` no queue is read, without
+    `export_seconds` no run is exported.
     """
     every: list[tuple[str, str, int]] = [
         ("follow-up", "portal.tasks.follow_up", sweep_seconds),
@@ -35,6 +37,8 @@ def beat_schedule(
         every.append(("import-directory", "jobs.tasks.import_directory", directory_seconds))
     if queue_seconds is not None:
         every.append(("read-queue", "jobs.tasks.read_queue", queue_seconds))
+    if export_seconds is not None:
+        every.append(("export", "reports.tasks.export", export_seconds))
     # A wake-up message that no worker took before the next one comes has no value.
     entries = {
         name: {"task": task, "schedule": seconds, "options": {"expires": seconds}} for name, task, seconds in every
@@ -43,6 +47,7 @@ def beat_schedule(
     nightly = {
         "expire": ("portal.tasks.expire", crontab(hour=3, minute=17)),
         "backtest-waits": ("portal.tasks.backtest_waits", crontab(hour=4, minute=17)),
+        "check-predictions": ("portal.tasks.check_predictions", crontab(hour=4, minute=37)),
     }
     return entries | {
         name: {"task": task, "schedule": at_night, "options": {"expires": EXPIRES_S}}

@@ -31,6 +31,7 @@ from portal.environment import (
     time_zone,
     words,
 )
+from portal.export_target import format_from_environment, target_from_environment
 from portal.middleware.content_security import content_security_policy
 from portal.schedule import beat_schedule
 from portal.sign_in.provider import form_targets, provider_from_environment
@@ -182,6 +183,10 @@ QUEUE_SECONDS = number("QUEUE_SECONDS", 120, lowest=0)
 # The site's GPUs, partitions and prices, a TOML file; empty is LUMI. `manage.py check_site` compares it with Slurm.
 SITE_PROFILE = text("SITE_PROFILE")
 
+# Where workers write each judged run, as what, and how often; see docs/export-target.md.
+EXPORT_TARGET, EXPORT_FORMAT = target_from_environment(), format_from_environment()
+EXPORT_SECONDS = number("EXPORT_SECONDS", 300, highest=3600)
+
 LANGUAGE_CODE = "en-gb"
 TIME_ZONE = time_zone("UTC")
 USE_TZ = True
@@ -323,6 +328,7 @@ CELERY_BEAT_SCHEDULE = beat_schedule(
     flag_seconds=FLAG_SECONDS,
     directory_seconds=DIRECTORY_SECONDS if DIRECTORY_SOURCE else None,
     queue_seconds=(QUEUE_SECONDS or None) if QUEUE_CLUSTERS else None,
+    export_seconds=EXPORT_SECONDS if EXPORT_TARGET else None,
 )
 
 # The content of log lines: portal/logs.py.

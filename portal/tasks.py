@@ -8,11 +8,15 @@ from celery import shared_task
 from django.utils import timezone
 from kombu.exceptions import OperationalError as BrokerError
 
+from analysis.anonymous.services import anonymise_months
 from analysis.answers.services import close_months as close_months_of_answers
 from analysis.escalation.services import escalate as raise_and_clear
 from analysis.outcomes.services import close_months as close_months_of_advice
 from analysis.outcomes.services import settle_due
 from analysis.policy.services import close_policy_months
+from analysis.practices.services import close_months as close_months_of_practices
+from analysis.predictions.services import close_months as close_months_of_predictions
+from analysis.predictions.services import keep_records
 from analysis.queue_waits.services import keep_ranges
 from analysis.rollups.services import roll_up_due
 from analysis.site.services import close_months
@@ -20,6 +24,7 @@ from analysis.waiting.services import check_waits
 from jobs.experiments.services.following import follow_runs
 from jobs.experiments.services.points import sort_points
 from portal import expiry
+from portal.charts.programs import program_titles
 from reports.services.publishing import follow_up as judge_and_report
 
 BATCH_SIZE = 200
@@ -59,14 +64,17 @@ def follow_up() -> None:
     check_waits(IDLE_RUNS, timezone.now())
     close_months(timezone.now())
     close_months_of_advice(timezone.now())
+    close_months_of_practices(timezone.now(), program_titles)
     close_months_of_answers(timezone.now())
+    close_months_of_predictions(timezone.now())
 
 
 @shared_task(acks_late=True, ignore_result=True, soft_time_limit=240)
 def escalate() -> None:
-    """Raise and clear the flags that are due."""
+    """Raise and clear the flags that are due; then the months whose rows programs and other sites read are closed."""
     raise_and_clear(timezone.now())
     close_policy_months(timezone.now())
+    anonymise_months(timezone.now())
 
 
 def call_another() -> None:
@@ -87,3 +95,9 @@ def expire() -> None:
 def backtest_waits() -> None:
     """Measure how far estimates of waits are off, by partition; those of the next day use it."""
     keep_ranges(timezone.now())
+
+
+@shared_task(acks_late=True, ignore_result=True, soft_time_limit=1800)
+def check_predictions() -> None:
+    """Determine which methods of prediction keep their promise; what is stated the next day uses it."""
+    keep_records(timezone.now())

@@ -18,6 +18,7 @@ from portal.api import (
     insights,
     jobs,
     last_jobs,
+    performance,
     policy,
     raw_samples,
     runs,
@@ -55,7 +56,7 @@ from portal.pages.learn.views import learn, lesson
 from portal.pages.lessons.editor import edit_lesson, preview_lesson
 from portal.pages.lessons.history import lesson_history, restore_lesson
 from portal.pages.lessons.links import check_links, lesson_links
-from portal.pages.lessons.views import lessons, start_lesson
+from portal.pages.lessons.views import lessons, start_lesson, start_program
 from portal.pages.opt_out.views import opt_out_page
 from portal.pages.policy.views import policy as policy_page
 from portal.pages.projects.grant import grant_page
@@ -135,6 +136,7 @@ urlpatterns = [
     path("learn/<slug:code>/", lesson, name="lesson"),
     path("lessons/", lessons, name="lessons"),
     path("lessons/new/", start_lesson, name="start-lesson"),
+    path("lessons/new-program/", start_program, name="start-program"),
     path("lessons/<slug:code>/<slug:language>/", edit_lesson, name="edit-lesson"),
     path("lessons/<slug:code>/<slug:language>/preview/", preview_lesson, name="preview-lesson"),
     path("lessons/<slug:code>/<slug:language>/history/", lesson_history, name="lesson-history"),
@@ -176,6 +178,16 @@ urlpatterns = [
     re_path(rf"^api/v1/jobs/{JOB}/$", jobs.JobDetail.as_view(), name="api-job"),
     re_path(rf"^api/v1/jobs/{JOB}/gpus/$", jobs.JobGpus.as_view(), name="api-gpus"),
     re_path(rf"^api/v1/jobs/{JOB}/report\.(?P<name>[a-z]{{1,8}})$", jobs.JobReportFile.as_view(), name="api-report"),
+    re_path(
+        rf"^api/v1/jobs/{JOB}/performance\.(?P<name>[a-z]{{1,8}})$",
+        performance.JobPerformance.as_view(),
+        name="api-job-performance",
+    ),
+    re_path(
+        r"^api/v1/performance\.(?P<name>[a-z]{1,8})$", performance.OwnPerformance.as_view(), name="api-performance"
+    ),
+    path("api/schema/kaiku-learning-1.json", performance.LearningSchema.as_view(), name="learning-schema"),
+    path("api/schema/kaiku-performance-1.json", performance.Dictionary.as_view(), name="performance-dictionary"),
     re_path(rf"^api/v1/jobs/{JOB}/raw-samples\.csv$", raw_samples.JobRawSamples.as_view(), name="api-raw-samples"),
     path("api/v1/check", check.Check.as_view(), name="api-check"),
     path("api/v1/platforms/", check.Platforms.as_view(), name="api-platforms"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from analysis.facts import run_seconds
 from analysis.thresholds import LIMITS
-from jobs.records import JobRecord
+from jobs.records import SYSTEM_FAILURES, JobRecord
 from reports.numbers import duration
 
 COMPLETED = "COMPLETED"
@@ -45,14 +45,23 @@ def exit_words(exit_code: str) -> str:
 
 def label(record: JobRecord) -> str:
     """A few words beside the class; empty for a run that completed."""
-    if record.state == COMPLETED:
+    return ending_of(record.state, record.exit_code)
+
+
+def ending_of(state: str, exit_code: str) -> str:
+    """The same where only these two are at hand.
+
+    >>> ending_of("FAILED", "137:0"), ending_of("TIMEOUT", "0:0"), ending_of("COMPLETED", "0:0")
+    ('failed (exit code 137, which means signal 9)', 'time limit reached', '')
+    """
+    if state == COMPLETED:
         return ""
-    if record.is_system_failure:
+    if state in SYSTEM_FAILURES:
         return "ended by the system"
-    if record.state == "FAILED":
-        words = exit_words(record.exit_code)
+    if state == "FAILED":
+        words = exit_words(exit_code)
         return f"failed ({words})" if words else "failed"
-    return LABELS.get(record.state, record.state.replace("_", " ").lower())
+    return LABELS.get(state, state.replace("_", " ").lower())
 
 
 def predicate(record: JobRecord) -> str:

@@ -6,6 +6,7 @@ anything else, so the five always agree.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
@@ -16,16 +17,18 @@ from analysis.facts import JobFacts
 from analysis.findings import Finding
 from analysis.phases import course, phases
 from analysis.thresholds import LIMITS
-from education.lesson import Lessons
+from education.lesson import Lessons, Programs
 from jobs.records import JobRecord
 from reports.advice import assumption, reason
 from reports.finding_texts import finding_text
 from reports.lessons import CODES, LessonView, lesson_view
 from reports.measured_part import measured_on, unmeasured_hours
 from reports.numbers import duration, energy, gigabytes, hours, percent, share, used_hours
+from reports.program_hints import ProgramView, program_view
 from reports.wording import COURSES, headline, measured_nodes, no_advice, no_causes, origin, title, verdict
 
 SCHEMA = "job-report/1"
+NO_PROGRAMS: Programs = {}
 
 HEATMAP_GPUS_MAX = 128
 """Past this a row of the heatmap is a node: single GPUs would be thinner than a printed line."""
@@ -135,6 +138,7 @@ class JobReport:
 
     `no_causes` and `no_advice` replace findings and advice where there are none; empty in reports stored without them.
     `origin` is set where not all data comes from the site, `is_told_by_owner` where only the owner reported the job.
+    `program` is what the job probably runs, by its name alone.
     """
 
     job: JobRecord
@@ -153,6 +157,7 @@ class JobReport:
     is_use_judged: bool = True
     origin: str = ""
     is_told_by_owner: bool = False
+    program: ProgramView | None = None
     schema: str = SCHEMA
 
 
@@ -172,7 +177,9 @@ SAME_NAMES = {field.name for field in fields(Efficiency)} & {field.name for fiel
 HEATMAP_GPUS_MIN = 2
 
 
-def job_report(judged: Assessment, lessons: Lessons, *, is_told_by_owner: bool = False) -> JobReport:
+def job_report(
+    judged: Assessment, lessons: Lessons, programs: Programs = NO_PROGRAMS, *, is_told_by_owner: bool = False
+) -> JobReport:
     """The report of one run, with the lessons as they are now; `is_told_by_owner` as the job has it."""
     facts = judged.facts
     texts = _figures(facts)
@@ -203,7 +210,16 @@ def job_report(judged: Assessment, lessons: Lessons, *, is_told_by_owner: bool =
         is_use_judged=facts.is_use_judged,
         origin=origin(len(facts.own_nodes), len(facts.nodes), is_told_by_owner=is_told_by_owner),
         is_told_by_owner=is_told_by_owner,
+        program=_program(facts.record, judged.efficiency.efficiency_class.value, _codes(judged.findings), programs),
     )
+
+
+def _codes(findings: Iterable[Finding | FindingView]) -> list[str]:
+    return [str(found.code) for found in findings]
+
+
+def _program(record: JobRecord, of_class: str, codes: Sequence[str], programs: Programs) -> ProgramView | None:
+    return program_view(record.job_name or "", (record.cluster, record.partition), of_class, codes, programs)
 
 
 def _savings(judged: Assessment) -> SavingsView | None:
@@ -333,9 +349,14 @@ def _figures(facts: JobFacts) -> dict[str, str]:
     return texts
 
 
-def with_lessons(report: JobReport, lessons: Lessons) -> JobReport:
+def with_lessons(report: JobReport, lessons: Lessons, programs: Programs = NO_PROGRAMS) -> JobReport:
     """The same report with these lessons; the stored one keeps its own."""
-    return replace(report, findings=tuple(_renewed(finding, lessons, report.job) for finding in report.findings))
+    of_class, codes = report.efficiency.efficiency_class, _codes(report.findings)
+    return replace(
+        report,
+        findings=tuple(_renewed(finding, lessons, report.job) for finding in report.findings),
+        program=_program(report.job, of_class, codes, programs),
+    )
 
 
 def _renewed(finding: FindingView, lessons: Lessons, record: JobRecord) -> FindingView:

@@ -56,6 +56,10 @@ def _lines(page: Layout) -> Iterator[str]:
     yield from _advice(page)
     yield "\n## Findings\n"
     yield from _findings(page)
+    if page.program:
+        yield f"\n## Hint for {escaped(page.program.name)}\n\n{escaped(page.program.said)}\n"
+        yield from (f"- {escaped(_on_one_line(text))}" for text in page.program.texts)
+        yield from (f"- [{escaped(link.title)}]({_address(link.url)})" for link in page.program.links)
     yield "\n## Measurements\n"
     yield from _table(page.observed)
     if page.lessons:

@@ -76,5 +76,6 @@ def as_read_by_others(page: Layout, owner: str) -> Layout:
             for each in page.findings
         ),
         introduction=said(page.introduction),
+        program=page.program and replace(page.program, texts=tuple(map(said, page.program.texts))),
         recommendations=tuple(replace(each, reason=said(each.reason)) for each in page.recommendations),
     )

@@ -17,6 +17,7 @@ from reports.job_report import COUNTED as COUNTED_BASIS
 from reports.job_report import FindingView, JobReport, Observation
 from reports.lessons import LessonView, LinkView
 from reports.numbers import counted, duration, energy, hours, instant, percent, share, unbroken
+from reports.program_hints import ProgramView
 from reports.request_diff import REPLACE, DiffLine, added_lines, diff_lines
 from reports.unmeasured import in_words
 from reports.wording import kind_title
@@ -106,6 +107,7 @@ class Layout:
     lessons: tuple[tuple[str, str], ...]
     not_measured: tuple[str, ...]
     figures: tuple[tuple[str, str], ...]
+    program: ProgramView | None = None
     advisory: str = ADVISORY
 
 
@@ -142,6 +144,7 @@ def _layout(report: JobReport, zone: tzinfo) -> Layout:
         lessons=tuple((title, url) for url, title in lessons.items()),
         not_measured=tuple(in_words(printable(text)) for text in report.not_measured),
         figures=tuple((name, report.figure_texts[name]) for name in report.figures),
+        program=report.program,
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from jobs.records import printable
 from reports.job_report import JobReport, Observation
 from reports.numbers import NO_BREAK, unbroken
+from reports.program_hints import ProgramView
 from reports.reader import page_for
 from reports.request_diff import DiffLine
 from reports.sections import Layout
@@ -35,6 +36,8 @@ def _lines(page: Layout) -> Iterator[str]:
     yield from wrapped(page.bill_note)
     yield from _section("Suggested request", _advice(page))
     yield from _section("Findings", _findings(page))
+    if page.program:
+        yield from _section(f"Hint for {page.program.name}", _program(page.program))
     yield from _section("Measurements", _table(page.observed))
     if page.lessons:
         yield from _section("Further reading", (line for title, url in page.lessons for line in (title, f"  {url}")))
@@ -56,6 +59,14 @@ def _findings(page: Layout) -> Iterator[str]:
         yield from wrapped(finding.text, "   ")
         if finding.lesson_text:
             yield from wrapped(f"Lesson: {finding.lesson_text}", "   ")
+
+
+def _program(program: ProgramView) -> Iterator[str]:
+    yield from wrapped(program.said)
+    for text in program.texts:
+        yield from _item(text)
+    for link in program.links:
+        yield from (link.title, f"  {link.url}")
 
 
 def _advice(page: Layout) -> Iterator[str]:

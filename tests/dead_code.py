@@ -52,6 +52,7 @@ ALLOWED = {
         cores_used earlier_runs from_runs gpus_used knee_gpus last_ended_at no_suggestion run_url saves_gpu_hours
         speedup success_rate takes_percent total_text""",
     "A number of a report that its files and stored rows have": "effective_gpus_fraction",
+    "Of the file with a month's anonymised rows, for whoever reads it": "people_min projects_min",
     "Of a site's profile, for whoever reads the file": "gpu_name",
     "Why a case of the noisy library expects something else than it did at first, for whoever reads it": "corrected",
 }

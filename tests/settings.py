@@ -16,3 +16,7 @@ os.environ.setdefault("ALLOWED_HOSTS", "testserver,localhost,127.0.0.1")
 from portal.settings import *  # noqa: F403  (the environment above must come first; a settings module is a namespace)
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+MIDDLEWARE = [
+    "tests.static_files.StaticFilesFoundOnce" if name == "portal.static_files.StaticFiles" else name
+    for name in MIDDLEWARE  # noqa: F405
+]

@@ -26,8 +26,8 @@ MAY_IMPORT = {
     "jobs": set(),
     "collector": set(),
 }
-# What a pure module may import of others: numbers, pictures, decoding at the border, and Markdown to safe HTML.
-PURE_LIBRARIES = {"numpy", "matplotlib", "msgspec", "markdown_it", "nh3"}
+# What a pure module may import of others: numbers, pictures, tables, decoding at the border, and Markdown to safe HTML.
+PURE_LIBRARIES = {"numpy", "matplotlib", "msgspec", "markdown_it", "nh3", "pyarrow"}
 EDGE_NAMES = set(
     "models selectors services tasks views urls forms admin apps emails serializers slurm_client directory_client"
     " http_client management migrations templatetags".split()

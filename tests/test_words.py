@@ -184,8 +184,9 @@ def _everything() -> Iterator[Text]:
     for package in PACKAGES:
         for name, source in files(package, ".py"):
             yield from (Text(name, line, text) for line, text in literals(source))
-    for name, source in files("education/lessons", ".toml"):
-        yield from (Text(name, 1, text) for text in lesson_texts(source))
+    for folder in ("education/lessons", "education/programs"):
+        for name, source in files(folder, ".toml"):
+            yield from (Text(name, 1, text) for text in lesson_texts(source))
     for name, source in files("docs", ".md"):
         yield Text(name, 1, markdown_text(source))
     for name in DOCUMENTS:

@@ -24,6 +24,7 @@ from analysis.outcomes.selectors import (
     runs_of_work,
     works_moved_to_cpus,
 )
+from analysis.predictions.services import settle as settle_predictions
 from analysis.rollups.selectors import site_zone
 from analysis.site.selectors import next_month
 from analysis.works.services import forget_old_pipelines, store_pipelines
@@ -76,7 +77,7 @@ def _note_moves_to_cpus(now: datetime) -> None:
 
 
 def settle_person(user_pk: int, now: datetime) -> int:
-    """Determine the outcomes of one person's works that changed, and their pipelines; how many works.
+    """Determine the outcomes of one person's works that changed, their predictions and pipelines; how many works.
 
     One worker at a time does this.
     """
@@ -86,6 +87,7 @@ def settle_person(user_pk: int, now: datetime) -> int:
     for key, pks in due.items():
         with transaction.atomic():
             settle_work(user_pk, key)
+            settle_predictions(user_pk, key, now)
             AdviceDue.objects.filter(pk__in=pks).delete()
     if due:
         store_pipelines(user_pk, now)

@@ -38,6 +38,7 @@ COMMANDS = {
     "insights": "Your biggest savings, what repeats, and what advice saved",
     "compare": "Jobs side by side",
     "scale": "How the runs of one work scale with the number of GPUs",
+    "export": "Your runs as a file for analysis: CSV, JSON lines, Parquet, learning documents",
     "check": "What a job script would cost, and what your earlier runs suggest",
     "trial": "Write short runs of a job script at several sizes",
     "elsewhere": "The same job on other partitions and platforms",

@@ -157,6 +157,10 @@ def _component_lines(into: Lines, component: Component, said: dict[str, Any], ch
     into.plain(indented(_spread(earlier), into.columns) if _spread(earlier) else [])
     into.points("Risks", [text(risk, "text") for risk in objects(said, "risks")], "yellow")
     _suggestion_lines(into, said, changes)
+    program = value(said, "program")
+    into.points(
+        "Program", [text(program, "text"), *texts(program, "hints"), *texts(program, "links")[:1]][: 3 * bool(program)]
+    )
     _partition_lines(into, said)
 
 

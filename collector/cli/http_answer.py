@@ -14,7 +14,7 @@ from collector.cli.errors import NoAnswer, of_answer
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
 HEAD_BYTES_MAX = 1 << 16
@@ -98,15 +98,18 @@ class Stream:
         return part
 
 
-def read_answer(stream: Stream, until: float) -> tuple[Answer, bool]:
-    """One answer, and whether the connection may be used again."""
+def read_answer(stream: Stream, until: float, sink: Callable[[bytes], object] | None = None) -> tuple[Answer, bool]:
+    """One answer, and whether the connection may be used again.
+
+    `sink` gets the content of a success in parts, of any size as a whole: the answer then has none.
+    """
     status, headers = read_head(stream, until)
     while 100 <= status < 200:
         status, headers = read_head(stream, until)
     is_kept = "close" not in headers.get("connection", "").lower()
     if status in (204, 304):
         return Answer(status, headers, b""), is_kept
-    unpack = _Unpacked(headers.get("content-encoding", "").strip().lower())
+    unpack = _Unpacked(headers.get("content-encoding", "").strip().lower(), sink if 200 <= status < 300 else None)
     if "chunked" in headers.get("transfer-encoding", "").lower():
         _chunks(stream, unpack, until)
     elif "content-length" in headers:
@@ -152,15 +155,19 @@ def _chunks(stream: Stream, unpack: _Unpacked, until: float) -> None:
 
 
 class _Unpacked:
-    """The content of an answer as it comes in, unpacked and counted."""
+    """The content of an answer as it comes in, unpacked and counted, or passed on."""
 
-    def __init__(self, coding: str) -> None:
+    def __init__(self, coding: str, sink: Callable[[bytes], object] | None = None) -> None:
         if coding not in ("", "identity", "gzip", "x-gzip"):
             raise NoAnswer("the portal's answer has an unknown coding")
         self.gzip = zlib.decompressobj(31) if "gzip" in coding else None
         self.parts, self.length = bytearray(), 0
+        self.sink = sink
 
     def take(self, part: bytes) -> None:
+        if self.sink is not None:
+            self.sink(part if self.gzip is None else self.gzip.decompress(part))
+            return
         if self.gzip is not None:
             part = self.gzip.decompress(part, ANSWER_BYTES_MAX + 1 - len(self.parts))
         self.parts += part

@@ -43,10 +43,12 @@ class Portal:
     def call(
         self, method: str, path: str, *, timeout_s: float, query: Mapping[str, object] | None = None,
         form: Mapping[str, str] | None = None, document: Any = None, accept: str = JSON,
+        sink: Callable[[bytes], object] | None = None,
     ) -> Answer:  # fmt: skip
         """What the portal answers, whatever the status, within `timeout_s` as a whole. Raises NoAnswer.
 
-        `path` is percent-encoded already (`address.quoted`); `form` or `document` is sent as the body.
+        `path` is percent-encoded already (`address.quoted`); `form` or `document` is sent as the body. `sink` gets the
+        content of a success in parts, however long it is; an OSError in it is the caller's to make a CliError of.
         """
         until = time.monotonic() + timeout_s
         target = self.address.prefix + path + (f"?{encoded(query)}" if query else "")
@@ -57,7 +59,7 @@ class Portal:
             body, kind = json.dumps(document).encode("ascii"), JSON
         head = self._head(f"{method} {target}", accept, kind, len(body))
         try:
-            return self._exchange(head + body, until, is_repeatable=method == "GET")
+            return self._exchange(head + body, until, sink, is_repeatable=method == "GET")
         except CliError:
             self.close()
             raise
@@ -87,21 +89,25 @@ class Portal:
         lines = (f"{name}: {value}" for name, value in headers.items())
         return "\r\n".join([f"{request} HTTP/1.1", *lines, "", ""]).encode("ascii")
 
-    def _exchange(self, request: bytes, until: float, *, is_repeatable: bool) -> Answer:
+    def _exchange(
+        self, request: bytes, until: float, sink: Callable[[bytes], object] | None, *, is_repeatable: bool
+    ) -> Answer:
         if self._stream is not None:
             try:
-                return self._one(self._stream, request, until)
+                return self._one(self._stream, request, until, sink)
             except (OSError, Closed):
                 # The server ended the connection that it had kept: nothing was answered, and reading twice is harmless.
                 self.close()
                 if not is_repeatable:
                     raise
         self._stream = _opened(self.address, self._proxy, self._ca_file, until)
-        return self._one(self._stream, request, until)
+        return self._one(self._stream, request, until, sink)
 
-    def _one(self, stream: Stream, request: bytes, until: float) -> Answer:
+    def _one(
+        self, stream: Stream, request: bytes, until: float, sink: Callable[[bytes], object] | None = None
+    ) -> Answer:
         stream.send(request, until)
-        answer, is_kept = read_answer(stream, until)
+        answer, is_kept = read_answer(stream, until, sink)
         if not is_kept:
             self.close()
         return answer

@@ -6,11 +6,21 @@ import os
 
 from collector.cli.errors import Usage
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import BinaryIO
+
 
 def write_new(path: str, content: bytes, *, mode: int, is_forced: bool = False) -> None:
     """Write a file beside its place and rename it there. Raises Usage if something is there already (a link counts),
     unless `is_forced`, if what is there is no file (a device, a folder), or if it cannot be written.
     """
+    fill_new(path, lambda file: file.write(content), mode=mode, is_forced=is_forced)
+
+
+def fill_new(path: str, fill: Callable[[BinaryIO], object], *, mode: int, is_forced: bool = False) -> None:
+    """The same with what `fill` writes into the file; nothing stays of it where `fill` raises."""
     if os.path.exists(path) and not os.path.isfile(path):
         raise Usage(f"{path[:200]!r} is not a file")
     if not is_forced and os.path.lexists(path):
@@ -20,7 +30,7 @@ def write_new(path: str, content: bytes, *, mode: int, is_forced: bool = False) 
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         try:
             with os.fdopen(descriptor, "wb") as file:
-                file.write(content)
+                fill(file)
                 file.flush()
                 os.fchmod(descriptor, mode & 0o777)
                 os.fsync(descriptor)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 FLAG, TEXT, MANY = "flag", "text", "many"
-SHORT = {"-h": "--help", "-V": "--version"}
+SHORT = {"-h": "--help", "-V": "--version", "-o": "--output"}
 
 
 def whole(low: int, high: int) -> Callable[[str], int]:

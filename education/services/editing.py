@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from education.lesson import DEFAULT_LANGUAGE, LessonContent
 from education.models import Lesson, LessonLink, LessonVersion
+from education.program_text import names_text, situations_text
 from education.selectors import lesson_content, newest_version, version_content
 
 CHECKED = ("checked_at", "problem", "broken_since")
@@ -77,6 +78,7 @@ def write_version(
     """The next version of a lesson whose row is locked; without an editor it is one that came with Kaiku."""
     for name in ("title", "micro", "explanation", "hint", "is_active"):
         setattr(lesson, name, getattr(content, name))
+    lesson.names, lesson.situations = names_text(content.names), situations_text(content.situations)
     lesson.version += 1
     lesson.changed_at = now
     lesson.save()

@@ -9,10 +9,9 @@ from datetime import datetime
 from django.db import transaction
 from django.utils import timezone
 
-from analysis.findings import FindingCode
 from education.lesson import DEFAULT_LANGUAGE, LessonContent
 from education.models import Lesson
-from education.seeds import seed_lessons
+from education.seeds import seed_lessons, seed_programs
 from education.selectors import lesson_content
 from education.services.editing import create_lesson, write_version
 
@@ -32,17 +31,18 @@ class Seeding:
 
 def store_seeds(now: datetime | None = None) -> Seeding:
     """Store every lesson that is new or that no staff member ever changed; safe to repeat."""
-    outcomes = {code: _store(code, content, now or timezone.now()) for code, content in seed_lessons().items()}
-    changed = tuple(code.value for code, outcome in outcomes.items() if outcome in ("created", "updated"))
+    seeds = {code.value: content for code, content in seed_lessons().items()} | dict(seed_programs())
+    outcomes = {code: _store(code, content, now or timezone.now()) for code, content in seeds.items()}
+    changed = tuple(code for code, outcome in outcomes.items() if outcome in ("created", "updated"))
     count = Counter(outcomes.values())
     return Seeding(count["created"], count["updated"], count["kept"], changed)
 
 
-def _store(code: FindingCode, content: LessonContent, now: datetime) -> str:
-    if create_lesson(code.value, DEFAULT_LANGUAGE, content, now):
+def _store(code: str, content: LessonContent, now: datetime) -> str:
+    if create_lesson(code, DEFAULT_LANGUAGE, content, now):
         return "created"
     with transaction.atomic():
-        lesson = Lesson.objects.select_for_update().get(code=code.value, language=DEFAULT_LANGUAGE)
+        lesson = Lesson.objects.select_for_update().get(code=code, language=DEFAULT_LANGUAGE)
         if lesson.versions.filter(is_shipped=False).exists():
             return "kept"
         if lesson_content(lesson) == content:

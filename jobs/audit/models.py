@@ -21,7 +21,8 @@ class AppendOnly(models.QuerySet["AuditEntry"]):
 
 
 class AuditEntry(models.Model):
-    """Who changed a role, token, account, lesson, share or support case, or read policy figures: one row each.
+    """Who changed a role, token, account, lesson, share or support case, read policy figures or exported runs: one row
+    each.
 
     `actor` is a name as text, so that it stays when the account is deleted; `actor_kind` is the kind of actor. No
     secrets are stored, and no personal data but account names.
@@ -57,6 +58,9 @@ class AuditEntry(models.Model):
         SHARING_REQUESTED = "sharing_requested", "Sharing requested"
         LETTER_CHANGED = "letter_changed", "Offer of help changed"
         POLICY_READ = "policy_read", "Policy figures read"
+        RUNS_EXPORTED = "runs_exported", "Runs exported"
+        ELSEWHERE_IMPORTED = "elsewhere_imported", "Rows of another site imported"
+        ELSEWHERE_REMOVED = "elsewhere_removed", "Rows of another site removed"
 
     class Kind(models.TextChoices):
         ACCOUNT = "account", "Account"
@@ -71,6 +75,7 @@ class AuditEntry(models.Model):
         POLICY_TOKEN = "policy_token", "Policy token"
         POLICY = "policy", "Policy figures"
         COMMENT_TOKEN = "comment_token", "Comment token"
+        ELSEWHERE = "elsewhere", "Rows between sites"
 
     NAME_LENGTH_MAX, DETAILS_LENGTH_MAX = 255, 255
 

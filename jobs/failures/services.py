@@ -75,8 +75,8 @@ class Work:
     """A kind of work: `step` does one piece by its key and returns how much it did, False where nothing was to do.
 
     `still_due` returns those of some keys that are still to be done. A worker without a sign of life for longer than
-    `lease` loses its pieces. Work that recurs by itself (`is_recurring`) is never set aside. `name` is a readable name
-    of a key for the log, without a person's name.
+    `lease` loses its pieces. Work that recurs by itself (`is_recurring`) is never set aside. No pause before another
+    try is longer than `pause_max_s`. `name` is a readable name of a key for the log, without a person's name.
     """
 
     kind: str
@@ -84,6 +84,7 @@ class Work:
     still_due: Callable[[list[int]], list[int]] = list
     lease: timedelta = LEASE
     is_recurring: bool = False
+    pause_max_s: float = float("inf")
     name: Callable[[int], str] = str
 
 
@@ -157,7 +158,7 @@ def note_ended_processes(work: Work, now: datetime) -> int:
     lost = [(row, row.claimed_until) for row in claimed if _is_lost(row, now)]
     for row, claimed_until in lost:
         # The first time it may have been another piece of the same batch: then there is no pause.
-        pause_s = _pause_s(row.tries) if row.tries else 0
+        pause_s = _pause_s(work, row.tries) if row.tries else 0
         # Data that arrived since the claim was never tried, so the failure has the time of the claim.
         at = min(now, claimed_until - work.lease) if claimed_until else now
         next_at = now + timedelta(seconds=pause_s)
@@ -304,7 +305,7 @@ def _fail(work: Work, row: QuerySet[WorkFailure], key: int, error: Exception, no
     log.warning("%s", _failed(work, key, error), exc_info=error)
     tries = row.values_list("tries", flat=True).first()
     if tries is not None:
-        _note(work, row, tries, _where(error), now, now + timedelta(seconds=_pause_s(tries)))
+        _note(work, row, tries, _where(error), now, now + timedelta(seconds=_pause_s(work, tries)))
 
 
 def _failed(work: Work, key: int, error: Exception) -> str:
@@ -344,9 +345,9 @@ def _note(work: Work, row: QuerySet[WorkFailure], tries: int, error: str, at: da
     )
 
 
-def _pause_s(tries: int) -> float:
+def _pause_s(work: Work, tries: int) -> float:
     """How long work waits after this many failures."""
-    return float(settings.RETRY_SECONDS * BACK_OFF ** min(tries, TRIES_MAX - 2))
+    return min(float(settings.RETRY_SECONDS * BACK_OFF ** min(tries, TRIES_MAX - 2)), work.pause_max_s)
 
 
 def _is_lost(row: WorkFailure, now: datetime) -> bool:

@@ -55,7 +55,7 @@ class OwnTokenAuthentication(PersonalTokenAuthentication):
 
 
 class AskingTokenAuthentication(PersonalTokenAuthentication):
-    """The same for a call that takes its question as a body: it reads as well, and stores nothing."""
+    """The same for a call that takes its question as a body: it reads as well, and changes nothing that exists."""
 
     writing = frozenset({READ})
 

@@ -1,4 +1,7 @@
-"""What a request would cost, and what the asking person's own earlier runs suggest for it; nothing of it is kept."""
+"""What a request would cost, and what the asking person's own earlier runs suggest for it.
+
+Nothing of the question is kept. What is predicted for an own work is, until its next run shows how it was.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from rest_framework.views import APIView
 
 from analysis.queue_waits.selectors import WaitHistory
 from analysis.rollups.selectors import site_now
+from education.selectors import current_programs
 from jobs.hardware import clusters
 from portal.access import person
 from portal.api.authentication import AskingTokenAuthentication
@@ -70,6 +74,7 @@ def _answer(request: Request, asked: CheckRequest) -> CheckAnswer:
         has_elsewhere=asked.elsewhere,
         is_single=is_single,
         waits=WaitHistory(cluster or "", now),
+        programs=current_programs(),
     )
     looked = [looked_up(checking, component) for component in asked.components]
     components = [answered(checking, each) for each in looked]

@@ -62,6 +62,22 @@ class EarlierAnswer(msgspec.Struct, frozen=True):
     text: str
 
 
+class ExpectedAnswer(msgspec.Struct, frozen=True):
+    """One quantity of the next run of this size (`run_s`, `gpu_hours`, `gpus` or `memory_gb`), for one task.
+
+    `low` to `high` is to hold in `promised_fraction` of all cases; the three are null where no range is stated.
+    """
+
+    quantity: str
+    method: str
+    typical: float
+    low: float | None
+    high: float | None
+    promised_fraction: float | None
+    runs: int
+    text: str
+
+
 class ChangeAnswer(msgspec.Struct, frozen=True):
     """One option: an empty `recommended` leaves it out, an empty `requested` adds it."""
 
@@ -159,14 +175,29 @@ class ElsewhereAnswer(msgspec.Struct, frozen=True):
     source: str
 
 
+class ProgramAnswer(msgspec.Struct, frozen=True):
+    """The program that the job's name tells, by `text` with why; `hints` are general advice and `links` its sources."""
+
+    code: str
+    name: str
+    text: str
+    hints: list[str]
+    links: list[str]
+    lesson_url: str
+
+
 class ComponentAnswer(msgspec.Struct, frozen=True):
-    """One component: `no_suggestion` says why there is none; `elsewhere` is null where it was not asked."""
+    """One component: `no_suggestion` says why there is none; `elsewhere` is null where it was not asked.
+
+    `program` is null where the job's name tells none.
+    """
 
     job_name: str | None
     refused: str | None
     shape: ShapeAnswer | None
     cost: CostAnswer | None
     earlier_runs: EarlierAnswer | None
+    expected: list[ExpectedAnswer]
     suggestion: SuggestionAnswer | None
     no_suggestion: str | None
     risks: list[RiskAnswer]
@@ -177,6 +208,7 @@ class ComponentAnswer(msgspec.Struct, frozen=True):
     allocation: CheckAllocation | None
     elsewhere: list[ElsewhereAnswer] | None
     elsewhere_text: str | None
+    program: ProgramAnswer | None
 
 
 class CheckAnswer(msgspec.Struct, frozen=True):

@@ -23,6 +23,7 @@ from analysis.queue_waits.selectors import WaitHistory
 from analysis.works.best_request import best_request, gpus_of_work
 from analysis.works.runs import PastRun
 from analysis.works.without_use import WithoutUse, without_use
+from education.lesson import Programs
 from jobs.models import User
 from jobs.work_key import normalised_name
 from portal.api.check_answers import (
@@ -30,6 +31,7 @@ from portal.api.check_answers import (
     ComponentAnswer,
     EarlierAnswer,
     PartitionAnswer,
+    ProgramAnswer,
     RiskAnswer,
     ShapeAnswer,
     SuggestionAnswer,
@@ -47,6 +49,7 @@ from portal.api.check_costs import (
     with_other_starts,
 )
 from portal.api.check_elsewhere import elsewhere
+from portal.api.check_predictions import expected_answers, expected_of, keep
 from portal.api.work_answers import range_of
 from portal.charts.typical_run import size_sentence
 from reports.check_texts import (
@@ -61,6 +64,7 @@ from reports.check_texts import (
     work_gpus_text,
 )
 from reports.insight_texts import no_use_text
+from reports.program_hints import named_program
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,7 @@ class Checking:
     has_elsewhere: bool
     is_single: bool
     waits: WaitHistory
+    programs: Programs = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -127,7 +132,7 @@ def _suggested(
 def answered(checking: Checking, looked: Looked) -> ComponentAnswer:
     """The answer for one component, without the allocation, which all of them share."""
     request, typical_s, tasks = looked.request, typical_s_of(looked.found), checking.tasks
-    places = _partitions(checking, looked, typical_s)
+    places, next_run = _partitions(checking, looked, typical_s), expected_of(request, looked.found)
     fitting = [each for each in places if each.fits]
     own = request.shape.partition if request.shape else ""
     at = "cost_typical" if typical_s is not None else "cost_at_limit"
@@ -137,12 +142,15 @@ def answered(checking: Checking, looked: Looked) -> ComponentAnswer:
         memory_gb = max((run.peak_gpu_mem_gb or 0.0 for run in looked.shown), default=0.0) or None
         offers, text = elsewhere(request, fits(request), looked.given, typical_s, memory_gb, looked.waits, tasks)
         answer = {"elsewhere": offers, "elsewhere_text": text or None}
+    if looked.work is not None:
+        keep(checking.user, looked.work, request, next_run, looked.waits)
     return ComponentAnswer(
         job_name=looked.component.job_name,
         refused=refused_text(request, own_fit(request), fits(request) if not names_partition(request) else ()),
         shape=msgspec.convert(request.shape, ShapeAnswer, from_attributes=True) if request.shape else None,
         cost=with_other_starts(cost_of(request.partition, request.shape, typical_s, tasks), request, tasks),
         earlier_runs=_earlier(looked),
+        expected=expected_answers(next_run),
         suggestion=_suggestion(checking, looked),
         no_suggestion=f"{looked.why_none}{_of_the_work(looked)}" if looked.why_none else None,
         risks=_risks(looked),
@@ -151,7 +159,27 @@ def answered(checking: Checking, looked: Looked) -> ComponentAnswer:
         soonest=soonest([(each.partition, _ends(each)) for each in fitting]),
         shorter_wait=shorter_wait(request, looked.given, checking.waits) if has_wait else None,
         allocation=None,
+        program=_program(checking, looked),
         **answer,
+    )
+
+
+def _program(checking: Checking, looked: Looked) -> ProgramAnswer | None:
+    """Hints for the program that the job's name tells, for a request of GPUs."""
+    request = looked.request
+    partition = request.options.get("--partition", "").partition(",")[0]
+    if request.shape is not None and not request.shape.gpus:
+        return None
+    found = named_program(looked.component.job_name or "", (checking.cluster, partition), checking.programs)
+    if found is None:
+        return None
+    return ProgramAnswer(
+        code=found.code,
+        name=found.name,
+        text=found.said,
+        hints=list(found.texts),
+        links=[link.url for link in found.links],
+        lesson_url=reverse("lesson", args=[found.code]),
     )
 
 

@@ -81,6 +81,48 @@ class Brought(msgspec.Struct, frozen=True):
     since: date | None
 
 
+class PracticeAnswer(msgspec.Struct, frozen=True):
+    """What works of many people did from month `since` to `until`, of one `program` or of all where it is empty.
+
+    `kind` is a kind of advice, or `half_the_gpus`. `followed` works did so, of `answered` ones, null while withheld.
+    The changes are medians over people of `compared` works; null where too few people can be compared.
+    """
+
+    kind: str
+    program: str
+    since: date
+    until: date
+    followed: int
+    answered: int | None
+    people: int
+    compared: int
+    compared_people: int
+    run_time_percent: int | None
+    gpu_hours_percent: int | None
+    failed_percent: int | None
+    text: str
+
+
+class MistakeAnswer(msgspec.Struct, frozen=True):
+    """A finding that `works` of `of` works of many people had in the month; the hours are a median of such a work."""
+
+    code: str
+    works: int
+    of: int
+    people: int
+    unused_gpu_hours: float | None
+    text: str
+    lesson_url: str
+
+
+class OthersAnswer(msgspec.Struct, frozen=True):
+    """What works of many people did: empty where groups are too small. `month` is that of the common mistakes."""
+
+    practices: list[PracticeAnswer]
+    mistakes: list[MistakeAnswer]
+    month: str
+
+
 class InsightAnswer(msgspec.Struct, frozen=True):
     """What one's own runs of a period say together: runs without any GPU use first, then the biggest savings."""
 
@@ -89,6 +131,7 @@ class InsightAnswer(msgspec.Struct, frozen=True):
     would_save: list[WouldSave]
     repeats: list[Repeats]
     brought: Brought | None
+    others: OthersAnswer
     sentences: list[str]
 
 

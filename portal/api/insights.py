@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from datetime import datetime
+from datetime import date, datetime
 
 import msgspec
 from django.db.models import Q
@@ -27,8 +27,19 @@ from jobs.models import User
 from portal.access import person
 from portal.api.asked import DAYS, asked_choice, asked_works
 from portal.api.check_answers import WorkLink
-from portal.api.insight_answers import Brought, InsightAnswer, PeriodAnswer, Repeats, WithoutUse, WouldSave
+from portal.api.insight_answers import (
+    Brought,
+    InsightAnswer,
+    MistakeAnswer,
+    OthersAnswer,
+    PeriodAnswer,
+    PracticeAnswer,
+    Repeats,
+    WithoutUse,
+    WouldSave,
+)
 from portal.charts.advice_lines import advice_lines
+from portal.charts.practices import mistakes, practices
 from portal.charts.work_requests import WorkRequest, job_label, work_requests, work_url
 from reports.advice import ADVICE_TITLES
 from reports.insight_texts import UNEXPLAINED, Saved, brought_text, no_use_text, period_sentences, repeats_text
@@ -39,6 +50,12 @@ WORKS_MAX, FINDINGS_MAX = 10, 8
 REPEATS_MIN = 2
 SAVINGS_RUNS_MAX = 4000
 """The latest counted runs whose savings are added up: two runs an hour for 90 days, with a limit for automation."""
+
+OF_PRACTICE = (
+    *("kind", "program", "followed", "answered", "people", "compared", "compared_people"),
+    *("run_time_percent", "gpu_hours_percent", "failed_percent"),
+)
+"""What an answer takes from stored figures under the same names."""
 
 WORKS_SUMMED_MAX = 20
 """A name stands for a work in each project and cluster of a person; of more than so many the others are left out."""
@@ -68,6 +85,7 @@ class Insights(APIView):
             would_save=saving,
             repeats=_repeats(sums, period, runs),
             brought=_brought(user, works),
+            others=_others(),
             sentences=period_sentences(days, runs, total, open_now.changed_gpu_hours, of_runs, idle),
         )
         return Response(msgspec.to_builtins(answer))
@@ -94,6 +112,35 @@ def _unused(work: UnusedWork, judged: JobEfficiency) -> WithoutUse:
         request=list(block),
         run_url=job_url(run),
         lesson_url=reverse("lesson", args=[FindingCode.NO_GPU_USE.value]),
+    )
+
+
+def _others() -> OthersAnswer:
+    """What is shown to everyone alike: two queries."""
+    month, common = mistakes()
+    return OthersAnswer(
+        practices=[
+            PracticeAnswer(
+                **{name: getattr(each.practice.figures, name) for name in OF_PRACTICE},
+                since=date.fromisoformat(each.practice.figures.since),
+                until=each.practice.until,
+                text=each.text,
+            )
+            for each in practices()
+        ],
+        mistakes=[
+            MistakeAnswer(
+                code=each.code,
+                works=each.works,
+                of=each.of_works,
+                people=each.people,
+                unused_gpu_hours=each.unused_gpu_hours,
+                text=each.text,
+                lesson_url=reverse("lesson", args=[each.code]),
+            )
+            for each in common
+        ],
+        month=month,
     )
 
 

@@ -28,6 +28,7 @@ from portal.api.answers import (
 )  # fmt: skip
 from portal.api.operation import ANYONE, COLLECTOR, COMMENTS, FORM, JSON, POLICY, PROGRAM, SENDER, Operation
 from portal.api.own_operations import OWN_OPERATIONS, OWN_QUERY
+from portal.api.performance_operations import OF_ONE_RUN, PERFORMANCE_OPERATIONS, PERFORMANCE_QUERY
 from portal.api.run_operations import RUN_OPERATIONS, RUN_QUERY
 from portal.grant_reading import CONTENT_TYPES
 from reports.grant.report import GrantReport
@@ -42,6 +43,7 @@ FIRST_DAY_PATTERN = "^20[0-9]{2}-(0[1-9]|1[0-2])(-01)?$"
 QUERY: Mapping[str, dict[str, Any]] = (
     OWN_QUERY
     | RUN_QUERY
+    | PERFORMANCE_QUERY
     | {
         "attempt": {
             "description": "Slurm's restart count of the run; without it the latest run.",
@@ -106,7 +108,7 @@ OF_THE_FIRST = {name: f"$response.body#/results/0/{name}" for name in ("cluster"
 
 RUN = "/api/v1/jobs/{cluster}/{job_id}/"
 FILES = {name: f"getReport{name.capitalize()}" for name in FORMATS}
-OF_A_RUN = ("listGpus", *FILES.values(), "getRawSamples")
+OF_A_RUN = ("listGpus", *FILES.values(), *OF_ONE_RUN.values(), "getRawSamples")
 OPERATIONS = (
     Operation(
         "sendNodeSummaries",
@@ -299,5 +301,6 @@ OPERATIONS = (
         query=("language",),
     ),
     *OWN_OPERATIONS,
+    *PERFORMANCE_OPERATIONS,
     *RUN_OPERATIONS,
 )

@@ -31,7 +31,8 @@ def read_far_times(sender: Any, connection: BaseDatabaseWrapper, **_: Any) -> No
                 if text.endswith(b"+00"):
                     with suppress(ValueError):
                         # Many times faster than psycopg's own loader, which lists of thousands of rows notice.
-                        return datetime.fromisoformat(text.decode()).replace(tzinfo=self.timezone)
+                        at = datetime.fromisoformat(text.decode())
+                        return at if self.timezone is UTC else at.replace(tzinfo=self.timezone)
                 try:
                     return super().load(data)
                 except DataError:

@@ -17,10 +17,11 @@ from jobs.queue.selectors import fresh_since
 from portal.system.state import SystemState, seconds_since
 from portal.system.work_names import SWEEPS, set_aside, waiting
 from reports.numbers import counted, duration
+from reports.performance.targets.faults import Fault
 
-LATE_S = {"judgement": 1800, "report": 900, "mail": 3600}
-"""How long work of each kind may wait: a judgement also waits for its nodes, and mail for a server that is
-restarted."""
+LATE_S = {"judgement": 1800, "report": 900, "mail": 3600, "export": 7200}
+"""How long work of each kind may wait: a judgement also waits for its nodes, mail for a server that is restarted, and
+an export for its next round."""
 
 FLAGS_LATE_S = 86_400
 """How long ago flags may have been checked last: one that is not raised is not seen, one that is not cleared stays."""
@@ -69,6 +70,7 @@ def concerns(state: SystemState) -> list[Concern]:
         *_months(state),
         *_directory(state),
         *_queues(state),
+        *_export(state),
         *_nodes(state),
         *_storage(state),
         *_versions(state),
@@ -137,6 +139,13 @@ def _queues(state: SystemState) -> Iterator[Concern]:
                 f"{why}Workers need squeue and sacct there. Meanwhile the Queue page shows old jobs, marked as old."
             )
             yield Concern(f"The queue of {cluster} is not read", advice, read_at)
+
+
+def _export(state: SystemState) -> Iterator[Concern]:
+    if state.refused is not None:
+        fault = Fault[state.refused.fault]
+        advice = f"{fault.advice} Nothing is lost: runs wait and are written later. Jobs and reports are not affected."
+        yield Concern(f"The target of the export takes nothing: {fault.said}", advice, state.refused.failed_since)
 
 
 def _nodes(state: SystemState) -> Iterator[Concern]:

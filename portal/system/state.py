@@ -12,7 +12,8 @@ from django.conf import settings
 from django.db import connection
 from django.db.models import Count, Min, Q
 
-from analysis.models import SilentNode
+from analysis.exports.selectors import exports_waiting_since, refused_batch
+from analysis.models import ExportBatch, SilentNode
 from analysis.policy import selectors as policy
 from analysis.selectors import waiting_since
 from analysis.silence.selectors import jobs_missing_summaries, silent_nodes
@@ -51,6 +52,7 @@ KINDS_OF_WORK: dict[str, Callable[[datetime], tuple[int, datetime | None]]] = {
     "judgement": lambda now: waiting_since(now, DUE_MAX),
     "report": lambda _: reports_waiting_since(DUE_MAX),
     "mail": lambda now: messages_waiting_since(now, DUE_MAX),
+    "export": lambda _: exports_waiting_since(DUE_MAX),
 }
 
 
@@ -83,6 +85,7 @@ class SystemState:
     imported: dict[str, datetime]
     last_import: DirectoryImport | None
     queues: list[QueueReading]
+    refused: ExportBatch | None
     processes: list[Process]
     database_bytes: int
     disk: tuple[int, int] | None
@@ -147,6 +150,7 @@ def system_state(now: datetime) -> SystemState:
         imported=last_imports(now - IMPORTS_LOOKED_AT),
         last_import=directory_imports().first(),
         queues=list(readings()),
+        refused=refused_batch() if settings.EXPORT_TARGET else None,
         processes=list(processes_there(now)),
         database_bytes=database_bytes(),
         disk=data_directory(),

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from reports.numbers import counted
 
-DUE = {"judgement": "Ended jobs to analyse", "report": "Reports to make", "mail": "Messages to send"}
+DUE = {
+    "judgement": "Ended jobs to analyse",
+    "report": "Reports to make",
+    "mail": "Messages to send",
+    "export": "Runs to export",
+}
 FAILED = {
     "judgement": "Job analysis",
     "report": "Report",
@@ -19,9 +24,12 @@ FAILED = {
     "outcome of advice": "Outcomes of a person's advice",
     "run points": "Points of a logged run",
     "experiment run": "Status of a logged run",
+    "export of runs": "Export of runs",
     "month of advice": "Monthly figures of the advice",
+    "month of predictions": "Monthly figures of predictions",
     "month of the site": "Monthly figures of the site",
     "month of the policy export": "Monthly figures of the policy export",
+    "anonymised month": "Monthly rows for other sites",
 }
 """By the kind of `jobs.failures.services.Work`."""
 
@@ -38,21 +46,26 @@ COUNTED = {
     "outcome of advice": ("person without new outcomes of advice,", "people without new outcomes of advice,"),
     "run points": ("logged run with points to sort,", "logged runs with points to sort,"),
     "experiment run": ("logged run without a new status,", "logged runs without a new status,"),
+    "export of runs": ("batch of runs to export", "batches of runs to export"),
     "month of advice": ("month of the figures of advice", "months of the figures of advice"),
+    "month of predictions": ("month of the figures of predictions", "months of the figures of predictions"),
     "month of the site": ("month of the site's figures", "months of the site's figures"),
     "month of the policy export": ("month of the policy export", "months of the policy export"),
+    "anonymised month": ("anonymised month", "anonymised months"),
 }
 """What one and several of them are called."""
 
 SWEEPS = {
     "follow_up": "analysis, reports and sums",
     "deliver": "mail",
-    "escalate": "flags and the policy export",
+    "escalate": "flags, the policy export and the rows for other sites",
     "check_links": "link check",
     "import_directory": "directory import",
     "read_queue": "reading of the queue",
     "expire": "deletion of old data",
+    "export": "export of runs",
     "backtest_waits": "check of wait estimates",
+    "check_predictions": "check of predictions",
 }
 """By the name of the task."""
 
@@ -66,7 +79,7 @@ def waiting(kind: str, count: int) -> str:
     verb, its = ("waits", "its") if count == 1 else ("wait", "their")
     if kind == "judgement":
         return f"{counted(count, 'ended job')} {verb} for {its} analysis"
-    noun, end = {"report": ("report", "made"), "mail": ("message", "sent")}[kind]
+    noun, end = {"report": ("report", "made"), "mail": ("message", "sent"), "export": ("run", "exported")}[kind]
     return f"{counted(count, noun)} {verb} to be {end}"
 
 

@@ -13,6 +13,7 @@ from portal.charts.columns import Rect
 from reports import measured_part, numbers
 from reports.mail.digest import Silence
 from reports.services.links import finding_anchor
+from reports.wording import TITLES
 
 MINUS = "\N{MINUS SIGN}"
 register = template.Library()
@@ -34,6 +35,12 @@ register.filter("duration", numbers.duration)
 register.filter("hours", numbers.hours)
 register.filter("rate", numbers.rate)
 register.filter("finding_anchor", finding_anchor)
+
+
+@register.filter
+def finding_title(code: str) -> str:
+    """What a finding with this code is called; the code itself where there is none."""
+    return next((title for known, title in TITLES.items() if known == code), code)
 
 
 @register.filter

@@ -44,6 +44,11 @@ def report_url(run: Job, name: str) -> str:
     return reverse("api-report", args=[run.cluster, run.job_id, name]) + f"?attempt={run.attempt}"
 
 
+def performance_url(run: Job, ending: str) -> str:
+    """A run as a file for analysis; `ending` is that of a format of `reports.performance.services`."""
+    return reverse("api-job-performance", args=[run.cluster, run.job_id, ending]) + f"?attempt={run.attempt}"
+
+
 def raw_samples_url(run: Job) -> str:
     """The raw samples of a run as a file."""
     return reverse("api-raw-samples", args=[run.cluster, run.job_id]) + f"?attempt={run.attempt}"

@@ -13,8 +13,8 @@ from django.utils import timezone
 from analysis.models import JobEfficiency
 from analysis.selectors import assessment
 from analysis.services import Judged, analyse_changed, mark_swept
-from education.lesson import Lessons
-from education.selectors import current_lessons
+from education.lesson import Lessons, Programs
+from education.selectors import current_lessons, current_programs
 from jobs.failures.services import Work, attempt, attempt_by_hand, attempt_each, open_changed
 from jobs.tallies.kinds import END_TO_REPORT, REPORTS
 from jobs.tallies.services import add, since_end
@@ -30,6 +30,13 @@ from reports.selectors import (
     still_unreported,
 )
 
+Teaching = tuple[Lessons, Programs]
+
+
+def current_teaching() -> Teaching:
+    """The lessons about findings and about programs."""
+    return current_lessons(), current_programs()
+
 
 def follow_up(limit: int, now: datetime | None = None) -> int:
     """Judge up to `limit` changed runs, and make their reports at once; how much was done.
@@ -37,10 +44,10 @@ def follow_up(limit: int, now: datetime | None = None) -> int:
     The measurements of a run are read once for both. Reports that wait for another reason are made after that.
     """
     now = now or timezone.now()
-    lessons = cache(current_lessons)
+    taught = cache(current_teaching)
 
     def report_on(judged: Judged) -> None:
-        making = partial(publish, now=now, judged=judged, lessons=lessons)
+        making = partial(publish, now=now, judged=judged, taught=taught)
         attempt(Work(REPORT, making, name=judged_name), judged.row.pk, now)
 
     return analyse_changed(limit, now, then=report_on) + publish_changed(limit, now)
@@ -77,7 +84,7 @@ def _keys(pages: Iterable[Mapping[int, datetime]], now: datetime) -> Iterator[li
 
 
 def _making(now: datetime) -> Work:
-    making = partial(publish, now=now, lessons=cache(current_lessons))
+    making = partial(publish, now=now, taught=cache(current_teaching))
     return Work(REPORT, making, still_due=still_unreported, name=judged_name)
 
 
@@ -85,7 +92,7 @@ def publish(
     efficiency_pk: int,
     now: datetime | None = None,
     judged: Judged | None = None,
-    lessons: Callable[[], Lessons] = current_lessons,
+    taught: Callable[[], Teaching] = current_teaching,
 ) -> bool:
     """Make the report of one judgement; False when another worker holds it or has just made it.
 
@@ -101,7 +108,7 @@ def publish(
         job = efficiency.job
         is_same = judged is not None and judged.row.revision == efficiency.revision
         found = judged.assessment if judged and is_same else assessment(job)
-        content = msgspec.to_builtins(job_report(found, lessons(), is_told_by_owner=job.is_told_by_owner))
+        content = msgspec.to_builtins(job_report(found, *taught(), is_told_by_owner=job.is_told_by_owner))
         made = {"efficiency_revision": efficiency.revision, "published_at": now or timezone.now()}
         known = Report.objects.filter(job=job)
         is_first = not hasattr(job, "report")

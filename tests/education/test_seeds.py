@@ -16,7 +16,7 @@ from education.lesson import (
     TITLE_CHARACTERS_MAX,
 )
 from education.markup import lesson_html
-from education.seeds import FOLDER, lessons_by_sign, neutral_lessons, seed_lessons
+from education.seeds import FOLDER, lessons_by_sign, neutral_lessons, seed_lessons, seed_programs
 
 each_code = pytest.mark.parametrize("code", FindingCode)
 
@@ -87,3 +87,17 @@ def test_a_lesson_for_one_sign_is_as_short_and_as_neutral_as_the_general_one(
     assert not is_neutral or all("lumi" not in link.url.lower() for link in lesson.links)
     known = {link.url for every in (*seed_lessons().values(), *neutral_lessons().values()) for link in every.links}
     assert {link.url for link in lesson.links} <= known
+
+
+@pytest.mark.parametrize("code", seed_programs())
+def test_a_program_is_named_has_advice_for_findings_and_says_where_it_is_from(code: str) -> None:
+    lesson = seed_programs()[code]
+    assert lesson.names
+    assert lesson.situations
+    assert code.startswith("program-")
+    assert {each.code for each in lesson.situations} <= {known.value for known in FindingCode}
+    assert len({each.code for each in lesson.situations}) == len(lesson.situations)
+    assert 0 < len(lesson.title) <= TITLE_CHARACTERS_MAX
+    assert 0 < len(lesson.micro) <= MICRO_CHARACTERS_MAX
+    assert 1 <= len(lesson.links) <= LINKS_MAX
+    assert all(link.url.startswith("https://") for link in lesson.links)

@@ -13,8 +13,8 @@ from analysis.findings import FindingCode
 from education import seeds
 from education.lesson import LessonContent, Link
 from education.models import Lesson, LessonLink, LessonVersion
-from education.seeds import seed_lessons
-from education.selectors import current_lessons, lesson_content, lesson_row, version_content
+from education.seeds import seed_lessons, seed_programs
+from education.selectors import current_lessons, current_programs, lesson_content, lesson_row, version_content
 from education.services import seeding
 from education.services.editing import EditConflict, restore_version, save_lesson, start_translation
 from education.services.seeding import Seeding, store_seeds
@@ -28,10 +28,10 @@ def test_without_stored_lessons_the_shipped_ones_are_said(db) -> None:
 
 
 def test_seeding_stores_every_lesson_once(db, capsys) -> None:
-    count = len(FindingCode)
+    count = len(FindingCode) + len(seed_programs())
     call_command("seed_lessons")
     assert capsys.readouterr().out == f"{count} lessons new, 0 updated, 0 edited by staff and unchanged\n"
-    assert current_lessons() == seed_lessons()
+    assert (current_lessons(), current_programs()) == (seed_lessons(), seed_programs())
     assert store_seeds() == Seeding(created=0, updated=0, kept=0)
     assert LessonVersion.objects.count() == count
 

@@ -111,6 +111,7 @@ def test_with_a_run_goes_everything_that_was_made_of_it(now: datetime, settings)
 OF_NO_RUN = ("User", "Project", "Membership", "SweepMark", "SilentNode", "Tally", "Process", "AuditEntry", "RollUpDue")
 OF_NO_RUN += ("Flag", "SupportCase", "CaseEvent", "ShareRequest", "HelpLetter", "Notice", "AdviceDue", "AdviceDay")
 OF_NO_RUN += ("PolicyMonth", "PolicyRow", "PolicyToken", "AnswerMonth", "WaitRange", "DeviceSignIn", "CommentToken")
+OF_NO_RUN += ("AnonymousMonth", "ElsewhereMonth")
 
 
 def models_of_runs() -> list[type]:

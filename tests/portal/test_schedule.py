@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from celery.schedules import crontab
 from django.conf import settings
 
 from portal.celery import application
 from portal.schedule import beat_schedule
 
-NIGHTLY = {"expire", "backtest-waits"}
+NIGHTLY = {"expire", "backtest-waits", "check-predictions"}
+
+
+def schedule_of(**optional: int | None) -> dict[str, Any]:
+    return beat_schedule(sweep_seconds=7, deliver_seconds=61, flag_seconds=3601, **optional)
 
 
 def test_the_beat_sends_what_the_schedule_names_and_each_of_its_tasks_exists() -> None:
     application.loader.import_default_modules()
     assert settings.CELERY_BEAT_SCHEDULE.keys() == {"follow-up", "deliver", "escalate", "check-links"} | NIGHTLY
-    whole = beat_schedule(
-        sweep_seconds=10, deliver_seconds=60, flag_seconds=3600, directory_seconds=900, queue_seconds=120
-    )
+    whole = schedule_of(directory_seconds=900, queue_seconds=120, export_seconds=300)
     assert {entry["task"] for entry in whole.values()} <= application.tasks.keys()
 
 
 def test_a_message_expires_when_the_next_one_comes() -> None:
-    entries = beat_schedule(
-        sweep_seconds=7, deliver_seconds=61, flag_seconds=3601, directory_seconds=901, queue_seconds=121
-    )
+    entries = schedule_of(directory_seconds=901, queue_seconds=121, export_seconds=301)
     for name in NIGHTLY:
         assert isinstance(entries.pop(name)["schedule"], crontab)
     pauses = {name: (entry["schedule"], entry["options"]["expires"]) for name, entry in entries.items()}
@@ -34,8 +36,7 @@ def test_a_message_expires_when_the_next_one_comes() -> None:
         "check-links": (60, 60),
         "import-directory": (901, 901),
         "read-queue": (121, 121),
+        "export": (301, 301),
     }
-    least = beat_schedule(
-        sweep_seconds=7, deliver_seconds=61, flag_seconds=3601, directory_seconds=None, queue_seconds=None
-    )
-    assert not {"import-directory", "read-queue"} & least.keys()
+    least = schedule_of(directory_seconds=None, queue_seconds=None, export_seconds=None)
+    assert not {"import-directory", "read-queue", "export"} & least.keys()

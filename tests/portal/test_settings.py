@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 READS = re.compile(r'\b(?:text|flag|number|words|choice|mail_address|cluster_names)\("([A-Z_]+)"')
 
@@ -99,6 +101,38 @@ def test_mail_goes_to_files_until_a_server_is_named(tmp_path: Path) -> None:
         "reports.mail.services.files.FileBackend http://127.0.0.1:8000 Kaiku <kaiku@127.0.0.1> False\n",
         "reports.mail.emails.SmtpBackend https://kaiku.example Kaiku <kaiku@kaiku.example> True\n",
     ]
+
+
+EXPORTED = "import portal.settings as s; print(s.EXPORT_TARGET, s.EXPORT_FORMAT, 'export' in s.CELERY_BEAT_SCHEDULE)"
+
+
+def test_runs_are_exported_where_a_target_is_named(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("hidden\n")
+    store = {
+        **{"EXPORT_TARGET": "s3://runs/kaiku", "EXPORT_FORMAT": "parquet", "EXPORT_S3_ENDPOINT": "https://s3.example"},
+        **{"EXPORT_S3_ACCESS_KEY": "a", "EXPORT_S3_SECRET_KEY_FILE": str(tmp_path / "secret")},
+    }
+    targets = ({}, {"EXPORT_TARGET": "/data/export/"}, store)
+    assert [started(EXPORTED, KAIKU_VAR_DIR=str(tmp_path), **target).stdout for target in targets] == [
+        "None learning False\n",
+        "/data/export learning True\n",
+        "s3://runs/kaiku parquet True\n",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"EXPORT_TARGET": "data/export"}, "EXPORT_TARGET must be the absolute path of a folder"),
+        ({"EXPORT_TARGET": "s3://runs", "EXPORT_S3_SECRET_KEY": "hidden"}, "EXPORT_S3_ACCESS_KEY and EXPORT_S3_SECRET"),
+        ({"EXPORT_FORMAT": "xlsx"}, "EXPORT_FORMAT must be one of learning, jsonl, csv, parquet"),
+        ({"EXPORT_FORMAT": "institutional"}, "institutional is made of closed periods"),
+        ({"EXPORT_SECONDS": "86400"}, "EXPORT_SECONDS must be at most 3600"),
+    ],
+)
+def test_a_target_that_cannot_be_one_stops_the_start(tmp_path: Path, wrong: dict[str, str], said: str) -> None:
+    failed = started(EXPORTED, KAIKU_VAR_DIR=str(tmp_path), **wrong)
+    assert (failed.returncode, said in failed.stderr, "hidden" in failed.stderr) == (1, True, False), failed.stderr
 
 
 TRANSPORT = """

@@ -17,7 +17,7 @@ from reports.text import report_text
 from reports.vendor import AMD
 from tests.payloads import gpu, job_record
 from tests.reports.builders import judged, report
-from tests.reports.test_wording import EVIDENCE
+from tests.reports.finding_evidence import EVIDENCE
 
 OF_AMD_OR_LUMI = re.compile(
     r"rocm|rccl|rocr|\bhip\b|rocprof|mi250|\bamd\b|lumi|\bgcd\b|dev-g|small-g|standard-g|slingshot", re.IGNORECASE

@@ -1,6 +1,7 @@
 """kaiku insights [--work NAME] [--days 90] [--json]
 
-Your biggest savings with the lines to change, what repeats in your jobs, and what followed advice saved.
+Your biggest savings with the lines to change, what repeats in your jobs, what followed advice saved, and what helped
+others.
 
   --work NAME      only this work: a job name, or a key of `kaiku history --by-work --json`
   --days N         the last 7, 30, 90 or 365 days, 90 if not set
@@ -55,6 +56,7 @@ def lines_of(terminal: Terminal, said: dict[str, Any], portal: str, age: str = "
         _savings(terminal, said, portal),
         _repeats(terminal, said),
         _brought(terminal, said),
+        _others(terminal, said),
         [terminal.paint(age, "yellow")] if age else [],
     ]
     return [line for part in parts if part for line in ["", *part]][1:]
@@ -114,6 +116,20 @@ def _repeats(terminal: Terminal, said: dict[str, Any]) -> list[str]:
 def _brought(terminal: Terminal, said: dict[str, Any]) -> list[str]:
     sentence = text(value(said, "brought"), "text")
     return [terminal.paint("Saved by advice", "bold"), *wrapped(sentence, terminal.columns)] if sentence else []
+
+
+def _others(terminal: Terminal, said: dict[str, Any]) -> list[str]:
+    """What works of many people did, where the portal may show it."""
+    others = value(said, "others")
+    month = text(others, "month")
+    lines = []
+    for heading, name in (("What helped others", "practices"), (f"Common mistakes, {month}", "mistakes")):
+        found = objects(others, name)
+        lines += [terminal.paint(heading, "bold")] if found else []
+        for each in found[:SHOWN_MAX]:
+            lines += wrapped(text(each, "text"), terminal.columns, "- ", "  ")
+        lines += _more(found, name[:-1])
+    return lines
 
 
 def _dated(heading: str, said: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""`manage.py close_months`: store the figures of the site, its answers and the policy export for months that ended.
+"""`manage.py close_months`: store the figures of the site, its answers, the policy export and the rows for other sites.
 
 Workers do this themselves.
 """
@@ -11,12 +11,16 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 from django.utils import timezone
 
+from analysis.anonymous.services import anonymise_months
 from analysis.answers.services import close_months as close_months_of_answers
 from analysis.outcomes.services import close_months as close_months_of_advice
 from analysis.policy.services import close_policy_months
+from analysis.practices.services import close_months as close_months_of_practices
+from analysis.predictions.services import close_months as close_months_of_predictions
 from analysis.site.selectors import SETTLED_AFTER
 from analysis.site.services import close_months
 from analysis.waiting.services import check_all_waits
+from portal.charts.programs import program_titles
 from reports.numbers import counted
 
 LATER = "Their months are closed after that, or at most 3 days later; /admin/ lists what failed."
@@ -25,7 +29,7 @@ LATER = "Their months are closed after that, or at most 3 days later; /admin/ li
 class Command(BaseCommand):
     help = (
         "Store the figures of the whole site, of answers and of the policy export for each month that ended more than 7"
-        " days ago, and those of its advice 31 days after its end. They never change afterwards."
+        " days ago, and those of its advice, and of what many works did, 31 days after its end. They never change."
         " With --at-once also months with jobs that were judged within the last day: after an import of all of them."
     )
 
@@ -38,8 +42,13 @@ class Command(BaseCommand):
             self.stderr.write(f"Idle GPUs of {counted(left, 'job')} are not yet checked for who waited. {LATER}")
         closed = close_months(timezone.now(), timedelta(0) if options["at_once"] else SETTLED_AFTER)
         close_policy_months(timezone.now())
+        anonymise_months(timezone.now())
         self.stdout.write(f"{counted(closed, 'month')} closed")
         closed = close_months_of_advice(timezone.now())
         self.stdout.write(f"{counted(closed, 'month')} of advice closed")
+        closed = close_months_of_practices(timezone.now(), program_titles)
+        self.stdout.write(f"{counted(closed, 'month')} of what many works did closed")
         closed = close_months_of_answers(timezone.now())
         self.stdout.write(f"{counted(closed, 'month')} of answers closed")
+        closed = close_months_of_predictions(timezone.now())
+        self.stdout.write(f"{counted(closed, 'month')} of predictions closed")

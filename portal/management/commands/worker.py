@@ -16,11 +16,15 @@ from django.core.management.base import BaseCommand, CommandParser
 from django.db import DatabaseError, close_old_connections
 from django.utils import timezone
 
+from analysis.anonymous.services import anonymise_months
 from analysis.answers.services import close_months as close_months_of_answers
 from analysis.escalation.services import escalate
 from analysis.outcomes.services import close_months as close_months_of_advice
 from analysis.outcomes.services import settle_due
 from analysis.policy.services import close_policy_months
+from analysis.practices.services import close_months as close_months_of_practices
+from analysis.predictions.services import close_months as close_months_of_predictions
+from analysis.predictions.services import keep_records
 from analysis.queue_waits.services import keep_ranges
 from analysis.rollups.services import roll_up_due
 from analysis.selectors import last_change
@@ -33,11 +37,13 @@ from jobs.models import Process
 from jobs.processes.services import keep_saying
 from jobs.tasks import read_queues_and_left_jobs
 from portal import expiry
+from portal.charts.programs import program_titles
 from portal.logs import during_task
 from portal.rounds import a_round
 from portal.tasks import IDLE_RUNS, LOGGED_RUNS, PEOPLE, PROJECTS
 from portal.troubles import trouble
 from reports.mail.services.sending import deliver_due
+from reports.performance.targets.services.sweep import export_due
 from reports.services.publishing import follow_up
 
 BATCH_SIZE = 100
@@ -47,6 +53,8 @@ EXPIRE_SECONDS, EXPIRE_AGAIN_SECONDS = 86_400, 60
 EXPIRE_SECONDS_A_KIND = 5.0
 """Judgements and mail wait during this time."""
 BACKTEST_SECONDS = 86_400
+EXPORT_ROUND_S = 5.0
+"""As for expiry: everything else waits for it."""
 
 log = logging.getLogger(__name__)
 
@@ -61,7 +69,7 @@ class Command(BaseCommand):
         stop = threading.Event()
         for name in (signal.SIGTERM, signal.SIGINT):
             signal.signal(name, lambda *_: stop.set())
-        delivered_at = expire_at = escalate_at = backtest_at = queue_at = -math.inf
+        delivered_at = expire_at = escalate_at = backtest_at = queue_at = export_at = -math.inf
         keep_saying(Process.Kind.WORKER)
         while not stop.is_set():
             if time.monotonic() - delivered_at >= settings.DELIVER_SECONDS:
@@ -77,9 +85,13 @@ class Command(BaseCommand):
             if time.monotonic() >= backtest_at:
                 backtest_at = time.monotonic() + BACKTEST_SECONDS
                 done("backtest_waits", lambda: keep_ranges(timezone.now()))
+                done("check_predictions", lambda: keep_records(timezone.now()))
             if settings.QUEUE_CLUSTERS and settings.QUEUE_SECONDS and time.monotonic() >= queue_at:
                 queue_at = time.monotonic() + settings.QUEUE_SECONDS
                 done("read_queue", read_queues_and_left_jobs)
+            if settings.EXPORT_TARGET and time.monotonic() >= export_at:
+                export_at = time.monotonic() + settings.EXPORT_SECONDS
+                done("export", lambda: export_due(EXPORT_ROUND_S))
             seen = changed_at()
             if not sweep():
                 wait(stop, options["seconds"], seen)
@@ -115,8 +127,11 @@ def sweep() -> int:
     done("check_waits", lambda: check_waits(IDLE_RUNS, timezone.now()))
     done("close_months", lambda: close_months(timezone.now()))
     done("close_months_of_advice", lambda: close_months_of_advice(timezone.now()))
+    done("close_months_of_practices", lambda: close_months_of_practices(timezone.now(), program_titles))
     done("close_months_of_answers", lambda: close_months_of_answers(timezone.now()))
+    done("close_months_of_predictions", lambda: close_months_of_predictions(timezone.now()))
     done("close_policy_months", lambda: close_policy_months(timezone.now()))
+    done("anonymise_months", lambda: anonymise_months(timezone.now()))
     return judged
 
 

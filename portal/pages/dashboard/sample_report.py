@@ -21,7 +21,7 @@ from django.views.decorators.http import require_GET
 
 from analysis.assess import assess
 from education.seeds import seed_lessons
-from education.selectors import current_lessons
+from education.selectors import current_lessons, current_programs
 from jobs.records import JobRecord
 from metrics.packing import pack_histogram, unpack_histograms
 from metrics.payloads import GpuPayload, NodePayload
@@ -73,7 +73,9 @@ def sample_figure(request: HttpRequest, name: str) -> HttpResponse:
 
 def sample_page() -> Layout:
     """The sample report in reading order."""
-    return page_for(with_lessons(sample()[0], current_lessons()), zone=timezone.get_current_timezone())
+    return page_for(
+        with_lessons(sample()[0], current_lessons(), current_programs()), zone=timezone.get_current_timezone()
+    )
 
 
 @cache

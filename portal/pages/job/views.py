@@ -17,7 +17,7 @@ from analysis.outcomes.selectors import outcomes_of_run
 from analysis.rollups.selectors import site_now
 from analysis.selectors import measurements_of
 from analysis.waiting.selectors import shown_hold
-from education.selectors import current_lessons
+from education.selectors import current_lessons, current_programs
 from jobs.models import Job
 from jobs.records import ENDED_STATES
 from jobs.selectors import reach_of, visible_jobs
@@ -31,6 +31,7 @@ from portal.pages.job.forms import NoteForm, ShareForm
 from portal.pages.job.hardware import node_page
 from portal.pages.job.logged import logged_runs
 from portal.pages.job.people import note_part, people
+from portal.pages.job.performance_links import performance_links
 from portal.pages.job.raw_link import raw_link
 from portal.pages.job.same_work import neighbours, other_runs, same_work
 from portal.pages.job.waited import waited_text
@@ -69,6 +70,7 @@ def job_page(request: HttpRequest, run: Job, more: Mapping[str, object] | None =
     now, row = timezone.now(), report_row(run)
     attempts = openable_jobs(person(request), now).filter(cluster=run.cluster, job_id=run.job_id).order_by("attempt")
     context: dict[str, Any] = {"run": run, "attempts": attempts, "raw": raw_link(run)}
+    context["analysis_links"] = performance_links(run)
     context |= people(run, person(request), now) | note_part(run, person(request))
     visible = visible_jobs(person(request))
     context |= {"neighbours": neighbours(run, visible), "logged": logged_runs(run, person(request))}
@@ -87,7 +89,7 @@ def job_page(request: HttpRequest, run: Job, more: Mapping[str, object] | None =
 def _report_part(request: HttpRequest, run: Job, row: Report) -> dict[str, object]:
     """What the page shows of a report; the measurements are read once for all of it."""
     measured = measurements_of(run)
-    report = with_lessons(report_value(row, measured), current_lessons())
+    report = with_lessons(report_value(row, measured), current_lessons(), current_programs())
     return {
         "page": page_for(report, owner_for(request, run), timezone.get_current_timezone()),
         "answer": answer(report),

@@ -7,9 +7,10 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from education.lesson import DEFAULT_LANGUAGE, LANGUAGES, matching
+from education.lesson import DEFAULT_LANGUAGE, LANGUAGES, PROGRAM, LessonContent, matching
 from education.markup import lesson_html
-from education.selectors import current_lessons, shown_languages
+from education.selectors import current_lessons, current_programs, shown_languages
+from portal.charts.practices import mistakes, practices
 from reports.wording import TITLES
 
 QUERY_CHARACTERS_MAX = 200
@@ -27,13 +28,16 @@ def learn(request: HttpRequest) -> HttpResponse:
     """The lessons that contain every word of `?q=`; all lessons without it."""
     language = asked_language(request)
     query = request.GET.get("q", "").replace("\x00", " ")[:QUERY_CHARACTERS_MAX].strip()
-    found = matching(current_lessons(language), query)
+    found, programs = matching(current_lessons(language), query), matching(current_programs(), query)
     return render(
         request,
         "portal/learn/learn.html",
         {
             "query": query,
             "lessons": sorted(found.items(), key=lambda item: item[1].title),
+            **({} if query else _of_others()),
+            "programs": sorted(programs.items(), key=lambda item: item[1].title.casefold()),
+            "found_count": len(found) + len(programs),
             "language": language,
             "languages": {code: LANGUAGES[code] for code in shown_languages()},
         },
@@ -44,20 +48,35 @@ def learn(request: HttpRequest) -> HttpResponse:
 @login_required
 def lesson(request: HttpRequest, code: str) -> HttpResponse:
     """The micro-lesson, the explanation, the hint and the links of one published lesson."""
-    language = asked_language(request)
-    found = {known.value: (known, content) for known, content in current_lessons(language).items()}.get(code)
-    if found is None:
+    language = DEFAULT_LANGUAGE if code.startswith(PROGRAM) else asked_language(request)
+    named = _named(code, language)
+    if named is None:
         raise Http404("There is no such lesson.")
-    known, content = found
+    finding, content = named
     return render(
         request,
         "portal/learn/lesson.html",
         {
             "code": code,
-            "finding": TITLES[known],
+            "finding": finding,
             "lesson": content,
             "explanation": lesson_html(content.explanation),
             "hint": lesson_html(content.hint),
             "language": language,
         },
     )
+
+
+def _of_others() -> dict[str, object]:
+    """What many works did together, where groups of people are large enough to show it."""
+    month, common = mistakes()
+    return {"practices": practices(), "mistakes": common, "mistakes_month": month}
+
+
+def _named(code: str, language: str) -> tuple[str, LessonContent] | None:
+    """The finding or the program that a lesson is about, and the lesson; None where none is shown."""
+    if code.startswith(PROGRAM):
+        program = current_programs().get(code)
+        return ("Programs", program) if program else None
+    found = {known.value: (TITLES[known], content) for known, content in current_lessons(language).items()}
+    return found.get(code)

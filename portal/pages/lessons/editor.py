@@ -18,7 +18,7 @@ from education.selectors import lesson_content, newest_version, version_content
 from education.services.editing import EditConflict, save_lesson
 from jobs.audit.services import Action, Kind, by_person, record_change
 from portal.access import lesson_of, person, staff_only
-from portal.pages.lessons.forms import LessonForm, LinkForms, LinkFormSet, filled_forms, sent_content
+from portal.pages.lessons.forms import LessonForm, LinkForms, LinkFormSet, filled_forms, form_of, sent_content
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -28,8 +28,8 @@ def edit_lesson(request: HttpRequest, code: str, language: str) -> HttpResponse:
     row = lesson_of(code, language)
     if request.method != "POST":
         content = lesson_content(row)
-        return _editor(request, row, *filled_forms(content, row.version), preview=_preview(content))
-    form, links = LessonForm(request.POST), LinkFormSet(request.POST, prefix="links")
+        return _editor(request, row, *filled_forms(content, row.version, code), preview=_preview(content))
+    form, links = form_of(code)(request.POST), LinkFormSet(request.POST, prefix="links")
     is_valid = form.is_valid() & links.is_valid()
     preview = _preview(sent_content(form, links))
     if "preview" in request.POST:
@@ -52,7 +52,7 @@ def edit_lesson(request: HttpRequest, code: str, language: str) -> HttpResponse:
 def preview_lesson(request: HttpRequest, code: str, language: str) -> HttpResponse:
     """Only the preview of the fields' content, for the script that updates it while somebody types."""
     lesson_of(code, language)
-    form, links = LessonForm(request.POST), LinkFormSet(request.POST, prefix="links")
+    form, links = form_of(code)(request.POST), LinkFormSet(request.POST, prefix="links")
     form.is_valid(), links.is_valid()
     return render(request, "portal/lessons/_lesson_preview.html", {"preview": _preview(sent_content(form, links))})
 
@@ -68,7 +68,7 @@ def _conflict(request: HttpRequest, row: Lesson, conflict: EditConflict, links: 
     """The editor's text, still in the fields, beside what someone else saved; saving again is then allowed."""
     newest, sent = conflict.newest, request.POST.copy()
     sent["version"] = str(newest.number)
-    form = LessonForm(sent)
+    form = form_of(row.code)(sent)
     form.is_valid()
     written = sent_content(form, links)
     theirs = changes(written, version_content(newest))

@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator, URLValidator
+from django.utils.text import slugify
 
 from analysis.findings import FindingCode
 from education.lesson import (
@@ -16,13 +17,18 @@ from education.lesson import (
     LANGUAGES,
     LINKS_MAX,
     MICRO_CHARACTERS_MAX,
+    PROGRAM,
     TITLE_CHARACTERS_MAX,
     URL_CHARACTERS_MAX,
     LessonContent,
     Link,
 )
+from education.program_text import names_of, names_text, situations_of, situations_text
+from education.recognition import NAMES_MAX, name_problem
 from reports.wording import TITLES
 
+SITUATIONS_CHARACTERS_MAX, NAMES_CHARACTERS_MAX = 8_000, 1_000
+CODES = frozenset(code.value for code in FindingCode)
 EMPTY_LINKS = 2
 """Empty rows offered after the existing links."""
 
@@ -75,6 +81,71 @@ class LessonForm(forms.Form):
         return " ".join(self.cleaned_data["micro"].split())
 
 
+class ProgramForm(LessonForm):
+    """A lesson about a program: also how its jobs are recognised, and what it adds for single findings."""
+
+    names = Text(
+        label="Words in the name of a job",
+        max_length=NAMES_CHARACTERS_MAX,
+        widget=forms.Textarea(attrs={"rows": 4}),
+        help_text=(
+            "One in each line: a word (gmx), several side by side (amber md), or how a word begins (gromacs*). Capital"
+            " letters do not matter, and digits may follow. A job whose name fits two programs gets no hint."
+        ),
+    )
+    situations = Text(
+        label="For single findings",
+        required=False,
+        max_length=SITUATIONS_CHARACTERS_MAX,
+        widget=forms.Textarea(attrs={"rows": 8}),
+        help_text="One in each line: the code of a finding, a colon, and what to do. For example: idle_gpus: Start one "
+        "rank for each GPU.",
+    )
+
+    def clean_names(self) -> str:
+        names = names_of(self.cleaned_data["names"])
+        problems = [problem for name in names if (problem := name_problem(name))]
+        if len(names) > NAMES_MAX:
+            problems.append(f"At most {NAMES_MAX} names.")
+        if problems:
+            raise ValidationError(problems)
+        return names_text(names)
+
+    def clean_situations(self) -> str:
+        found = situations_of(self.cleaned_data["situations"])
+        unknown = [each.code for each in found if each.code not in CODES]
+        empty = [each.code for each in found if each.code in CODES and not each.text]
+        twice = {each.code for each in found if [other.code for other in found].count(each.code) > 1}
+        problems = [f"“{code}” is not the code of a finding." for code in unknown]
+        problems += [f"“{code}” has no text." for code in empty]
+        problems += [f"“{code}” is there twice." for code in sorted(twice & CODES)]
+        if problems:
+            raise ValidationError(problems)
+        return situations_text(found)
+
+
+class NewProgramForm(forms.Form):
+    """The name of a program that is not in the list."""
+
+    name = forms.CharField(label="Program", max_length=40, widget=forms.TextInput(attrs={"autocomplete": "off"}))
+
+    def clean_name(self) -> str:
+        name: str = " ".join(self.cleaned_data["name"].split())
+        if not slugify(name):
+            raise ValidationError("The name of a program has a letter or a digit.")
+        return name
+
+    @property
+    def code(self) -> str:
+        """Its code, from a valid name."""
+        return f"{PROGRAM}{slugify(self.cleaned_data['name'])}"
+
+
+def form_of(code: str) -> type[LessonForm]:
+    """The form of a lesson with this code."""
+    return ProgramForm if code.startswith(PROGRAM) else LessonForm
+
+
 class LinkForm(forms.Form):
     """One link; a row without an address and a title is not a link, so emptying a row removes its link."""
 
@@ -123,16 +194,23 @@ class TranslationForm(forms.Form):
     language = forms.ChoiceField(choices=[item for item in LANGUAGES.items() if item[0] != DEFAULT_LANGUAGE])
 
 
-def filled_forms(content: LessonContent, version: int) -> tuple[LessonForm, LinkForms]:
+def filled_forms(content: LessonContent, version: int, code: str = "") -> tuple[LessonForm, LinkForms]:
     """The forms with the lesson's current content."""
     names = ("title", "micro", "explanation", "hint", "is_active")
     initial = {name: getattr(content, name) for name in names} | {"version": version}
+    initial |= {"names": names_text(content.names), "situations": situations_text(content.situations)}
     links = [{"order": n, "title": link.title, "url": link.url} for n, link in enumerate(content.links, 1)]
-    return LessonForm(initial=initial), LinkFormSet(initial=links, prefix="links")
+    return form_of(code)(initial=initial), LinkFormSet(initial=links, prefix="links")
 
 
 def sent_content(form: LessonForm, links: LinkForms) -> LessonContent:
     """What an editor sent, as far as it is valid."""
     values = form.cleaned_data
     texts = {name: values.get(name, "") for name in ("title", "micro", "explanation", "hint")}
-    return LessonContent(**texts, links=links.links(), is_active=values.get("is_active", False))
+    return LessonContent(
+        **texts,
+        links=links.links(),
+        is_active=values.get("is_active", False),
+        names=names_of(values.get("names", "")),
+        situations=situations_of(values.get("situations", "")),
+    )

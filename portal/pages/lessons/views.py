@@ -6,14 +6,15 @@ from django.contrib import messages
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_GET, require_http_methods
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from education.lesson import DEFAULT_LANGUAGE
+from education.lesson import DEFAULT_LANGUAGE, PROGRAM, LessonContent
 from education.selectors import lessons_for_staff
-from education.services.editing import start_translation
+from education.services.editing import create_lesson, start_translation
 from jobs.audit.services import Action, Kind, by_person, record_change
 from portal.access import lesson_of, person, staff_only
-from portal.pages.lessons.forms import TranslationForm
+from portal.pages.lessons.forms import NewProgramForm, TranslationForm
 
 
 @require_GET
@@ -21,7 +22,15 @@ from portal.pages.lessons.forms import TranslationForm
 def lessons(request: HttpRequest) -> HttpResponse:
     """Every stored lesson; lessons with broken links are marked."""
     rows = list(lessons_for_staff())
-    context = {"lessons": rows, "dead_count": sum(row.dead_links for row in rows), "form": TranslationForm()}
+    programs = [row for row in rows if row.code.startswith(PROGRAM)]
+    findings = [row for row in rows if not row.code.startswith(PROGRAM)]
+    context = {
+        "parts": [("For findings", findings), ("For programs", programs)] if rows else [],
+        "count": len(rows),
+        "dead_count": sum(row.dead_links for row in rows),
+        "form": TranslationForm(),
+        "program_form": NewProgramForm(),
+    }
     return render(request, "portal/lessons/lessons.html", context)
 
 
@@ -45,3 +54,21 @@ def start_lesson(request: HttpRequest) -> HttpResponse:
     if is_new:
         messages.success(request, "This is a hidden copy of the English lesson. Translate it, then publish it.")
     return redirect("edit-lesson", code, language)
+
+
+@require_POST
+@staff_only
+def start_program(request: HttpRequest) -> HttpResponse:
+    """Start a hidden lesson about another program, or continue the existing one."""
+    form = NewProgramForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, "The name of a program has a letter or a digit, and at most 40 characters.")
+        return redirect("lessons")
+    code, content = form.code, LessonContent(form.cleaned_data["name"], "", is_active=False)
+    with transaction.atomic():
+        is_new = create_lesson(code, DEFAULT_LANGUAGE, content, timezone.now(), editor=person(request))
+        if is_new:
+            record_change(by_person(person(request)), Action.LESSON_CHANGED, Kind.LESSON, code, "program added")
+    if is_new:
+        messages.success(request, "This lesson is hidden. Write how jobs are named and what to do, then publish it.")
+    return redirect("edit-lesson", code, DEFAULT_LANGUAGE)

@@ -11,6 +11,7 @@ from analysis.feedback import GROUP_USERS_MIN
 from analysis.site.selectors import CLOSED_AFTER, closed_months
 from portal.access import site_readers_only
 from portal.charts.site_claims import number
+from portal.pages.site.elsewhere import CLASS_COLUMNS, comparisons
 from portal.pages.site.idle import idle_part
 from portal.pages.site.parts import chart, row, tables
 from portal.pages.site.sections import sections
@@ -43,5 +44,7 @@ def site(request: HttpRequest) -> HttpResponse:
             "chart": chart(months),
             **sections(shown),
             "week": week_of(shown.figures.week),
+            "elsewhere": comparisons(shown.first_day),
+            "class_columns": CLASS_COLUMNS,
         }
     return render(request, "portal/site/site.html", context)

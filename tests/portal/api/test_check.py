@@ -24,7 +24,7 @@ from tests.reports.builders import WHOLE_REQUEST
 
 pytestmark = pytest.mark.django_db
 
-QUERIES_MAX = 18
+QUERIES_MAX = 20
 """Two find the session and the person, six the waits in three partitions."""
 
 OPTIONS = WHOLE_REQUEST | {"--partition": "small-g", "--nodes": "1", "--time": "1-00:00:00"}
@@ -334,3 +334,13 @@ def test_a_check_costs_a_fixed_number_of_queries(alice, reported) -> None:
     reported(*range(20, 40), job_name="train", request=OPTIONS)
     assert queries() <= before
     assert before <= QUERIES_MAX
+
+
+def test_a_job_named_after_a_program_gets_its_hints(alice) -> None:
+    program = checked(alice, {"job_name": "gmx_min", "options": OPTIONS})["components"][0]["program"]
+    assert program["text"].startswith("This looks like GROMACS: “gmx” is in the job's name.")
+    assert "-nb gpu" in program["hints"][0]
+    assert program["lesson_url"] == "/learn/program-gromacs/"
+    on_cpus = {name: value for name, value in OPTIONS.items() if not name.startswith("--gpus")}
+    for options, name in ((OPTIONS, "train_v9"), (on_cpus, "gmx_min")):
+        assert checked(alice, {"job_name": name, "options": options})["components"][0]["program"] is None

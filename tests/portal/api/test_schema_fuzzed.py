@@ -49,6 +49,11 @@ headers = {{ Authorization = "Bearer {policy}" }}
 checks.positive_data_acceptance.expected-statuses = ["2xx", "400", "404"]
 
 [[operations]]
+include-path-regex = "^/api/v1/performance[.]"
+# Days that their month does not have, and an end before its beginning.
+checks.positive_data_acceptance.expected-statuses = ["2xx", "400"]
+
+[[operations]]
 include-path-regex = "^/api/v1/slurm-comments$"
 headers = {{ Authorization = "Bearer {comments}" }}
 

@@ -8,8 +8,9 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 from django.utils import timezone
 
+from analysis.anonymous import services as anonymous
 from analysis.escalation import services as escalation
-from analysis.models import PolicyMonth, SiteMonth
+from analysis.models import ExportBatch, ExportDue, PolicyMonth, SiteMonth
 from analysis.outcomes import services as outcomes
 from analysis.policy import services as policy
 from analysis.rollups import services as rollups
@@ -32,6 +33,9 @@ from portal.system.work_names import SWEEPS as NAMES_OF_SWEEPS
 from reports.mail.services.planning import PLANNING
 from reports.mail.services.summaries import SUMMARY
 from reports.models import Delivery
+from reports.performance.targets.address import Folder
+from reports.performance.targets.faults import Fault
+from reports.performance.targets.services.sweep import EXPORT
 from reports.selectors import REPORT
 from tests.payloads import job_record
 
@@ -81,7 +85,7 @@ def test_work_is_late_after_its_limit(cast, worker: Process, now: datetime) -> N
 def test_the_kinds_of_work_are_named_by_what_is_counted(cast, worker: Process, now: datetime) -> None:
     WorkFailure.objects.create(kind="judgement", key=1, tries=5, first_at=now, last_at=now, set_aside_at=now)
     said = page(cast)
-    for name in ("Ended jobs to analyse 0", "Reports to make 0", "Messages to send 0"):
+    for name in ("Ended jobs to analyse 0", "Reports to make 0", "Messages to send 0", "Runs to export 0"):
         assert name in said
     assert "Job analysis set aside 1" in said
     assert titles(cast) == ["1 job without analysis, set aside after repeated failures"]
@@ -106,12 +110,12 @@ def test_all_work_that_can_fail_and_every_sweep_has_a_name_of_its_own() -> None:
     kinds = {
         *(escalation.OF_PEOPLE, escalation.OF_PROJECTS, outcomes.SETTLE, outcomes.CLOSE_MONTH, policy.CLOSE_MONTH),
         *(site.CLOSE_MONTH, rollups.ROLL_UP, IMPORT, SUMMARY, PLANNING, LINK, REPORT, JUDGEMENT, SORTING, FOLLOWING),
-        READING,
+        *(READING, EXPORT, anonymous.CLOSE_MONTH),
     }
     assert kinds == set(FAILED)
     assert kinds - {PLANNING} == set(COUNTED)
     tasks = beat_schedule(
-        sweep_seconds=1, deliver_seconds=1, flag_seconds=1, directory_seconds=1, queue_seconds=1
+        sweep_seconds=1, deliver_seconds=1, flag_seconds=1, directory_seconds=1, queue_seconds=1, export_seconds=1
     ).values()
     assert {entry["task"].rpartition(".")[2] for entry in tasks} == set(NAMES_OF_SWEEPS) == set(SWEEPS)
 
@@ -219,6 +223,17 @@ def test_a_queue_that_is_not_read_is_named_with_the_reason(cast, worker: Process
     note_failure("lumi", "squeue cannot be started: No such file or directory", now)
     assert titles(cast) == ["The queue of lumi is not read"]
     assert "The last try failed: squeue cannot be started: No such file or directory." in page(cast)
+
+
+def test_a_target_that_takes_nothing_is_named_with_what_to_do(cast, worker: Process, now: datetime, settings) -> None:
+    batch = ExportBatch.objects.create(opened_at=now, fault=Fault.FULL.name, failed_since=now)
+    ExportDue.objects.create(job_id=1, noted_at=now - timedelta(minutes=119), batch=batch)
+    assert titles(cast) == []
+    settings.EXPORT_TARGET = Folder("/data/export")
+    assert titles(cast) == ["The target of the export takes nothing: no space is left"]
+    assert "Free space there, or raise the quota. Nothing is lost" in page(cast)
+    ExportDue.objects.update(noted_at=now - timedelta(minutes=121))
+    assert titles(cast)[0] == "1 run waits to be exported, the oldest for 2 h 01 min"
 
 
 def test_two_versions_at_work_are_named(cast, worker: Process, now: datetime) -> None:

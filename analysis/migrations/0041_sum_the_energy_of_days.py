@@ -20,6 +20,6 @@ def note_days(apps: Apps, editor: BaseDatabaseSchemaEditor) -> None:
 
 class Migration(migrations.Migration):
     atomic = False
-    dependencies = [("analysis", "0035_measured_throughput")]
+    dependencies = [("analysis", "0040_months_of_practices")]
 
     operations = [migrations.RunPython(note_days, migrations.RunPython.noop)]

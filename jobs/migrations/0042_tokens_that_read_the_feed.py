@@ -11,7 +11,7 @@ KINDS = [
 
 
 class Migration(migrations.Migration):
-    dependencies = [("jobs", "0039_kinds_of_tokens_of_programs")]
+    dependencies = [("jobs", "0041_rows_between_sites_in_the_audit_log")]
 
     operations = [
         migrations.AlterField(

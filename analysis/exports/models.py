@@ -1,0 +1,38 @@
+"""Tables of the automatic export of runs: what waits to be written, and what is being written together."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from jobs.models import Job
+
+
+class ExportBatch(models.Model):
+    """Runs that are written together; it exists until the target has confirmed all of them.
+
+    Its key and `opened_at` are in the name of what is written, so that a second try writes the same name. `fault` is
+    why the target took nothing at the last try (`reports.performance.targets.faults`), empty where it did, and
+    `failed_since` when that began.
+    """
+
+    opened_at = models.DateTimeField()
+    fault = models.CharField(max_length=32, blank=True, default="")
+    failed_since = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return f"{self.pk} of {self.opened_at:%Y-%m-%d %H:%M}"
+
+
+class ExportDue(models.Model):
+    """A run with a new judgement that was not written yet; repeats are normal.
+
+    Written with the judgement, in its transaction, and never waited for: it has no constraint, and a run may be
+    deleted meanwhile. A row that is committed late is found all the same, because no mark of time is passed.
+    """
+
+    job = models.ForeignKey(Job, on_delete=models.DO_NOTHING, related_name="+", db_constraint=False, db_index=False)
+    noted_at = models.DateTimeField()
+    batch = models.ForeignKey(ExportBatch, on_delete=models.CASCADE, null=True, related_name="due")
+
+    def __str__(self) -> str:
+        return f"run {self.job_id}"

@@ -1,0 +1,44 @@
+"""What is predicted of the next run of a work, on what occasion, and by which method."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Quantity(StrEnum):
+    """`GPUS`: as many as the report of the run finds that it needed; `MEMORY_GB`: host memory over all nodes, 2^30."""
+
+    RUN_S = "run_s"
+    GPUS = "gpus"
+    MEMORY_GB = "memory_gb"
+    GPU_HOURS = "gpu_hours"
+    WAIT_S = "wait_s"
+
+
+class Source(StrEnum):
+    """`RECOMMENDATION`: after a run was judged; `CHECK`: a request was checked; `WAIT`: a wait was estimated for it."""
+
+    RECOMMENDATION = "recommendation"
+    CHECK = "check"
+    WAIT = "wait"
+
+
+class Method(StrEnum):
+    """`ADVICE` is the run time that a recommendation assumes for fewer GPUs: a number without a range."""
+
+    OWN_QUANTILES = "own_quantiles"
+    REGRESSION = "regression"
+    ADVICE = "advice"
+    QUEUE_WAITS = "queue_waits"
+
+
+class Answer(StrEnum):
+    """`OPEN`: no run answers yet. `EXCEEDED`: a run that did not complete had already gone beyond the range."""
+
+    OPEN = "open"
+    ANSWERED = "answered"
+    EXCEEDED = "exceeded"
+
+
+VERSIONS = {Method.OWN_QUANTILES: 1, Method.REGRESSION: 1, Method.ADVICE: 1, Method.QUEUE_WAITS: 1}
+"""Raised with a change of the rule: figures of one version are not those of another."""

@@ -1,0 +1,206 @@
+"""Reading predictions; whose they are the caller has decided."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+
+import msgspec
+from django.db.models import QuerySet
+
+from analysis.check.earlier import YEAR
+from analysis.models import RecommendationRow
+from analysis.predictions.calibration import Checked, MethodFigures
+from analysis.predictions.models import MethodRecord, Prediction, PredictionMonth
+from analysis.predictions.quantities import Answer, Method, Quantity
+from analysis.queue_waits.rule import HELD_S, WAIT_S_MIN
+from analysis.rightsizing import RecommendationKind
+from analysis.rollups.selectors import site_zone
+from analysis.site.selectors import MONTHS, next_month
+from analysis.works.best_request import RUNS_MAX
+from analysis.works.runs import PastRun
+from analysis.works.selectors import past_runs_of_work
+from jobs.models import Job
+from jobs.sbatch import Shape
+from jobs.selectors import BY_SITE
+
+PREDICTIONS_MAX = 600
+"""The latest predictions of a work whose answers are determined: older ones stay as they are."""
+
+SETTLED_AFTER = timedelta(days=7)
+"""A month is added up this long after its end: what was answered then is stored by then."""
+
+VALUE_COLUMNS = (
+    *("source", "quantity", "method", "method_version", "partition", "nodes", "gpus"),
+    *("low", "typical", "high", "promised_fraction", "runs", "is_shown", "given_at", "answer", "actual", "answered_at"),
+)
+
+
+@dataclass(frozen=True)
+class PredictionValue:
+    """One prediction that a run answered; columns as in `models.Prediction`.
+
+    `actual` in the unit of the quantity; with the answer "exceeded" the run took at least that.
+    """
+
+    source: str
+    quantity: str
+    method: str
+    method_version: int
+    partition: str
+    nodes: int
+    gpus: int
+    low: float | None
+    typical: float
+    high: float | None
+    promised_fraction: float | None
+    runs: int
+    is_shown: bool
+    given_at: datetime
+    answer: str
+    actual: float | None
+    answered_at: datetime | None
+
+    @property
+    def error_fraction(self) -> float | None:
+        """Actual divided by typical, minus 1: above 0 it took more than predicted. None where that is not known."""
+        if self.answer != "answered" or self.actual is None or self.typical <= 0:
+            return None
+        return self.actual / self.typical - 1
+
+    @property
+    def is_inside(self) -> bool | None:
+        """Whether the run was within the range; None without a range."""
+        if self.low is None or self.high is None or self.actual is None:
+            return None
+        return self.answer == "answered" and self.low <= self.actual <= self.high
+
+
+def predictions_of(job_pks: Collection[int]) -> Mapping[int, list[PredictionValue]]:
+    """What had been predicted for each of these runs, of those that answer a prediction: one query.
+
+    A person sees what was stated: rows with `is_shown`. The others are of the method that was not chosen.
+    """
+    rows = Prediction.objects.filter(job__in=job_pks).order_by("job", "source", "quantity", "method")
+    found: dict[int, list[PredictionValue]] = {}
+    for pk, *values in rows.values_list("job_id", *VALUE_COLUMNS):
+        found.setdefault(pk, []).append(PredictionValue(*values))
+    return found
+
+
+@dataclass(frozen=True)
+class RunTimes:
+    """When a run was submitted, could start and started, and whose project it is of."""
+
+    submitted_at: datetime | None
+    eligible_at: datetime | None
+    started_at: datetime | None
+    project: int
+
+    @property
+    def known_submission(self) -> datetime | None:
+        return self.submitted_at or self.started_at
+
+    @property
+    def wait_s(self) -> float | None:
+        """How long only the queue delayed it, as estimates of waits count; None where something else did too."""
+        if self.submitted_at is None or self.eligible_at is None or self.started_at is None:
+            return None
+        wait_s = (self.started_at - self.eligible_at).total_seconds()
+        is_held = (self.eligible_at - self.submitted_at).total_seconds() > HELD_S
+        return None if is_held or wait_s < 0 else max(wait_s, WAIT_S_MIN)
+
+
+def times_of(job_pks: Collection[int]) -> dict[int, RunTimes]:
+    """These runs by key: one query."""
+    rows = Job.objects.filter(pk__in=job_pks)
+    return {
+        pk: RunTimes(submitted_at, eligible_at, started_at, project)
+        for pk, submitted_at, eligible_at, started_at, project in rows.values_list(
+            "pk", "submitted_at", "eligible_at", "started_at", "project_id"
+        )
+    }
+
+
+def runs_of_work(user_pk: int, work_key: str, now: datetime) -> list[PastRun]:
+    """The latest runs of one work that ended within a year before, by Slurm's record, the latest first: one query."""
+    own = Job.objects.filter(BY_SITE, user=user_pk, ended_at__gt=now - YEAR, ended_at__lte=now)
+    return past_runs_of_work(own, work_key, RUNS_MAX)
+
+
+def latest_predictions(user_pk: int, work_key: str) -> list[Prediction]:
+    """The latest predictions of one work, answered or not, the latest first: one query."""
+    rows = Prediction.objects.filter(user=user_pk, work_key=work_key)
+    return list(rows.order_by("-given_at", "-pk")[:PREDICTIONS_MAX])
+
+
+def advised_request(job_pk: int) -> tuple[Shape, float] | None:
+    """The request that the report of a run suggests, and how long it assumes that such a run takes: one query.
+
+    None where it suggests no other number of GPUs, or leaves the GPUs.
+    """
+    rows = RecommendationRow.objects.filter(efficiency__job=job_pk, kind=RecommendationKind.GPUS)
+    found = rows.values_list("wanted", "efficiency__savings").first()
+    if found is None or not found[1]:
+        return None
+    wanted = msgspec.convert(found[0], Shape)
+    return (wanted, found[1]["run_s"]) if wanted.gpus and found[1]["run_s"] > 0 else None
+
+
+def missing_methods() -> frozenset[tuple[Method, Quantity]]:
+    """The methods that miss their promise for a quantity, by the last calibration: one query."""
+    rows = MethodRecord.objects.filter(misses_promise=True).values_list("method", "quantity")
+    return frozenset((Method(method), Quantity(quantity)) for method, quantity in rows)
+
+
+CHECKED_COLUMNS = ("user_id", "work_key", "method", "quantity", "answer", "low", "typical", "high", "actual")
+
+
+def _checked(rows: QuerySet[Prediction]) -> Iterator[Checked]:
+    """Answered predictions as the calibration reads them, the latest first."""
+    columns = (*CHECKED_COLUMNS, "promised_fraction")
+    for user, work, method, quantity, answer, low, typical, high, actual, promised in (
+        rows.order_by("-answered_at", "-pk").values_list(*columns).iterator()
+    ):
+        is_exact = answer == Answer.ANSWERED
+        error = actual / typical - 1 if is_exact and typical > 0 else None
+        is_inside = None if promised is None else is_exact and low <= actual <= high
+        yield Checked(user, work, method, quantity, error, promised, is_inside)
+
+
+def checked_since(since: datetime) -> Iterator[Checked]:
+    """Every prediction that was answered since."""
+    return _checked(Prediction.objects.filter(answered_at__gte=since))
+
+
+def checked_of_work(user_pk: int, work_key: str) -> list[Checked]:
+    """The predictions of one work that were stated and answered, the latest first: one query."""
+    shown = Prediction.objects.filter(user=user_pk, work_key=work_key, is_shown=True, answered_at__isnull=False)
+    return list(_checked(shown))
+
+
+def checked_between(first: date, until: date) -> Iterator[Checked]:
+    """The predictions that were answered from one day of the site until before another."""
+    zone = site_zone()
+    start, end = (datetime(day.year, day.month, day.day, tzinfo=zone) for day in (first, until))
+    return _checked(Prediction.objects.filter(answered_at__gte=start, answered_at__lt=end))
+
+
+def months_to_close(now: datetime) -> list[date]:
+    """The first days of months that ended long enough ago, have answers, and are not closed."""
+    last = (now.astimezone(site_zone()) - SETTLED_AFTER).date().replace(day=1)
+    months = [last := (last - timedelta(days=1)).replace(day=1) for _ in range(MONTHS)]
+    closed = set(PredictionMonth.objects.filter(first_day__in=months).values_list("first_day", flat=True))
+    return [month for month in months if month not in closed and next(checked_between(month, next_month(month)), None)]
+
+
+def closed_months() -> Sequence[tuple[date, list[MethodFigures]]]:
+    """The latest months that are added up, the oldest first."""
+    rows = PredictionMonth.objects.order_by("-first_day").values_list("first_day", "figures")[:MONTHS]
+    return [(day, msgspec.convert(figures, list[MethodFigures])) for day, figures in reversed(rows)]
+
+
+def method_records() -> list[MethodRecord]:
+    """How every method kept its promise, from the last calibration."""
+    return list(MethodRecord.objects.order_by("quantity", "method"))

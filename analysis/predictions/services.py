@@ -1,0 +1,313 @@
+"""Keeping predictions: with each new judgement of a work its predictions are answered and new ones are made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from functools import partial
+
+import msgspec
+from django.db import transaction
+
+from analysis.next_request import bill
+from analysis.predictions.calibration import by_kind, counted, is_of_many, misses_promise, month_figures, record_of
+from analysis.predictions.expected import (
+    HOUR_S,
+    Expected,
+    Missing,
+    expected,
+    hardware_of,
+    is_true,
+    request_of,
+    value_of,
+)
+from analysis.predictions.keys import fingerprint
+from analysis.predictions.models import MethodRecord, Prediction, PredictionMonth
+from analysis.predictions.quantities import VERSIONS, Answer, Method, Quantity, Source
+from analysis.predictions.selectors import (
+    RunTimes,
+    advised_request,
+    checked_between,
+    checked_since,
+    latest_predictions,
+    missing_methods,
+    months_to_close,
+    runs_of_work,
+    times_of,
+)
+from analysis.predictions.validation import Answered, EndedRun, Given, answers
+from analysis.site.selectors import next_month
+from analysis.works.runs import PastRun
+from jobs.expiry.services import remove_rows
+from jobs.failures.services import Work, attempt_each
+from jobs.hardware import partition_of
+from jobs.records import SYSTEM_FAILURES
+
+CLOSE_MONTH = "month of predictions"
+
+CALIBRATED = timedelta(days=90)
+"""A method is judged by what was answered within this time: long enough for rare works, short enough to recover."""
+
+OPEN_MAX = 200
+"""Predictions of one work that wait for a run; of more the oldest are deleted: requests that are never submitted."""
+
+
+@dataclass(frozen=True)
+class Occasion:
+    """Whose next run is predicted, and when."""
+
+    user: int
+    project: int
+    cluster: str
+    work_key: str
+    source: Source
+    at: datetime
+
+
+@dataclass(frozen=True)
+class Place:
+    """The request that a prediction is for."""
+
+    partition: str
+    nodes: int
+    gpus: int
+    limit_s: float | None
+
+
+@dataclass(frozen=True)
+class Stated:
+    """One number for the next run, with a range or without one; columns as in `models.Prediction`."""
+
+    quantity: Quantity
+    method: Method
+    typical: float
+    low: float | None = None
+    high: float | None = None
+    promised_fraction: float | None = None
+    runs: int = 0
+    is_shown: bool = True
+
+
+def stated(found: Iterable[Expected]) -> Iterator[Stated]:
+    """What every method expects; the first of each quantity is shown.
+
+    The range of a method that misses its promise is kept as well: only so can it be seen to keep it again.
+    """
+    for each in found:
+        for place, made in enumerate(each.methods):
+            value = made.predicted
+            yield Stated(
+                quantity=each.quantity,
+                method=made.method,
+                typical=value.typical,
+                low=value.low,
+                high=value.high,
+                promised_fraction=value.promised_fraction,
+                runs=value.runs,
+                is_shown=place == 0,
+            )
+
+
+def record(occasion: Occasion, predictions: Iterable[tuple[Place, Stated]]) -> None:
+    """Store these predictions, without what was predicted on the same day for the same request and is still open.
+
+    One statement, which two at once may execute: none fails, and nothing is stored twice.
+    """
+    rows = [_row(occasion, place, each) for place, each in predictions]
+    Prediction.objects.bulk_create(rows, ignore_conflicts=True)
+
+
+def record_asked(occasion: Occasion, predictions: Iterable[tuple[Place, Stated]]) -> None:
+    """The same for a request that somebody asked about: of very many that are never submitted the oldest go."""
+    record(occasion, predictions)
+    waiting = Prediction.objects.filter(user=occasion.user, work_key=occasion.work_key, job__isnull=True)
+    too_many = list(waiting.order_by("-given_at", "-pk").values_list("pk", flat=True)[OPEN_MAX:])
+    if too_many:
+        Prediction.objects.filter(pk__in=too_many, job__isnull=True).delete()
+
+
+def _row(occasion: Occasion, place: Place, each: Stated) -> Prediction:
+    request = (place.partition, place.nodes, place.gpus, place.limit_s)
+    return Prediction(
+        user_id=occasion.user,
+        project_id=occasion.project,
+        cluster=occasion.cluster,
+        work_key=occasion.work_key,
+        source=occasion.source.value,
+        quantity=each.quantity.value,
+        partition=place.partition,
+        nodes=place.nodes,
+        gpus=place.gpus,
+        limit_s=place.limit_s,
+        low=each.low,
+        typical=each.typical,
+        high=each.high,
+        promised_fraction=each.promised_fraction,
+        method=each.method.value,
+        method_version=VERSIONS[each.method],
+        runs=each.runs,
+        is_shown=each.is_shown,
+        fingerprint=fingerprint(
+            occasion.source, each.quantity, each.method, request, occasion.at.astimezone(UTC).date()
+        ),
+        given_at=occasion.at,
+    )
+
+
+def settle(user_pk: int, work_key: str, now: datetime) -> None:
+    """Answer the predictions of one work with the runs that ended, then predict its next run.
+
+    Safe to repeat; called after every judgement of the work, by one worker at a time.
+    """
+    runs = runs_of_work(user_pk, work_key, now)
+    if not runs:
+        return
+    times = times_of([run.pk for run in runs])
+    validate(latest_predictions(user_pk, work_key), runs, times, now)
+    latest = next((run for run in runs if run.is_judged and run.gpus and run.pk in times), None)
+    if latest is not None:
+        source = Source.RECOMMENDATION
+        occasion = Occasion(user_pk, times[latest.pk].project, latest.cluster, work_key, source, now)
+        record(occasion, _of_the_next(runs, latest, missing_methods()))
+
+
+def _of_the_next(runs: Sequence[PastRun], latest: PastRun, missing: Missing) -> Iterator[tuple[Place, Stated]]:
+    """For the next run with the request of the latest one, and with what its report suggests."""
+    again = Place(latest.partition, latest.nodes or 1, latest.gpus or 0, latest.walltime_s)
+    per_hour = HOUR_S * latest.gpu_hours / latest.elapsed_s if latest.gpu_hours and latest.elapsed_s else None
+    yield from ((again, each) for each in stated(expected(runs, request_of(latest), per_hour, missing)))
+    advised = advised_request(latest.pk)
+    if advised is None or advised[0].gpus == latest.gpus:
+        return
+    wanted, run_s = advised
+    place = Place(wanted.partition or latest.partition, wanted.nodes, wanted.gpus, wanted.walltime_s)
+    yield place, Stated(Quantity.RUN_S, Method.ADVICE, run_s)
+    cost = bill(partition_of(latest.cluster, place.partition), wanted, run_s)
+    if cost:
+        yield place, Stated(Quantity.GPU_HOURS, Method.ADVICE, cost)
+
+
+def validate(
+    predictions: Sequence[Prediction], runs: Sequence[PastRun], times: dict[int, RunTimes], now: datetime
+) -> None:
+    """Store which run answers each of these predictions of one work; only rows that change are written.
+
+    What another run answers now, because its record arrived late, is stored anew: so no two rows are of one run at any
+    time.
+    """
+    if not predictions:
+        return
+    found = answers(map(_given, predictions), [run for each in runs if (run := _ended(each, times.get(each.pk)))])
+    read = {run.pk for run in runs}
+    first: list[Prediction] = []
+    again: list[Prediction] = []
+    for row in predictions:
+        if row.job_id is not None and row.job_id not in read:
+            continue
+        wanted = found.get(row.pk)
+        if (row.job_id, row.answer, row.actual) == _stored(wanted):
+            continue
+        (first if row.job_id is None else again).append(row)
+        row.job_id, row.answer, row.actual = _stored(wanted)
+        row.answered_at = None if wanted is None else now
+    if again:
+        Prediction.objects.filter(pk__in=[row.pk for row in again]).delete()
+    if first:
+        Prediction.objects.bulk_update(first, ["job", "answer", "actual", "answered_at"])
+    for row in again:
+        row.pk = None
+    Prediction.objects.bulk_create(again, ignore_conflicts=True)
+
+
+def _stored(answer: Answered | None) -> tuple[int | None, str, float | None]:
+    """The columns of an answer."""
+    return (None, Answer.OPEN.value, None) if answer is None else (answer.run, answer.answer.value, answer.actual)
+
+
+def _given(row: Prediction) -> Given:
+    return Given(
+        pk=row.pk,
+        source=row.source,
+        quantity=Quantity(row.quantity),
+        method=row.method,
+        partition=row.partition,
+        hardware=hardware_of(row.cluster, row.partition),
+        nodes=row.nodes,
+        gpus=row.gpus,
+        limit_s=row.limit_s,
+        typical=row.typical,
+        high=row.high,
+        given_at=row.given_at,
+    )
+
+
+def _ended(run: PastRun, times: RunTimes | None) -> EndedRun | None:
+    """A run that can answer; None where nobody knows when it was submitted, for trials, and before its judgement."""
+    if times is None or times.known_submission is None or run.is_trial or not run.is_judged or not run.gpus:
+        return None
+    values = {quantity: value for quantity in Quantity if (value := value_of(run, quantity)) is not None}
+    if times.wait_s is not None:
+        values[Quantity.WAIT_S] = times.wait_s
+    return EndedRun(
+        pk=run.pk,
+        submitted_at=times.known_submission,
+        partition=run.partition,
+        hardware=hardware_of(run.cluster, run.partition),
+        nodes=run.nodes or 1,
+        gpus=run.gpus,
+        limit_s=run.walltime_s,
+        is_true=is_true(run),
+        is_system=run.state in SYSTEM_FAILURES,
+        values=values,
+    )
+
+
+def keep_records(now: datetime) -> int:
+    """Store how every method keeps its promise, by what was answered lately; returns how many miss it."""
+    before = {(row.method, row.quantity): row.misses_since for row in MethodRecord.objects.filter(misses_promise=True)}
+    rows = []
+    for (method, quantity), checked in by_kind(checked_since(now - CALIBRATED)).items():
+        some = counted(checked)
+        found = record_of(some)
+        misses = is_of_many(some) and misses_promise(found)
+        rows.append(
+            MethodRecord(
+                method=method,
+                quantity=quantity,
+                answered=found.answered,
+                ranged=found.ranged,
+                inside=found.inside,
+                promised_fraction=found.promised_fraction,
+                misses_promise=misses,
+                misses_since=before.get((method, quantity), now) if misses else None,
+                made_at=now,
+            )
+        )
+    with transaction.atomic():
+        MethodRecord.objects.all().delete()
+        MethodRecord.objects.bulk_create(rows)
+    return sum(row.misses_promise for row in rows)
+
+
+def close_months(now: datetime) -> int:
+    """Store how good the predictions of every month were that can be closed; how many months."""
+    due = [int(f"{month:%Y%m}") for month in months_to_close(now)]
+    return attempt_each(Work(CLOSE_MONTH, partial(_close, now=now), is_recurring=True), [due], now).done
+
+
+def _close(key: int, now: datetime) -> int:
+    month = date(key // 100, key % 100, 1)
+    if PredictionMonth.objects.filter(first_day=month).exists():
+        return 0
+    figures = msgspec.to_builtins(month_figures(checked_between(month, next_month(month))))
+    # Another worker whose claim ended may have stored it: the first answer stays.
+    PredictionMonth.objects.bulk_create(
+        [PredictionMonth(first_day=month, figures=figures, closed_at=now)], ignore_conflicts=True
+    )
+    return 1
+
+
+def remove_predictions(before: datetime) -> Iterator[int]:
+    """Delete the predictions that were given before then."""
+    yield from remove_rows(Prediction.objects.filter(given_at__lt=before))

@@ -1,0 +1,81 @@
+"""What a check predicts for the next run of an own work: stated in its answer, and kept until that run has ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from analysis.check.asked import Asked
+from analysis.check.earlier import Earlier
+from analysis.check.selectors import NamedWork
+from analysis.next_request import bill
+from analysis.predictions.expected import HOUR_S, Expected, expected, hardware_of
+from analysis.predictions.protocol import PROMISED, Request
+from analysis.predictions.quantities import Method, Quantity, Source
+from analysis.predictions.selectors import missing_methods
+from analysis.predictions.services import Occasion, Place, Stated, record_asked, stated
+from jobs.models import User
+from portal.api.check_answers import ExpectedAnswer
+from portal.api.check_costs import Waits
+from reports.prediction_texts import expected_text
+from reports.services.pdf_store import where_it_can_be_stored
+
+
+def expected_of(request: Asked, found: Earlier) -> list[Expected]:
+    """What the earlier runs show of the next one, as it is requested; one query, none without a known request."""
+    shape = request.shape
+    if shape is None or request.partition is None or not shape.gpus or not found.runs:
+        return []
+    # On whole nodes a run is recorded with all of their GPUs.
+    gpus = found.same_size[0].gpus or shape.gpus if found.same_size else shape.gpus
+    hardware = hardware_of(request.cluster, shape.partition)
+    asked = Request(hardware, shape.nodes, gpus, shape.cores, shape.walltime_s)
+    return expected(found.runs, asked, bill(request.partition, shape, HOUR_S), missing_methods())
+
+
+def expected_answers(found: Sequence[Expected]) -> list[ExpectedAnswer]:
+    """The chosen method of each quantity, with its range where that is stated."""
+    return [_answer(each) for each in found]
+
+
+def _answer(each: Expected) -> ExpectedAnswer:
+    made = each.methods[0]
+    value = made.predicted
+    low, high, promised = (value.low, value.high, value.promised_fraction) if made.has_range else (None, None, None)
+    return ExpectedAnswer(
+        quantity=each.quantity.value,
+        method=made.method.value,
+        typical=value.typical,
+        low=low,
+        high=high,
+        promised_fraction=promised,
+        runs=value.runs,
+        text=expected_text(each.quantity, made),
+    )
+
+
+def keep(user: User, work: NamedWork, request: Asked, found: Sequence[Expected], waits: Waits) -> None:
+    """Store what the answer states for the next run of an own work, and the waits in the partitions that it names.
+
+    The answer does not depend on it: a database that stores nothing at the moment stores nothing of this.
+    """
+    of_run = Occasion(user.pk, work.project.pk, request.cluster, work.key, Source.CHECK, waits.history.at)
+    of_wait = replace(of_run, source=Source.WAIT)
+    with where_it_can_be_stored():
+        record_asked(of_run, _of_the_run(request, found))
+        record_asked(of_wait, _of_waits(waits))
+
+
+def _of_the_run(request: Asked, found: Sequence[Expected]) -> Iterator[tuple[Place, Stated]]:
+    shape = request.shape
+    if shape is not None:
+        place = Place(shape.partition, shape.nodes, shape.gpus, shape.walltime_s)
+        yield from ((place, each) for each in stated(found))
+
+
+def _of_waits(waits: Waits) -> Iterator[tuple[Place, Stated]]:
+    for (_, partition, shape), wait in waits.made.items():
+        if wait is not None:
+            place = Place(partition, shape.nodes, shape.gpus, shape.walltime_s)
+            ends = (wait.low_s, wait.high_s, PROMISED, wait.starts)
+            yield place, Stated(Quantity.WAIT_S, Method.QUEUE_WAITS, wait.typical_s, *ends)

@@ -1,0 +1,70 @@
+"""The anonymised rows of a closed month for other sites, and the entry of the audit log for each reading."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+from pathlib import PurePath
+
+from django.db import transaction
+
+from analysis.anonymous.lines import Head
+from analysis.anonymous.month import AnonymousFigures
+from analysis.anonymous.selectors import anonymous_figures, anonymous_months
+from jobs.audit.services import Action, Actor, Kind, record_change
+from jobs.hardware import site
+from reports.performance.institutional import FORMATS, head_of
+
+MONTH = re.compile(r"20[0-9]{2}-(?:0[1-9]|1[0-2])")
+
+
+class NoSuchMonthError(LookupError):
+    """A month that is not anonymised here."""
+
+
+@dataclass(frozen=True)
+class Institutional:
+    """The rows of a month with what is stated before them."""
+
+    figures: AnonymousFigures
+    head: Head
+
+    def parts(self, form: str) -> Iterator[bytes]:
+        """The file in one of the formats, part by part."""
+        return FORMATS[form](self.figures, self.head)
+
+    @property
+    def said(self) -> str:
+        """How many rows there are, and who is in none, in a line."""
+        withheld = ", ".join(f"{each.reason} at most {each.people_at_most}" for each in self.head.withheld)
+        return f"{self.head.month}: {self.head.rows} rows; people withheld: {withheld or 'none'}"
+
+
+def institutional(month: str) -> Institutional:
+    """ValueError for what is no month, NoSuchMonthError for one that is not anonymised."""
+    if not MONTH.fullmatch(month):
+        raise ValueError("A month is written as 2026-10; only whole closed months are exported.")
+    figures = anonymous_figures(date.fromisoformat(f"{month}-01"))
+    if figures is None:
+        known = ", ".join(f"{each:%Y-%m}" for each in anonymous_months())
+        raise NoSuchMonthError(f"{month} is not closed here, or has no jobs. Closed months: {known or 'none'}.")
+    return Institutional(figures, head_of(figures, site().name, month))
+
+
+def form_of(file_name: str) -> str:
+    """The format by the end of a file's name.
+
+    >>> form_of("rows.parquet"), form_of("ROWS.CSV"), form_of("rows")
+    ('parquet', 'csv', 'jsonl')
+    """
+    ending = PurePath(file_name).suffix.lower().removeprefix(".")
+    return ending if ending in FORMATS else "jsonl"
+
+
+def log_reading(by: Actor, asked: Institutional, form: str) -> None:
+    """Store who exported which month, before anything is written."""
+    with transaction.atomic():
+        details = f"institutional, {form}, {asked.head.rows} rows"
+        record_change(by, Action.RUNS_EXPORTED, Kind.ELSEWHERE, asked.head.month, details)

@@ -1,0 +1,122 @@
+"""`manage.py export_performance`: runs for analysts and models, printed or written to a file."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import transaction
+from django.db.models import QuerySet
+
+from jobs.audit.services import Action, Kind, by_command, record_change
+from jobs.models import Job, Project, User
+from jobs.records import ENDED_STATES
+from portal.institutional_reading import NoSuchMonthError, form_of, institutional, log_reading
+from portal.management.output_files import write_parts
+from portal.management.run_names import named_run
+from portal.performance_reading import bounds
+from reports.performance.dictionary import dictionary_text
+from reports.performance.services import FORMATS, ended_runs
+
+USAGE_ERROR = 2
+"""The exit status of a wrong option, as `argparse` has it."""
+
+INSTITUTIONAL = "institutional"
+FILTERS = ("since", "until", "project", "user")
+
+
+class Command(BaseCommand):
+    help = "Export runs that have ended: those named, or all that the filters leave."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("jobs", nargs="*", metavar="[CLUSTER/]JOBID")
+        parser.add_argument("--format", choices=(*FORMATS, INSTITUTIONAL), default="learning")
+        parser.add_argument("--month", default="", metavar="MONTH", help="closed month of institutional, as in 2026-10")
+        parser.add_argument("--since", metavar="TIME", help="runs that ended at this day or time, or later")
+        parser.add_argument("--until", metavar="TIME", help="runs that ended before this day or time (UTC)")
+        parser.add_argument("--project", help="runs of this project alone")
+        parser.add_argument("--user", help="runs of this account alone")
+        parser.add_argument("-o", "--output", metavar="FILE", help="file to write to; default: standard output")
+        parser.add_argument("--dictionary", action="store_true", help="print what the columns of the tables mean")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if options["dictionary"]:
+            self.stdout.write(dictionary_text(), ending="")
+            return
+        is_for_sites = options["format"] == INSTITUTIONAL
+        if bool(options["month"]) != is_for_sites:
+            raise CommandError("institutional takes --month, and no other format does", returncode=USAGE_ERROR)
+        if not is_for_sites and FORMATS[options["format"]].is_binary and not options["output"] and sys.stdout.isatty():
+            raise CommandError(f"{options['format']} cannot be written to the terminal; name a file with -o")
+        parts = self._of_month(options) if is_for_sites else _of_named(options) if options["jobs"] else _of_all(options)
+        if options["output"]:
+            write_parts(options["output"], parts)
+            return
+        for part in parts:
+            sys.stdout.buffer.write(part)
+        sys.stdout.flush()
+
+    def _of_month(self, options: dict[str, Any]) -> Iterator[bytes]:
+        """The anonymised rows of a month, whose format is that of the file's name; says who is in none."""
+        if options["jobs"] or any(options[name] for name in FILTERS):
+            raise CommandError("institutional is a whole month: no jobs and no filters", returncode=USAGE_ERROR)
+        try:
+            asked = institutional(options["month"])
+        except ValueError as error:
+            raise CommandError(str(error), returncode=USAGE_ERROR) from error
+        except NoSuchMonthError as error:
+            raise CommandError(str(error)) from error
+        form = form_of(options["output"] or "")
+        log_reading(by_command("export_performance"), asked, form)
+        self.stderr.write(asked.said)
+        return asked.parts(form)
+
+
+def _of_named(options: dict[str, Any]) -> Iterator[bytes]:
+    if any(options[name] for name in FILTERS):
+        raise CommandError("name jobs, or use filters: not both", returncode=USAGE_ERROR)
+    runs = [named_run(name) for name in dict.fromkeys(options["jobs"])]
+    for run in runs:
+        if run.state not in ENDED_STATES:
+            raise CommandError(f"{run} has not ended yet")
+    form = FORMATS[options["format"]]
+    if len(runs) == 1:
+        _log(str(runs[0]), f"{options['format']}, 1 run")
+        return form.one(runs[0])
+    _log(", ".join(map(str, runs)), f"{options['format']}, {len(runs)} runs")
+    return form.write(Job.objects.filter(pk__in=[run.pk for run in runs]).order_by("ended_at", "pk"))
+
+
+def _of_all(options: dict[str, Any]) -> Iterator[bytes]:
+    try:
+        since, until = bounds(options["since"], options["until"])
+    except ValueError as error:
+        raise CommandError(str(error), returncode=USAGE_ERROR) from error
+    runs = ended_runs(_narrowed(options), since, until)
+    said = ", ".join(f"{name} {options[name]}" for name in FILTERS if options[name])
+    _log(said or "all runs", f"{options['format']}, {runs.count()} runs")
+    return FORMATS[options["format"]].write(runs)
+
+
+def _narrowed(options: dict[str, Any]) -> QuerySet[Job]:
+    """Runs of the named project and account; CommandError where there is no such one."""
+    runs = Job.objects.all()
+    if options["project"]:
+        project = Project.objects.filter(name=options["project"]).first()
+        if project is None:
+            raise CommandError(f"no project {options['project']} is stored here")
+        runs = runs.filter(project=project)
+    if options["user"]:
+        user = User.objects.filter(username=options["user"]).first()
+        if user is None:
+            raise CommandError(f"no account {options['user']} is stored here")
+        runs = runs.filter(user=user)
+    return runs
+
+
+def _log(what: str, details: str) -> None:
+    """Store what was exported, before the first row of it is read."""
+    with transaction.atomic():
+        record_change(by_command("export_performance"), Action.RUNS_EXPORTED, Kind.JOB, what, details)

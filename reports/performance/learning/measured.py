@@ -1,0 +1,149 @@
+"""The measured parts of a learning document, from the row of a run and the facts it was judged from."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from analysis.causes.stalls import waits_of
+from analysis.facts import JobFacts
+from analysis.scaling import Scaling
+from metrics.series import Floats
+from reports.performance.learning.document import (
+    EnergyMetrics,
+    GpuMetrics,
+    HostMetrics,
+    IoMetrics,
+    MemoryMetrics,
+    ParallelResults,
+    PerformanceMetrics,
+)
+from reports.performance.rows import PerformanceRow
+
+IDLE_PERCENT = 1.0
+"""A busiest GPU below it did nothing that could be balanced."""
+
+
+def performance_metrics(row: PerformanceRow, facts: JobFacts | None) -> PerformanceMetrics:
+    """The numbers of the report; `facts` is None where the run was not analysed."""
+    return PerformanceMetrics(
+        gpu=_gpu(row, facts),
+        memory=MemoryMetrics(
+            peak_gpu_mem_gb=row.peak_gpu_mem_gb,
+            peak_gpu_mem_fraction=row.peak_gpu_mem_fraction,
+            host_peak_gb=row.host_peak_gb,
+            oom_kills=None if facts is None else _whole(_total(facts.hosts.oom_kills)),
+        ),
+        host=HostMetrics(
+            cpu_utilization=None if facts is None else facts.busy_host_fraction,
+            busy_cores=row.busy_cores,
+            pressure_cpu_fraction=None if facts is None else _share_of_run(facts.hosts.pressure_cpu_s, facts),
+        ),
+        io=_io(row, facts),
+        energy=_energy(row, facts),
+        throughput_per_s=row.throughput_per_s,
+        throughput_unit=row.throughput_unit,
+    )
+
+
+def parallel_results(row: PerformanceRow, facts: JobFacts | None, scaled: Scaling | None) -> ParallelResults:
+    """How the work was divided over the GPUs, as far as that was measured; no scaling where its runs disagree."""
+    counts = [] if scaled is None or scaled.too_fast or scaled.is_noisy else list(scaled.counts)
+    own = next((count for count in counts if count.gpus == row.gpus_allocated and count.efficiency_fraction), None)
+    return ParallelResults(
+        scaling_efficiency=own.efficiency_fraction if own else None,
+        scaling_baseline_gpus=counts[0].gpus if own else None,
+        scaling_runs=own.runs if own else None,
+        load_balance=None if facts is None else load_balance(facts.gpus.avg_util),
+        waiting_fraction=idle_fraction(row),
+    )
+
+
+def load_balance(avg_util: Floats) -> float | None:
+    """Mean divided by highest use `(G,)`, 0..1; None for fewer than two GPUs, and where none worked.
+
+    As the load balance efficiency of POP's standard metrics for parallel performance, of the busy time of GPUs.
+
+    >>> load_balance(np.array([80.0, 40.0])), load_balance(np.array([80.0]))
+    (0.75, None)
+    """
+    if avg_util.size < 2 or np.max(avg_util) <= IDLE_PERCENT:
+        return None
+    return min(float(np.mean(avg_util) / np.max(avg_util)), 1.0)
+
+
+def idle_fraction(row: PerformanceRow) -> float | None:
+    """The idle share of the measured GPU time, from the bill: of a partial run its hours are of the measured part."""
+    if row.idle_gpu_hours is None or not row.gpu_hours or row.coverage_fraction is None:
+        return None
+    measured = row.gpu_hours * (row.coverage_fraction if row.is_partial else 1.0)
+    return min(row.idle_gpu_hours / measured, 1.0) if measured else None
+
+
+def _gpu(row: PerformanceRow, facts: JobFacts | None) -> GpuMetrics:
+    utils = facts.gpus.avg_util if facts is not None and facts.gpus.count else None
+    return GpuMetrics(
+        measured_gpus=row.measured_gpus,
+        coverage_fraction=row.coverage_fraction,
+        is_partial=row.is_partial,
+        avg_util_percent=row.avg_gpu_util_percent,
+        lowest_util_percent=None if utils is None else float(np.min(utils)),
+        highest_util_percent=None if utils is None else float(np.max(utils)),
+        effective_gpus=row.effective_gpus,
+        effective_gpus_fraction=row.effective_gpus_fraction,
+        idle_fraction=idle_fraction(row),
+        throttled_fraction=None if facts is None else _throttled(facts),
+    )
+
+
+def _io(row: PerformanceRow, facts: JobFacts | None) -> IoMetrics:
+    waits = None if facts is None else waits_of(facts)
+    return IoMetrics(
+        io_wait_fraction=row.io_wait_fraction,
+        iowait_fraction=waits.iowait_fraction if waits else None,
+        pressure_io_fraction=waits.io_pressure_fraction if waits else None,
+    )
+
+
+def _energy(row: PerformanceRow, facts: JobFacts | None) -> EnergyMetrics:
+    if facts is None:
+        return EnergyMetrics()
+    gpus = facts.gpus
+    return EnergyMetrics(
+        gpu_energy_j=row.gpu_energy_j,
+        module_power_avg_w=_mean(gpus.power_avg_w),
+        module_power_peak_w=_highest(gpus.power_peak_w),
+        module_power_cap_w=_highest(gpus.power_cap_w),
+    )
+
+
+def _throttled(facts: JobFacts) -> float | None:
+    """The throttled share of the measured time of the GPUs that report it."""
+    is_known = ~np.isnan(facts.gpus.throttled_s) & (facts.measured_s > 0)
+    if not np.any(is_known):
+        return None
+    return min(float(np.sum(facts.gpus.throttled_s[is_known]) / np.sum(facts.measured_s[is_known])), 1.0)
+
+
+def _share_of_run(seconds: Floats, facts: JobFacts) -> float | None:
+    """The mean of the nodes `(N,)` as a share of the run time, at most 1."""
+    mean_s = _mean(seconds)
+    return None if mean_s is None or facts.elapsed_s <= 0 else min(mean_s / facts.elapsed_s, 1.0)
+
+
+def _mean(values: Floats) -> float | None:
+    known = values[~np.isnan(values)]
+    return float(np.mean(known)) if known.size else None
+
+
+def _highest(values: Floats) -> float | None:
+    known = values[~np.isnan(values)]
+    return float(np.max(known)) if known.size else None
+
+
+def _total(values: Floats) -> float | None:
+    known = values[~np.isnan(values)]
+    return float(np.sum(known)) if known.size else None
+
+
+def _whole(value: float | None) -> int | None:
+    return None if value is None else int(value)
