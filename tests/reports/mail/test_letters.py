@@ -62,6 +62,14 @@ def test_options_and_hours_are_kept_on_one_line(told) -> None:
     assert ".whole { display: inline-block;" in html
 
 
+def test_a_job_named_after_a_program_has_its_hint_in_both_texts(told) -> None:
+    message = told(job_name="gmx_min")
+    for kind in ("text/plain", "text/html"):
+        said = unescape(flat(part(message, kind)))
+        assert "This looks like GROMACS: “gmx” is in the job's name." in said, kind
+        assert "https://docs.csc.fi/apps/gromacs/" in said, kind
+
+
 def test_the_letter_is_text_beside_html_with_its_figures_inside(told) -> None:
     message = told()
     assert [part.get_content_type() for part in message.walk()] == [
