@@ -164,6 +164,11 @@ TABLE: dict[str, tuple[dict[str, object], tuple[int, ...]]] = {
     "api-gpus": (JOB, API_OF_THE_JOB),
     "api-report": (JOB | {"name": "json"}, API_OF_THE_JOB),
     "api-raw-samples": (JOB, API_OF_THE_JOB),
+    "api-job-performance": (JOB | {"name": "csv"}, API_OF_THE_JOB),
+    # Of one's own runs alone: tests/portal/api/test_performance.py.
+    "api-performance": ({"name": "csv"}, API),
+    "learning-schema": ({}, OPEN),
+    "performance-dictionary": ({}, OPEN),
     "api-device-authorization": ({}, WRITE_ONLY),
     "api-device-token": ({}, WRITE_ONLY),
     # With a token alone, also for those with a session.
