@@ -34,7 +34,7 @@ class RunCalls(Calls):
 
 
 class Downloads(Calls):
-    """Files a minute whose figures have to be drawn."""
+    """Files a minute whose figures have to be drawn, or that read all of a person's runs."""
 
     def limit(self, request: Request) -> str:
         return DOWNLOADS
