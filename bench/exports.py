@@ -58,9 +58,9 @@ def main() -> None:
             took_s, written_bytes, peak_mb = in_process(form, jobs)
             few_mb, ratio = in_process(form, jobs // 10)[2], bare_s / took_s
             print(
-                f"{form}: {jobs / took_s:,.0f} rows a CPU second, {ratio:.2f} of the {jobs / bare_s:,.0f} of a bare COPY"
-                f" (at least {RATIO_MIN[form]}); {written_bytes / 1e6:,.0f} MB; peak memory {peak_mb:.0f} MB, {peak_mb / few_mb:.2f} times that of"
-                f" a tenth (at most {MEMORY_RATIO_MAX})",
+                f"{form}: {jobs / took_s:,.0f} rows a CPU second, {ratio:.2f} of the {jobs / bare_s:,.0f} of a bare"
+                f" COPY (at least {RATIO_MIN[form]}); {written_bytes / 1e6:,.0f} MB; peak memory {peak_mb:.0f} MB,"
+                f" {peak_mb / few_mb:.2f} times that of a tenth (at most {MEMORY_RATIO_MAX})",
                 flush=True,
             )
             assert ratio >= RATIO_MIN[form], "an export takes too long for each row"
