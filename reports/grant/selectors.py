@@ -16,7 +16,6 @@ from analysis.history.open_savings import WorkSaving
 from analysis.history.periods import Period
 from analysis.history.run_sums import Days, RunSums
 from analysis.history.selectors import (
-    SAVINGS_LOOKED_AT_MAX,
     listed,
     members_of,
     savings_of_works,
@@ -47,6 +46,8 @@ from reports.grant.spans import Span, before, months
 from reports.numbers import JOULES_PER_KWH
 
 OPEN_SHOWN = 5
+SAVINGS_RUNS_MAX = 4000
+"""The latest jobs that are looked at for open savings; a report states it where it has more."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ def grant_report(scope: Scope, span: Span, now: datetime, *, with_names: bool = 
         allocation=allocation_of(scope.project),
         advice=_advice(scope, period),
         open_savings=_open_savings(scope, period, names),
-        open_savings_of_latest=min(total.jobs, SAVINGS_LOOKED_AT_MAX),
+        open_savings_of_latest=min(total.jobs, SAVINGS_RUNS_MAX),
         claims=_claims(days, span),
         owner_reported_jobs=told_by_owners([scope.rows], period) if scope.is_whole else 0,
         members=_members(scope.project, period) if names else (),
@@ -140,6 +141,9 @@ def _steps(days: Days, period: Period, span: Span) -> tuple[Step, ...]:
 
 
 def _claims(days: Days, span: Span) -> tuple[Claim, ...]:
+    """By month, as the factors apply; nothing is added up where the site states none."""
+    if not (site().emissions or site().costs):
+        return ()
     energy_kwh: dict[date, float] = {}
     gpu_hours: dict[date, float] = {}
     month = span.first.replace(day=1)
@@ -172,7 +176,7 @@ def _kind(row: KindSums) -> AdviceKind:
 
 def _open_savings(scope: Scope, period: Period, with_names: bool) -> tuple[OpenSaving, ...]:
     rows = scope.rows & BY_SITE if scope.is_whole else scope.rows
-    works = savings_of_works(rows, period).works[:OPEN_SHOWN]
+    works = savings_of_works(rows, period, SAVINGS_RUNS_MAX).works[:OPEN_SHOWN]
     names = _names(works) if with_names else {}
     return tuple(
         OpenSaving(work.jobs, work.gpu_hours, work.advised_gpus, names.get(work.latest_pk, "")) for work in works

@@ -262,3 +262,15 @@ def test_days_with_early_ends_are_summed_again_once_the_rule_holds(runs) -> None
     migration.note_days(apps, None)
     assert [due.day for due in RollUpDue.objects.all()] == [NOW.date()]
     assert {name: row.jobs for name, row in whole(alice()).classes.items()} == {"INEFFICIENT": 1, "UNKNOWN": 1}
+
+
+def test_the_migration_has_the_days_with_known_energy_rolled_up_again(runs) -> None:
+    roll_up()
+    JobEfficiency.objects.filter(job__job_id=3).update(energy_j=7.2e6)
+    assert whole(project()).energy_j == 0.0, "as it was stored"
+    import_module("analysis.migrations.0041_sum_the_energy_of_days").note_days(apps, None)
+    assert [due.day for due in RollUpDue.objects.all()] == [(NOW - timedelta(days=7)).date()]
+    # One of three runs of 8 GPU-hours.
+    assert (whole(project()).energy_j, whole(project()).energy_gpu_hours) == (7.2e6, pytest.approx(8.0))
+    roll_up()
+    assert whole(project()).energy_j == 7.2e6

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import date, timedelta
 from io import StringIO
 from urllib.parse import urlencode
 
@@ -14,9 +14,11 @@ from analysis.history.periods import Period, last_days
 from analysis.models import JobEfficiency
 from analysis.rollups.services import note_all, roll_up_due
 from jobs.models import Job, Project, ProjectAllocation
+from jobs.site_factors import Cost, Emission
 from reports.grant.selectors import grant_report, whole_project
 from reports.grant.spans import Span
 from tests.portal.projects.test_project_page import times
+from tests.portal.site.factors import stated
 
 PAGE, API = "/projects/project_465000001/grant-report/", "/api/v1/projects/project_465000001/grant-report"
 
@@ -75,10 +77,24 @@ def test_the_stored_sums_give_the_same_report(cast, used) -> None:
     assert (after.steps, after.classes) == (before.steps, before.classes)
 
 
+def test_co2e_and_money_follow_from_what_is_shown_where_the_site_states_factors(cast, used, days: str) -> None:
+    assert of(cast("carol"), days)["claims"] == []
+    since = date(2020, 1, 1)
+    with stated((Emission(since, 100.0, "a"),), (Cost(since, "GPU-hour", 0.5, "EUR", "b"),)):
+        report = of(cast("carol"), days)
+        page = cast("carol").get(PAGE + days).content.decode()
+    # 2 kWh x 100 g, 40 GPU-hours x 0.50 EUR.
+    assert [(row["amount"], row["unit"]) for row in report["claims"]] == [(0.2, "kg"), (20.0, "EUR")]
+    assert "0.5 EUR per GPU-hour since January 2020: b" in page
+
+
 def test_a_member_gets_their_own_part_and_a_stranger_nothing(cast, used, days: str) -> None:
     own = of(cast("bob"), days)
     assert (own["scope"], own["use"]["jobs"], own["use"]["ended"]["failed"]) == ("own", 1, 1)
     assert "Your own part of the project" in cast("bob").get(PAGE + days).content.decode()
+    pdf = cast("bob").get(f"{API}.pdf{days}")
+    assert (pdf["Content-Type"], pdf.content[:5]) == ("application/pdf", b"%PDF-")
+    assert f"kaiku-project_465000001-{span().first}-{span().last}.pdf" in pdf["Content-Disposition"]
     for address in (PAGE, f"{API}.json", f"{API}.pdf"):
         assert cast("dave").get(address).status_code == 404
         assert cast("erin").get(address).status_code == 404, "support sees no project"
