@@ -35,12 +35,12 @@ def sites_compared(month: date) -> list[OtherSite] | None:
 
 
 def _fitting(month: date) -> list[ElsewhereMonth]:
-    best: dict[tuple[str, str], ElsewhereMonth] = {}
-    for row in ElsewhereMonth.objects.defer("groups").order_by("site", "form", "first_day"):
-        kept = best.get((row.site, row.form))
-        if kept is None or kept.first_day != month:
-            best[row.site, row.form] = row
-    return list(best.values())
+    best: dict[tuple[str, str], tuple[date, int]] = {}
+    in_order = ElsewhereMonth.objects.order_by("site", "form", "first_day")
+    for site, form, first_day, key in in_order.values_list("site", "form", "first_day", "pk"):
+        if best.get((site, form), (None, 0))[0] != month:
+            best[site, form] = (first_day, key)
+    return list(in_order.filter(pk__in=[key for _, key in best.values()]))
 
 
 def _compared(here: Groups, row: ElsewhereMonth) -> OtherSite:

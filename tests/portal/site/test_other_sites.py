@@ -7,7 +7,9 @@ from datetime import UTC, date, datetime
 
 import msgspec
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from analysis.anonymous.bands import COLUMNS, Run
 from analysis.anonymous.month import figures_of
@@ -100,3 +102,15 @@ def test_names_of_others_are_escaped_and_persons_see_none_of_it(cast, closed) ->
     for path in ("/", "/jobs/", "/history/"):
         assert "alert(1)" not in cast("alice").get(path).content.decode()
     assert cast("alice").get("/site/").status_code == 404
+
+
+def test_as_many_queries_for_many_sites_as_for_one(cast, closed, django_assert_max_num_queries) -> None:
+    anonymised()
+    shared()
+    client = cast("erin")
+    with CaptureQueriesContext(connection) as one:
+        client.get("/site/")
+    for number in range(5):
+        shared(site=f"Site {number}")
+    with django_assert_max_num_queries(len(one)):
+        client.get("/site/")
