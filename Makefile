@@ -61,6 +61,7 @@ bench: setup ## Measure pipeline, collector and analysis as ratios against limit
 	$(BIN)/python -m bench.workers
 	$(BIN)/python -m bench.latency
 	$(BIN)/python -m bench.policy
+	$(BIN)/python -m bench.exports
 
 score: setup ## Measure how right the reports are: labelled runs, real runs, noisy cases, every claimed saving, predictions
 	@failed=0; for card in scorecard real_runs noisy_score claims predictions; do \

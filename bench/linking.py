@@ -1,7 +1,8 @@
 """An attack on the anonymised rows: who knows people's runs exactly looks for the rows of each of them.
 
-`python -m bench.linking` makes a month of people with habits, anonymises it as a portal does, and prints how often the
-attack succeeds. `python -m bench.linking 2026-10` takes the runs of that month from the portal's database instead.
+`python -m bench.linking` anonymises a month of the demo's people, of many such people, and of drawn ones, as a portal
+does, and prints how often the attack succeeds. `python -m bench.linking 2026-10` takes the runs of that month from the
+portal's database instead.
 
 The attacker is a colleague, a group leader or an operator with the accounting of the whole site: of every run of a
 person the project, program, science field, partition, GPUs, exact run time, day, end, exact use and memory are known,
@@ -29,45 +30,10 @@ import numpy as np  # noqa: E402
 from analysis.anonymous.bands import COLUMNS, SHAPE, Run, finest  # noqa: E402
 from analysis.anonymous.grouping import Anonymised, anonymised  # noqa: E402
 from analysis.anonymous.selectors import runs_to_anonymise  # noqa: E402
+from bench.linking_people import drawn_people, sample_month  # noqa: E402
 
 SUCCESS_MAX = 0.2
 """Five people share each combination, so nobody's row is found more often than once in five."""
-
-PROGRAMS = ("gromacs", "pytorch", "lammps", "cp2k", "vllm", "unknown", "unknown")
-FIELDS = ("Physical sciences", "Biology", "Computer science", "Chemistry")
-STATES = ("COMPLETED", "COMPLETED", "COMPLETED", "COMPLETED", "TIMEOUT", "FAILED", "OUT_OF_MEMORY")
-CLASSES = ((70.0, "EFFICIENT"), (40.0, "ACCEPTABLE"), (15.0, "INEFFICIENT"), (0.0, "WASTED"))
-CODES = {"EFFICIENT": ("none", "walltime_overrequest"), "ACCEPTABLE": ("none", "load_imbalance", "kernel_tuning")}
-CODES |= {"INEFFICIENT": ("overscaling", "cpu_bottleneck", "none"), "WASTED": ("no_gpu_use", "idle_gpus", "none")}
-
-
-def population(people: int, seed: int = 1) -> Iterator[Run]:
-    """A month of runs: each person has a program, usual sizes and a usual use; some run very much, some once."""
-    dice = np.random.default_rng(seed)
-    for person in range(people):
-        projects = dice.choice(max(people // 4, 5), size=int(dice.integers(1, 3)), replace=False)
-        program, field = dice.choice(PROGRAMS), dice.choice(FIELDS)
-        size, use = int(2 ** dice.integers(0, 7)), float(dice.uniform(2, 98))
-        for _ in range(1 + int(dice.pareto(1.1) * 6) % 400):
-            use_now = float(np.clip(use + dice.normal(0, 12), 0, 100))
-            hours = float(np.clip(dice.lognormal(1.2, 1.3), 0.1, 72))
-            efficiency_class = next(name for least, name in CLASSES if use_now >= least)
-            yield Run(
-                person=person,
-                project=int(dice.choice(projects)),
-                gpu_hours=size * hours / 2,
-                program=str(program),
-                science_field=str(field),
-                gpu="AMD MI250X GCD",
-                partition_type="whole_nodes" if size >= 8 else "shared",
-                gpus=size if dice.random() < 0.8 else int(dice.integers(1, 300)),
-                run_time_h=hours,
-                state=str(dice.choice(STATES)),
-                efficiency_class=efficiency_class,
-                gpu_use_percent=use_now,
-                gpu_memory_percent=float(dice.uniform(0, 100)),
-                finding=str(dice.choice(CODES[efficiency_class])),
-            )
 
 
 @dataclass(frozen=True)
@@ -198,13 +164,15 @@ def _unique_if_linked(made: Anonymised) -> int:
 def main(arguments: Sequence[str]) -> int:
     """Attack each population, or a month of the database; 1 where the attack is better than one guess in five."""
     if arguments:
-        populations = [list(runs_to_anonymise(date.fromisoformat(f"{arguments[0]}-01")))]
+        populations = {arguments[0]: list(runs_to_anonymise(date.fromisoformat(f"{arguments[0]}-01")))}
     else:
-        populations = [list(population(people)) for people in (15, 60, 250, 1000)]
-    results = [attack(runs, anonymised(runs, secrets.token_bytes(32))) for runs in populations]
-    for result in results:
-        print("\n".join(result.lines()), end="\n\n")
-    return int(any(max(result.chance_max, result.guesses_right) > SUCCESS_MAX for result in results))
+        populations = {"people of the demo": list(sample_month(15, 2, 400))}
+        populations["many such people"] = list(sample_month(200, 60, 3000))
+        populations |= {f"{people} drawn people": list(drawn_people(people)) for people in (60, 250, 1000)}
+    results = {name: attack(runs, anonymised(runs, secrets.token_bytes(32))) for name, runs in populations.items()}
+    for name, result in results.items():
+        print(name, *result.lines(), sep="\n  ", end="\n\n")
+    return int(any(result.chance_max > SUCCESS_MAX for result in results.values()))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from reports.performance.targets.address import Address, AddressError, address_o
 
 FORMATS = ("learning", "jsonl", "csv", "parquet")
 NOT_HERE = {
-    "institutional": "is made of closed periods by `manage.py export_performance`",
+    "institutional": "is made of closed months by `manage.py export_performance --month`",
     "slurm-comment": "is written into Slurm: docs/slurm-comments.md",
 }
 """Formats that the automatic export does not have, and why."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 TOKEN = re.compile(r"[\d.,]+\sGPU-hours\S*|\S+")
-WHOLE = re.compile(r"--\w|[\w$]=|\w_\w|/\w|\b(?:rocm|nvidia|amd|rocprof|nsys)-|-g\b|\d-\d|GPU-hours")
+WHOLE = re.compile(r"^-\w|--\w|[\w$]=|\w_\w|/\w|\b(?:rocm|nvidia|amd|rocprof|nsys)-|-g\b|\d-\d|GPU-hours")
 
 
 def pieces(text: str) -> Iterator[tuple[str, bool]]:

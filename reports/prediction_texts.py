@@ -38,7 +38,7 @@ def expected_text(quantity: Quantity, made: Made) -> str:
 
     >>> from analysis.predictions.protocol import Predicted
     >>> value = Predicted(9600.0, 11400.0, 13800.0, 0.8, 12)
-    >>> expected_text(Quantity.RUN_S, Made(Method.OWN_QUANTILES, value, Tried(10, 9, 1.1))).replace(chr(160), " ")
+    >>> expected_text(Quantity.RUN_S, Made(Method.OWN_QUANTILES, value, Tried(10, 9))).replace(chr(160), " ")
     'Run time: typically 3 h 10 min, in 8 of 10 cases 2 h 40 min to 3 h 50 min, from 12 earlier runs of this size; such\
  ranges held for 9 of the last 10.'
     >>> expected_text(Quantity.RUN_S, Made(Method.REGRESSION, value, None, has_range=False)).replace(chr(160), " ")

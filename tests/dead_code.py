@@ -51,6 +51,11 @@ ALLOWED = {
     "Of the answers that `kaiku` reads": """
         cores_used earlier_runs from_runs gpus_used knee_gpus last_ended_at no_suggestion run_url saves_gpu_hours
         speedup success_rate takes_percent total_text""",
+    "Of learning documents, for the programs that read them": """
+        actual_execution cost_accuracy cpu_utilization execution_duration execution_duration_s is_inside job_metadata
+        module_power_avg_w module_power_peak_w overall_accuracy_score pressure_cpu_fraction pressure_io_fraction
+        quantities runtime_accuracy scaling_* submit_time waiting_fraction""",
+    "How a program reads the texts of an exported table back": "unmarked",
     "A number of a report that its files and stored rows have": "effective_gpus_fraction",
     "Of the file with a month's anonymised rows, for whoever reads it": "people_min projects_min",
     "Of a site's profile, for whoever reads the file": "gpu_name",

@@ -75,6 +75,7 @@ COLUMNS = (
 )
 """The columns of a row, in their order. The first six are what colleagues know of each other's work: its shape."""
 
+PLACES = {column: place for place, column in enumerate(COLUMNS)}
 SHAPE = COLUMNS[:6]
 Values = tuple[str, ...]
 """One value for each of `COLUMNS`."""
@@ -149,6 +150,8 @@ def coarsened(values: Values, level: Level) -> Values:
     >>> coarsened(finest(Run(1, 1, 8.0, gpus=8)), {"gpus": coarse_gpus})[4]
     '2-8'
     """
-    return tuple(
-        level[column](value) if column in level else value for column, value in zip(COLUMNS, values, strict=True)
-    )
+    found = list(values)
+    for column, coarser in level.items():
+        place = PLACES[column]
+        found[place] = coarser(found[place])
+    return tuple(found)

@@ -22,7 +22,6 @@ from analysis.anonymous.bands import (
     OTHER,
     SHAPE,
     UNKNOWN,
-    Level,
     Run,
     Values,
     coarsened,
@@ -114,11 +113,12 @@ def anonymised_atoms(atoms: Atoms, secret: bytes) -> Anonymised:
     left = _merged(atoms)
     rows: list[Row] = []
     for level in LEVELS:
-        groups = _groups(left, level)
+        coarse = {values: coarsened(values, level) for values in {values for values, _ in left}}
+        groups = _groups(left, coarse)
         shown = _shown(groups)
         for values in sorted(shown):
             rows.extend(_rows(values, groups[values], secret))
-        left = {key: part for key, part in left.items() if coarsened(key[0], level) not in shown}
+        left = {key: part for key, part in left.items() if coarse[key[0]] not in shown}
     return Anonymised(tuple(rows), _reasons(left))
 
 
@@ -128,7 +128,9 @@ def _merged(atoms: Atoms) -> Atoms:
         by_value: dict[str, Group] = defaultdict(lambda: defaultdict(Part))
         for (values, person), part in atoms.items():
             _add(by_value[values[place]], person, part)
-        rare = {value for value, group in by_value.items() if value != UNKNOWN and _why_not(group)}
+        rare = {value for value, group in by_value.items() if value != UNKNOWN and _is_rare(group)}
+        if not rare:
+            continue
         merged: Atoms = defaultdict(Part)
         for (values, person), part in atoms.items():
             value = OTHER if values[place] in rare else values[place]
@@ -137,10 +139,14 @@ def _merged(atoms: Atoms) -> Atoms:
     return atoms
 
 
-def _groups(atoms: Atoms, level: Level) -> dict[Values, Group]:
+def _is_rare(group: Group) -> bool:
+    return _why_not(group) in (Withheld.FEW_PEOPLE, Withheld.FEW_PROJECTS)
+
+
+def _groups(atoms: Atoms, coarse: Mapping[Values, Values]) -> dict[Values, Group]:
     groups: dict[Values, Group] = defaultdict(lambda: defaultdict(Part))
     for (values, person), part in atoms.items():
-        _add(groups[coarsened(values, level)], person, part)
+        _add(groups[coarse[values]], person, part)
     return groups
 
 
@@ -208,7 +214,7 @@ def _key(secret: bytes, values: Values, person: int) -> str:
 def _reasons(left: Atoms) -> Mapping[Withheld, int]:
     """How many people, once for each of the coarsest groups, have runs in no row, by what is wrong with that group."""
     counts: Counter[Withheld] = Counter()
-    for group in _groups(left, LEVELS[-1]).values():
+    for group in _groups(left, {values: coarsened(values, LEVELS[-1]) for values, _ in left}).values():
         why = _why_not(group)
         if why:
             counts[why] += len(group)

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from analysis.anonymous.bands import ANY, COLUMNS, UNKNOWN, Values, coarse_gpus
+from analysis.anonymous.bands import ANY, COLUMNS, OTHER, UNKNOWN, Values, coarse_gpus
 
 DIMENSIONS = ("partition_type", "gpus", "program")
 CLASSES = ("EFFICIENT", "ACCEPTABLE", "INEFFICIENT", "WASTED")
@@ -50,10 +50,19 @@ class Pair:
 
 
 def compared(here: Groups, there: Groups, dimension: str) -> list[Pair]:
-    """The groups of a dimension that either side has, by name; rows that do not state it are in none."""
+    """The groups of a dimension that either side has, by name, the merged and the unknown last.
+
+    Rows that do not state it are in none.
+    """
     ours, theirs = _by_name(here, dimension), _by_name(there, dimension)
-    pairs = (Pair(name, _side(ours.get(name, {})), _side(theirs.get(name, {}))) for name in sorted(ours | theirs))
+    pairs = (
+        Pair(name, _side(ours.get(name, {})), _side(theirs.get(name, {}))) for name in sorted(ours | theirs, key=_order)
+    )
     return [pair for pair in pairs if pair.here or pair.there]
+
+
+def _order(name: str) -> tuple[bool, str]:
+    return name in (OTHER, UNKNOWN), name
 
 
 def _by_name(groups: Groups, dimension: str) -> dict[str, dict[Values, int]]:

@@ -225,10 +225,14 @@ class ShownPractice:
     until: date
 
 
-def shown_practices() -> list[ShownPractice]:
+Months = Sequence[tuple[date, MonthPractices]]
+"""As `closed_months` has them."""
+
+
+def shown_practices(months: Months) -> list[ShownPractice]:
     """Of each kind the latest row that has it, with the programs of that row; all works before programs."""
     shown: dict[str, list[ShownPractice]] = {}
-    for day, month in closed_months():
+    for day, month in months:
         kinds = {each.kind for each in month.practices}
         for kind in kinds - shown.keys():
             shown[kind] = [ShownPractice(each, day) for each in month.practices if each.kind == kind]
@@ -236,6 +240,6 @@ def shown_practices() -> list[ShownPractice]:
     return sorted(found, key=lambda each: (bool(each.figures.program), -each.figures.followed, each.figures.kind))
 
 
-def shown_mistakes() -> tuple[date, list[MistakeFigures]] | None:
+def shown_mistakes(months: Months) -> tuple[date, list[MistakeFigures]] | None:
     """The findings of the latest month that has any; None without one."""
-    return next(((day, month.mistakes) for day, month in closed_months() if month.mistakes), None)
+    return next(((day, month.mistakes) for day, month in months if month.mistakes), None)

@@ -1,8 +1,7 @@
-"""Which predictor speaks for a work: the one that would have been nearer for its last runs.
+"""Which predictor speaks for a work: the one that is nearer for its last runs.
 
-Each of the last runs of the asked size is predicted again from those that ended before it. A method that misses its
-promise on the site is not chosen as long as the other keeps it; if both miss it, the typical value is stated without a
-range.
+Each of the last runs of the asked size is predicted by both from all the others. A method that misses its promise on
+the site is not chosen as long as the other keeps it; if both miss it, the typical value is stated without a range.
 """
 
 from __future__ import annotations
@@ -23,17 +22,16 @@ PREDICTORS: tuple[Predictor, ...] = (OwnQuantiles(), Regression())
 TRIED_MAX = 10
 """So many of the last runs are predicted again."""
 
-TRIED_MIN = 5
+COMPARED_MIN = 3
 """From fewer it does not follow that one method is nearer."""
 
 
 @dataclass(frozen=True)
 class Tried:
-    """How one method did on the last runs: `inside` of `runs` within its range, `off` the median factor off."""
+    """How one method would have done for the last runs: `inside` of `runs` within its range."""
 
     runs: int
     inside: int
-    off: float
 
 
 @dataclass(frozen=True)
@@ -64,34 +62,46 @@ def made(earlier: Sequence[Observed], asked: Request, missing: Collection[Method
         for each in PREDICTORS
         if (value := each.predicted(earlier, asked)) is not None
     ]
+    off = _off(earlier, asked)
     # Sorting keeps the order of equals.
-    return sorted(found, key=lambda each: (not each.has_range, _off(each, found)))
+    return sorted(found, key=lambda each: (not each.has_range, off.get(each.method, 1.0)))
 
 
-def _off(one: Made, others: Sequence[Made]) -> float:
-    """How far off a method was, the same for all unless each was tried often enough."""
-    is_compared = all(each.tried is not None and each.tried.runs >= TRIED_MIN for each in others)
-    return one.tried.off if is_compared and one.tried is not None else 0.0
+def _off(earlier: Sequence[Observed], asked: Request) -> dict[Method, float]:
+    """How many times too long or too short each method is for the last runs of this size, from all the others.
+
+    The median of those runs that every method can be tried on; empty where they are too few.
+    """
+    offs: dict[Method, list[float]] = {each.method: [] for each in PREDICTORS}
+    for place in _last(earlier, asked):
+        run, others = earlier[place], [*earlier[:place], *earlier[place + 1 :]]
+        values = {each.method: each.typical(others, run.request) for each in PREDICTORS}
+        if all(values.values()):
+            for method, value in values.items():
+                offs[method].append(factor_off(run.value, value or run.value))
+    return {method: median(found) for method, found in offs.items() if len(found) >= COMPARED_MIN}
+
+
+def _last(earlier: Sequence[Observed], asked: Request) -> list[int]:
+    """The places of the last runs of this size."""
+    return [place for place, run in enumerate(earlier) if run.request.size == asked.size][-TRIED_MAX:]
 
 
 def tried(predictor: Predictor, earlier: Sequence[Observed], asked: Request) -> Tried | None:
-    """How a method would have done for the last runs of this size, each from those that ended before.
+    """How often its range would have held for the last runs of this size, each from those that ended before.
 
     >>> node = Request("mi250x", 1, 8)
     >>> runs = [Observed(node, value) for value in (60.0, 50.0, 70.0, 65.0, 55.0, 60.0, 120.0)]
     >>> tried(PREDICTORS[0], runs, node)
-    Tried(runs=2, inside=1, off=1.5)
+    Tried(runs=2, inside=1)
     """
-    places = [place for place, run in enumerate(earlier) if run.request.size == asked.size][-TRIED_MAX:]
-    offs, inside = [], 0
-    for place in places:
+    count, inside = 0, 0
+    for place in _last(earlier, asked):
         run = earlier[place]
         value = predictor.predicted(earlier[:place], run.request)
-        if value is None:
-            continue
-        offs.append(factor_off(run.value, value.typical))
-        inside += value.low <= run.value <= value.high
-    return Tried(len(offs), inside, median(offs)) if offs else None
+        if value is not None:
+            count, inside = count + 1, inside + (value.low <= run.value <= value.high)
+    return Tried(count, inside) if count else None
 
 
 def factor_off(actual: float, typical: float) -> float:

@@ -6,7 +6,7 @@ not predicted apart from it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from analysis.predictions.choosing import PREDICTORS, Made, made, tried
@@ -17,6 +17,10 @@ from analysis.works.runs import PastRun
 from jobs.hardware import partition_of
 
 HOUR_S = 3600.0
+
+OF_RUN_TIME = frozenset({Quantity.RUN_S, Quantity.GPU_HOURS})
+"""A method that misses its promise for one of these misses it for both: the cost follows from the run time."""
+
 Missing = Collection[tuple[Method, Quantity]]
 """The methods that miss their promise for a quantity (`calibration.misses_promise`)."""
 
@@ -32,7 +36,10 @@ class Expected:
 def hardware_of(cluster: str, partition: str) -> str:
     """The kind of node that a partition has, as runs are compared; its own name where it is not described."""
     described = partition_of(cluster, partition)
-    return f"{cluster} {described.node}" if described else f"{cluster} {partition}"
+    if described is None:
+        return f"{cluster} {partition}"
+    node = described.node
+    return f"{cluster}: {node.gpus} {node.gpu_name} of {node.gpu_memory_gb:g} GB, {node.cores} cores"
 
 
 def request_of(run: PastRun) -> Request:
@@ -70,12 +77,11 @@ def expected(
     """The quantities of which enough runs show something, for this request; without a price no cost."""
     true = sorted(filter(is_true, runs), key=lambda run: (run.ended_at, run.pk))
     observed = {quantity: _observed(true, quantity) for quantity in (Quantity.RUN_S, Quantity.GPUS, Quantity.MEMORY_GB)}
-    found = [_timed(observed[Quantity.RUN_S], asked, Quantity.RUN_S, lambda value: value, missing)]
+    times = made(observed[Quantity.RUN_S], asked, {method for method, of in missing if of in OF_RUN_TIME})
+    found = [Expected(Quantity.RUN_S, tuple(times))]
     if gpu_hours_per_hour:
-        per_s = gpu_hours_per_hour / HOUR_S
-        found.append(
-            _timed(observed[Quantity.RUN_S], asked, Quantity.GPU_HOURS, lambda value: _times(value, per_s), missing)
-        )
+        cost = (replace(each, predicted=_times(each.predicted, gpu_hours_per_hour / HOUR_S)) for each in times)
+        found.append(Expected(Quantity.GPU_HOURS, tuple(cost)))
     found += [
         _by_ranks(observed[quantity], asked, quantity, missing) for quantity in (Quantity.GPUS, Quantity.MEMORY_GB)
     ]
@@ -86,17 +92,6 @@ def _observed(runs: Sequence[PastRun], quantity: Quantity) -> list[Observed]:
     return [
         Observed(request_of(run), value) for run in runs if run.gpus and (value := value_of(run, quantity)) is not None
     ]
-
-
-def _timed(
-    earlier: Sequence[Observed],
-    asked: Request,
-    quantity: Quantity,
-    scaled: Callable[[Predicted], Predicted],
-    missing: Missing,
-) -> Expected:
-    found = made(earlier, asked, {method for method, of in missing if of is quantity})
-    return Expected(quantity, tuple(replace(each, predicted=scaled(each.predicted)) for each in found))
 
 
 def _by_ranks(earlier: Sequence[Observed], asked: Request, quantity: Quantity, missing: Missing) -> Expected:

@@ -18,6 +18,11 @@ class OwnQuantiles:
 
     method = Method.OWN_QUANTILES
 
+    def typical(self, earlier: Sequence[Observed], asked: Request) -> float | None:
+        """The median, from one run on."""
+        values = _values(earlier, asked)
+        return median(values) if values else None
+
     def predicted(self, earlier: Sequence[Observed], asked: Request) -> Predicted | None:
         """From the latest runs of the asked size.
 
@@ -25,8 +30,12 @@ class OwnQuantiles:
         >>> OwnQuantiles().predicted([Observed(node, value) for value in (60.0, 50.0, 70.0, 65.0, 55.0)], node)
         Predicted(low=50.0, typical=60.0, high=70.0, promised_fraction=0.6666666666666666, runs=5)
         """
-        values = [run.value for run in earlier if run.request.size == asked.size][-LATEST:]
+        values = _values(earlier, asked)
         if len(values) < RUNS_MIN:
             return None
         low, high, promised = order_range(values)
         return Predicted(low, median(values), high, promised, len(values))
+
+
+def _values(earlier: Sequence[Observed], asked: Request) -> list[float]:
+    return [run.value for run in earlier if run.request.size == asked.size][-LATEST:]

@@ -59,9 +59,14 @@ class Predicted:
 
 
 class Predictor(Protocol):
-    """One way to predict; `earlier` come in the order of their end, the latest last. None from too little."""
+    """One way to predict; `earlier` come in the order of their end, the latest last. None from too little.
+
+    `typical` is the same number from fewer runs, for the comparison of methods alone: nobody is shown it.
+    """
 
     method: Method
+
+    def typical(self, earlier: Sequence[Observed], asked: Request) -> float | None: ...
 
     def predicted(self, earlier: Sequence[Observed], asked: Request) -> Predicted | None: ...
 

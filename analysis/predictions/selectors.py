@@ -201,6 +201,6 @@ def closed_months() -> Sequence[tuple[date, list[MethodFigures]]]:
     return [(day, msgspec.convert(figures, list[MethodFigures])) for day, figures in reversed(rows)]
 
 
-def method_records() -> list[MethodRecord]:
-    """How every method kept its promise, from the last calibration."""
-    return list(MethodRecord.objects.order_by("quantity", "method"))
+def methods_that_miss() -> list[MethodRecord]:
+    """How the methods that miss their promise did, by the last calibration: one query."""
+    return list(MethodRecord.objects.filter(misses_promise=True).order_by("quantity", "method"))

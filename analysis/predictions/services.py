@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 
@@ -109,18 +109,23 @@ def stated(found: Iterable[Expected]) -> Iterator[Stated]:
             )
 
 
-def record(occasion: Occasion, predictions: Iterable[tuple[Place, Stated]]) -> None:
+Predictions = Iterable[tuple[Place, Stated]]
+
+
+def record(occasion: Occasion, predictions: Predictions, waits: Predictions = ()) -> None:
     """Store these predictions, without what was predicted on the same day for the same request and is still open.
 
     One statement, which two at once may execute: none fails, and nothing is stored twice.
     """
+    of_waits = replace(occasion, source=Source.WAIT)
     rows = [_row(occasion, place, each) for place, each in predictions]
+    rows += [_row(of_waits, place, each) for place, each in waits]
     Prediction.objects.bulk_create(rows, ignore_conflicts=True)
 
 
-def record_asked(occasion: Occasion, predictions: Iterable[tuple[Place, Stated]]) -> None:
+def record_asked(occasion: Occasion, predictions: Predictions, waits: Predictions) -> None:
     """The same for a request that somebody asked about: of very many that are never submitted the oldest go."""
-    record(occasion, predictions)
+    record(occasion, predictions, waits)
     waiting = Prediction.objects.filter(user=occasion.user, work_key=occasion.work_key, job__isnull=True)
     too_many = list(waiting.order_by("-given_at", "-pk").values_list("pk", flat=True)[OPEN_MAX:])
     if too_many:

@@ -155,6 +155,7 @@ def _component_lines(into: Lines, component: Component, said: dict[str, Any], ch
     earlier = value(said, "earlier_runs")
     into.labelled("Earlier runs", text(earlier, "text"))
     into.plain(indented(_spread(earlier), into.columns) if _spread(earlier) else [])
+    into.points("Next run", [text(each, "text") for each in objects(said, "expected")])
     into.points("Risks", [text(risk, "text") for risk in objects(said, "risks")], "yellow")
     _suggestion_lines(into, said, changes)
     program = value(said, "program")

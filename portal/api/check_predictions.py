@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from analysis.check.asked import Asked
 from analysis.check.earlier import Earlier
@@ -59,11 +58,11 @@ def keep(user: User, work: NamedWork, request: Asked, found: Sequence[Expected],
 
     The answer does not depend on it: a database that stores nothing at the moment stores nothing of this.
     """
-    of_run = Occasion(user.pk, work.project.pk, request.cluster, work.key, Source.CHECK, waits.history.at)
-    of_wait = replace(of_run, source=Source.WAIT)
-    with where_it_can_be_stored():
-        record_asked(of_run, _of_the_run(request, found))
-        record_asked(of_wait, _of_waits(waits))
+    of_run, of_waits = list(_of_the_run(request, found)), list(_of_waits(waits))
+    if of_run or of_waits:
+        occasion = Occasion(user.pk, work.project.pk, request.cluster, work.key, Source.CHECK, waits.history.at)
+        with where_it_can_be_stored():
+            record_asked(occasion, of_run, of_waits)
 
 
 def _of_the_run(request: Asked, found: Sequence[Expected]) -> Iterator[tuple[Place, Stated]]:

@@ -39,7 +39,7 @@ from portal.api.insight_answers import (
     WouldSave,
 )
 from portal.charts.advice_lines import advice_lines
-from portal.charts.practices import mistakes, practices
+from portal.charts.practices import of_others
 from portal.charts.work_requests import WorkRequest, job_label, work_requests, work_url
 from reports.advice import ADVICE_TITLES
 from reports.insight_texts import UNEXPLAINED, Saved, brought_text, no_use_text, period_sentences, repeats_text
@@ -116,8 +116,8 @@ def _unused(work: UnusedWork, judged: JobEfficiency) -> WithoutUse:
 
 
 def _others() -> OthersAnswer:
-    """What is shown to everyone alike: two queries."""
-    month, common = mistakes()
+    """What is shown to everyone alike: one query."""
+    found = of_others()
     return OthersAnswer(
         practices=[
             PracticeAnswer(
@@ -126,7 +126,7 @@ def _others() -> OthersAnswer:
                 until=each.practice.until,
                 text=each.text,
             )
-            for each in practices()
+            for each in found.practices
         ],
         mistakes=[
             MistakeAnswer(
@@ -138,9 +138,9 @@ def _others() -> OthersAnswer:
                 text=each.text,
                 lesson_url=reverse("lesson", args=[each.code]),
             )
-            for each in common
+            for each in found.mistakes
         ],
-        month=month,
+        month=found.month,
     )
 
 

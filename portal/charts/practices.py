@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from analysis.findings import FindingCode
-from analysis.practices.selectors import ShownPractice, shown_mistakes, shown_practices
+from analysis.practices.selectors import ShownPractice, closed_months, shown_mistakes, shown_practices
 from reports.practice_texts import mistake_text, months_text, practice_text
 
 MISTAKES_MAX = 5
@@ -34,20 +34,26 @@ class Mistake:
     unused_gpu_hours: float | None
 
 
-def practices() -> list[Practice]:
-    """Every practice that may be shown, those of all works first: one query."""
-    return [
-        Practice(practice_text(each.figures), months_text(date.fromisoformat(each.figures.since), each.until), each)
-        for each in shown_practices()
-    ]
+@dataclass(frozen=True)
+class OfOthers:
+    """All that may be shown, practices of all works first; `month` is that of the mistakes, empty without any."""
+
+    practices: list[Practice]
+    mistakes: list[Mistake]
+    month: str
 
 
-def mistakes() -> tuple[str, list[Mistake]]:
-    """The most common findings of the latest month that has any, and the month: one query."""
-    day, rows = shown_mistakes() or (None, [])
+def of_others() -> OfOthers:
+    """What the stored months show: one query."""
+    months = closed_months()
+    day, common = shown_mistakes(months) or (None, [])
     shown = [
+        Practice(practice_text(each.figures), months_text(date.fromisoformat(each.figures.since), each.until), each)
+        for each in shown_practices(months)
+    ]
+    mistakes = [
         Mistake(mistake_text(row), row.code, row.works, row.of_works, row.people, row.unused_gpu_hours)
-        for row in rows
+        for row in common
         if row.code in CODES
     ]
-    return f"{day:%Y-%m}" if day else "", shown[:MISTAKES_MAX]
+    return OfOthers(shown, mistakes[:MISTAKES_MAX], f"{day:%Y-%m}" if day else "")

@@ -12,12 +12,14 @@ from datetime import datetime
 from django.conf import settings
 from django.urls import reverse
 
+from analysis.predictions.quantities import Method, Quantity
 from analysis.site.selectors import month_ends
 from jobs.queue.selectors import fresh_since
 from portal.system.state import SystemState, seconds_since
 from portal.system.work_names import SWEEPS, set_aside, waiting
 from reports.numbers import counted, duration
 from reports.performance.targets.faults import Fault
+from reports.prediction_texts import METHODS, QUANTITIES
 
 LATE_S = {"judgement": 1800, "report": 900, "mail": 3600, "export": 7200}
 """How long work of each kind may wait: a judgement also waits for its nodes, mail for a server that is restarted, and
@@ -47,6 +49,12 @@ PART_ADVICE = {
     "beat": "Start a worker with a beat: kaiku-worker@ has one.",
     "data directory": "Free space in KAIKU_VAR_DIR.",
 }
+PREDICTION_ADVICE = (
+    "Its ranges are not stated, and the other method speaks first, until they hold again: nothing has to be done."
+)
+WAIT_ESTIMATES = (
+    "They are shown on, with the share that the nightly backtest measured. docs/queue-waits.md has the method."
+)
 WORK_ADVICE = "Check that enough workers run, and check their log."
 
 
@@ -72,6 +80,7 @@ def concerns(state: SystemState) -> list[Concern]:
         *_queues(state),
         *_export(state),
         *_nodes(state),
+        *_predictions(state),
         *_storage(state),
         *_versions(state),
     ]
@@ -153,6 +162,16 @@ def _nodes(state: SystemState) -> Iterator[Concern]:
         title = f"{counted(state.silent_count, 'node')} silent: no summary for their latest jobs"
         advice = "Run kaiku-collector.pyz check there, and check the messages of the hooks in the system's log."
         yield Concern(title, advice, state.silent[0].since, "#silent")
+
+
+def _predictions(state: SystemState) -> Iterator[Concern]:
+    for found in state.predictions:
+        what, by = QUANTITIES[Quantity(found.quantity)].lower(), METHODS[Method(found.method)]
+        title = f"Predictions miss their promise: {what}, by {by}"
+        promised = f"{found.promised_fraction or 0.0:.0%}"
+        held = f"{found.inside:,} of {found.ranged:,} ranges of 90 days held, {promised} were promised. "
+        advice = WAIT_ESTIMATES if found.quantity == Quantity.WAIT_S else PREDICTION_ADVICE
+        yield Concern(title, f"{held}{advice}", found.misses_since, reverse("site"))
 
 
 def _storage(state: SystemState) -> Iterator[Concern]:

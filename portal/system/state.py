@@ -13,8 +13,9 @@ from django.db import connection
 from django.db.models import Count, Min, Q
 
 from analysis.exports.selectors import exports_waiting_since, refused_batch
-from analysis.models import ExportBatch, SilentNode
+from analysis.models import ExportBatch, MethodRecord, SilentNode
 from analysis.policy import selectors as policy
+from analysis.predictions.selectors import methods_that_miss
 from analysis.selectors import waiting_since
 from analysis.silence.selectors import jobs_missing_summaries, silent_nodes
 from analysis.site import selectors as site
@@ -85,6 +86,7 @@ class SystemState:
     imported: dict[str, datetime]
     last_import: DirectoryImport | None
     queues: list[QueueReading]
+    predictions: list[MethodRecord]
     refused: ExportBatch | None
     processes: list[Process]
     database_bytes: int
@@ -150,6 +152,7 @@ def system_state(now: datetime) -> SystemState:
         imported=last_imports(now - IMPORTS_LOOKED_AT),
         last_import=directory_imports().first(),
         queues=list(readings()),
+        predictions=methods_that_miss(),
         refused=refused_batch() if settings.EXPORT_TARGET else None,
         processes=list(processes_there(now)),
         database_bytes=database_bytes(),

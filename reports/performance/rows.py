@@ -141,8 +141,3 @@ def _column(name: str, hint: Any) -> Column:
 
 COLUMNS = tuple(_column(name, hint) for name, hint in get_type_hints(PerformanceRow, include_extras=True).items())
 """The columns in their order; CSV, JSON lines and Parquet have exactly these."""
-
-
-def as_mapping(row: PerformanceRow) -> dict[str, Any]:
-    """The values by column, in their order: str, int, float, bool, aware datetime or None."""
-    return {name: getattr(row, name) for name in row.__struct_fields__}

@@ -178,7 +178,7 @@ def test_zero_days_are_for_ever(now: datetime, settings, tmp_path: Path) -> None
     record_opening(job, User.objects.create(username="carol"), JobOpening.Role.PI, now)
     before = {model: model.objects.count() for model in models_of_runs()}
     outcomes = expiry.expire(now + timedelta(days=20_000))
-    assert [(outcome.removed, outcome.is_all) for outcome in outcomes] == [(0, True)] * 9
+    assert [(outcome.removed, outcome.is_all) for outcome in outcomes] == [(0, True)] * 10
     assert str(outcomes[0]) == "raw samples: 0 windows deleted, kept for ever"
     assert {model: model.objects.count() for model in models_of_runs()} == before
     assert run_metrics(("lumi", 1, 0)).series.length > 0
@@ -222,6 +222,7 @@ def test_a_kind_that_fails_stops_no_other(broken_runs, now: datetime, capsys, se
         "PDFs: 0 PDFs deleted, kept for 30 days",
         "text of mail: 0 messages deleted, kept for 90 days",
         "runs: 3 runs deleted, kept for 1,100 days; stopped by OperationalError",
+        "predictions: 0 predictions deleted, kept for 1,100 days",
         "logged runs: 0 logged runs deleted, kept for 1,100 days",
         "views and logs: 1 record deleted, kept for 400 days",
         "sign-ins of programs: 0 codes deleted, kept for 1 day",

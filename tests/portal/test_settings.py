@@ -126,7 +126,7 @@ def test_runs_are_exported_where_a_target_is_named(tmp_path: Path) -> None:
         ({"EXPORT_TARGET": "data/export"}, "EXPORT_TARGET must be the absolute path of a folder"),
         ({"EXPORT_TARGET": "s3://runs", "EXPORT_S3_SECRET_KEY": "hidden"}, "EXPORT_S3_ACCESS_KEY and EXPORT_S3_SECRET"),
         ({"EXPORT_FORMAT": "xlsx"}, "EXPORT_FORMAT must be one of learning, jsonl, csv, parquet"),
-        ({"EXPORT_FORMAT": "institutional"}, "institutional is made of closed periods"),
+        ({"EXPORT_FORMAT": "institutional"}, "institutional is made of closed months"),
         ({"EXPORT_SECONDS": "86400"}, "EXPORT_SECONDS must be at most 3600"),
     ],
 )

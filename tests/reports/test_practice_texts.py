@@ -35,8 +35,8 @@ CASES = (
     Case(
         {},
         "Advice on fewer GPUs, or others: 12 of 31 works followed it (8 people). Of these, 11 can be compared (7"
-        " people): their runs took 6 % longer and were billed 41 % fewer GPU-hours (median). Under 5 % of the runs that followed"
-        " ran out of memory or time.",
+        " people): their runs took 6 % longer and were billed 41 % fewer GPU-hours (median). Under 5 % of the runs that"
+        " followed ran out of memory or time.",
     ),
     Case(
         {"answered": None, "run_time_percent": None, "failed_percent": 15},

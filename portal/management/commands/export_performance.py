@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -16,6 +17,7 @@ from jobs.records import ENDED_STATES
 from portal.institutional_reading import NoSuchMonthError, form_of, institutional, log_reading
 from portal.management.output_files import write_parts
 from portal.management.run_names import named_run
+from portal.management.to_target import export_to_target
 from portal.performance_reading import bounds
 from reports.performance.dictionary import dictionary_text
 from reports.performance.services import FORMATS, ended_runs
@@ -39,11 +41,19 @@ class Command(BaseCommand):
         parser.add_argument("--project", help="runs of this project alone")
         parser.add_argument("--user", help="runs of this account alone")
         parser.add_argument("-o", "--output", metavar="FILE", help="file to write to; default: standard output")
+        parser.add_argument(
+            "--to-target",
+            action="store_true",
+            help="write to EXPORT_TARGET what waits; with --since all runs since then",
+        )
         parser.add_argument("--dictionary", action="store_true", help="print what the columns of the tables mean")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["dictionary"]:
             self.stdout.write(dictionary_text(), ending="")
+            return
+        if options["to_target"]:
+            self.stdout.write(export_to_target(_target_since(options)))
             return
         is_for_sites = options["format"] == INSTITUTIONAL
         if bool(options["month"]) != is_for_sites:
@@ -72,6 +82,15 @@ class Command(BaseCommand):
         log_reading(by_command("export_performance"), asked, form)
         self.stderr.write(asked.said)
         return asked.parts(form)
+
+
+def _target_since(options: dict[str, Any]) -> datetime | None:
+    if any(options[name] for name in ("jobs", "month", "until", "project", "user", "output")):
+        raise CommandError("--to-target takes --since alone", returncode=USAGE_ERROR)
+    try:
+        return bounds(options["since"], None)[0]
+    except ValueError as error:
+        raise CommandError(str(error), returncode=USAGE_ERROR) from error
 
 
 def _of_named(options: dict[str, Any]) -> Iterator[bytes]:

@@ -6,8 +6,8 @@ from jobs.models import Job
 from jobs.records import ENDED_STATES
 from reports.services.links import performance_url
 
-SHOWN = {"csv": "CSV", "parquet": "Parquet", "json": "JSON"}
-"""By how the address ends: a row of the tables in two formats, and the learning document."""
+SHOWN = {"csv": "CSV", "json": "JSON"}
+"""By how the address ends: the row of the run, and its learning document."""
 
 
 def performance_links(run: Job) -> dict[str, str]:

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_GET
 from education.lesson import DEFAULT_LANGUAGE, LANGUAGES, PROGRAM, LessonContent, matching
 from education.markup import lesson_html
 from education.selectors import current_lessons, current_programs, shown_languages
-from portal.charts.practices import mistakes, practices
+from portal.charts.practices import of_others
 from reports.wording import TITLES
 
 QUERY_CHARACTERS_MAX = 200
@@ -35,7 +35,7 @@ def learn(request: HttpRequest) -> HttpResponse:
         {
             "query": query,
             "lessons": sorted(found.items(), key=lambda item: item[1].title),
-            **({} if query else _of_others()),
+            "others": None if query else of_others(),
             "programs": sorted(programs.items(), key=lambda item: item[1].title.casefold()),
             "found_count": len(found) + len(programs),
             "language": language,
@@ -65,12 +65,6 @@ def lesson(request: HttpRequest, code: str) -> HttpResponse:
             "language": language,
         },
     )
-
-
-def _of_others() -> dict[str, object]:
-    """What many works did together, where groups of people are large enough to show it."""
-    month, common = mistakes()
-    return {"practices": practices(), "mistakes": common, "mistakes_month": month}
 
 
 def _named(code: str, language: str) -> tuple[str, LessonContent] | None:

@@ -8,8 +8,10 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from analysis.feedback import GROUP_USERS_MIN
+from analysis.predictions.selectors import closed_months as closed_months_of_predictions
 from analysis.site.selectors import CLOSED_AFTER, closed_months
 from portal.access import site_readers_only
+from portal.charts.predictions import month_rows
 from portal.charts.site_claims import number
 from portal.pages.site.elsewhere import CLASS_COLUMNS, comparisons
 from portal.pages.site.idle import idle_part
@@ -44,6 +46,7 @@ def site(request: HttpRequest) -> HttpResponse:
             "chart": chart(months),
             **sections(shown),
             "week": week_of(shown.figures.week),
+            "predictions": month_rows(closed_months_of_predictions()),
             "elsewhere": comparisons(shown.first_day),
             "class_columns": CLASS_COLUMNS,
         }

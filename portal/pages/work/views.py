@@ -15,6 +15,7 @@ from analysis.history.periods import DAYS_OFFERED, last_days
 from analysis.history.selectors import days_and_trend
 from analysis.history.sums import overview_of, steps_of, trend_of
 from analysis.outcomes.selectors import OUTCOMES_SHOWN, outcomes_of_work, saved_by_work
+from analysis.predictions.selectors import checked_of_work, missing_methods
 from analysis.rollups.selectors import Part, site_now
 from analysis.scaling import scaling
 from analysis.thresholds import LIMITS
@@ -31,6 +32,7 @@ from portal.charts.advice_outcomes import outcome_rows
 from portal.charts.best_known import best_known, deciding_trial, origin_of, without_time
 from portal.charts.failure_list import failure_list
 from portal.charts.history import charts
+from portal.charts.predictions import next_run_texts, work_rows
 from portal.charts.typical_run import typical, unused_text
 from portal.pages.work.run_list import run_page
 from portal.pages.work.scale_charts import cut_trials, left_out, scale_charts
@@ -70,6 +72,8 @@ def work(request: HttpRequest, key: str) -> HttpResponse:
         "unused": unused_text(runs),
         "failures": failure_list(failures(runs), failure_sizes(runs)),
         "typical": typical(patterns(runs)),
+        "next_run": next_run_texts(runs, missing_methods()),
+        "predictions": work_rows(checked_of_work(latest.user_id, key)),
     }
     return render(request, "portal/work/work.html", context)
 

@@ -61,7 +61,8 @@ def parallel_results(row: PerformanceRow, facts: JobFacts | None, scaled: Scalin
 def load_balance(avg_util: Floats) -> float | None:
     """Mean divided by highest use `(G,)`, 0..1; None for fewer than two GPUs, and where none worked.
 
-    As the load balance efficiency of POP's standard metrics for parallel performance, of the busy time of GPUs.
+    As POP's load balance efficiency, with the busy time of the GPUs
+    (https://co-design.pop-coe.eu/metrics/load_balance_efficiency.html).
 
     >>> load_balance(np.array([80.0, 40.0])), load_balance(np.array([80.0]))
     (0.75, None)

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from analysis.anonymous.bands import COLUMNS, Run
 from analysis.anonymous.grouping import anonymised
 from analysis.anonymous.month import NotAnonymousError, figures_of, rows_of
-from bench.linking import SUCCESS_MAX, attack, population
+from bench.linking import SUCCESS_MAX, attack
+from bench.linking_people import drawn_people, sample_month
 
 SECRET = b"of this test alone"
 CLASSES = ("EFFICIENT", "ACCEPTABLE", "INEFFICIENT", "WASTED", "UNKNOWN")
@@ -61,7 +62,7 @@ def test_an_insider_guesses_no_row_of_anybody_better_than_once_in_five(runs: lis
 
 @pytest.mark.parametrize("people", [15, 80])
 def test_the_attack_on_people_with_habits_fails(people: int) -> None:
-    runs = list(population(people))
+    runs = list(drawn_people(people))
     result = attack(runs, anonymised(runs, SECRET))
     assert result.rows > people
     assert result.chance_max <= SUCCESS_MAX
@@ -76,3 +77,13 @@ def test_rows_that_the_check_refuses_are_not_made() -> None:
     with pytest.raises(NotAnonymousError, match="other columns or values than documented") as refused:
         figures_of(runs, SECRET)
     assert "Alice" not in str(refused.value)
+
+
+def test_nobody_of_the_demos_people_is_linked_and_too_few_of_them_are_withheld() -> None:
+    few, many = (list(sample_month(*size)) for size in ((15, 2, 60), (40, 20, 150)))
+    made = anonymised(few, SECRET)
+    assert (made.rows, made.withheld) == ((), {"few_projects": len({run.person for run in few})})
+    result = attack(many, anonymised(many, SECRET))
+    assert result.people_with_rows > 30
+    assert result.chance_max <= SUCCESS_MAX
+    assert result.class_certain == 0

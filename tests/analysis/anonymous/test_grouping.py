@@ -120,3 +120,12 @@ def test_the_order_of_the_rows_is_not_that_of_the_runs() -> None:
 
 def test_a_month_without_runs_has_no_row() -> None:
     assert anonymised([], SECRET) == Anonymised((), {})
+
+
+def test_a_value_that_most_have_from_one_project_is_not_merged() -> None:
+    """Six people each ran once in a project of their own, and with three GPUs in that of the first."""
+    runs = [*people(1, 6, efficiency_class="UNKNOWN"), *people(1, 6, efficiency_class="UNKNOWN", gpus=3)]
+    runs = [replace(run, project=1) if run.gpus == 3 else run for run in runs]
+    made = anonymised(runs, SECRET)
+    assert stated(made, "program", "gpus") == {("gromacs", "5-8"): 6}
+    assert made.withheld == {"few_projects": 6}

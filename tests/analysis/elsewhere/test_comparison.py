@@ -45,3 +45,8 @@ def test_a_side_with_fewer_than_five_rows_is_not_shown() -> None:
 def test_where_no_row_states_a_class_there_is_no_median() -> None:
     (pair,) = compared({values(efficiency_class="UNKNOWN", ending="any"): 5}, {}, "program")
     assert pair.here == Side(5, 0, dict.fromkeys(pair.here.classes, 0), "", 0, 0) if pair.here else False
+
+
+def test_merged_and_unknown_values_come_last() -> None:
+    groups = {values(program=name): 5 for name in ("other", "unknown", "vllm", "cp2k")}
+    assert [pair.name for pair in compared(groups, {}, "program")] == ["cp2k", "vllm", "other", "unknown"]

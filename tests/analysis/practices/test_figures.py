@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from random import Random
 
 import pytest
 
@@ -146,6 +147,34 @@ def test_whoever_knows_four_of_five_learns_only_which_side_of_them_the_fifth_is_
     }
     # Of 1.02 1.05 1.06 1.10 and a fifth below 1.05 the median is 1.05, of one above 1.06 it is 1.06.
     assert medians == {5, 6}
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_neither_what_is_shown_nor_what_remains_of_it_is_a_small_group(seed: int) -> None:
+    """Whoever subtracts programs from all works, or followers from all who answered, finds a group or nobody."""
+    random = Random(seed)
+    rows = [
+        Change(
+            user=(user := random.randrange(14)),
+            project=user // random.choice((1, 1, 2)),
+            kind="gpus",
+            program=random.choice(("", "", "CP2K", "vLLM", "GROMACS")),
+            is_followed=random.random() < 0.7,
+            run_time_fraction=random.choice((None, 1.1)),
+            gpu_hours_fraction=0.5,
+            following_runs=1,
+        )
+        for _ in range(random.randrange(5, 60))
+    ]
+    followed = [each for each in rows if each.is_followed]
+    figures = shown(rows)
+    assert bool(figures) == is_group(followed)
+    named = {row.program for row in figures if row.program}
+    for row in figures:
+        assert is_group([each for each in followed if row.program in ("", each.program)])
+        if row.answered is not None:
+            assert is_group([each for each in rows if not each.is_followed], may_be_empty=True)
+    assert not figures or is_group([each for each in followed if each.program not in named], may_be_empty=True)
 
 
 def test_a_group_without_anybody_says_nothing() -> None:

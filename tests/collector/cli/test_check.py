@@ -41,6 +41,18 @@ def test_no_line_is_wider_than_the_terminal(tmp_path: Path, script: str, columns
         assert max(map(len, said.splitlines())) <= columns
 
 
+def test_what_is_expected_of_the_next_run_is_a_line_for_each_quantity(tmp_path: Path, script: str) -> None:
+    said = [{"text": "Run time: typically 3 h."}, {"text": "Cost: typically 6 \x1b[31mGPU-hours."}]
+    answer = json.loads(ANSWER)
+    answer["components"][0]["expected"] = said
+    _, shown = asked(tmp_path, "check", script, answers=(json.dumps(answer).encode(),))
+    lines = [line.strip().replace("\u00a0", " ") for line in shown.splitlines()]
+    place = next(place for place, line in enumerate(lines) if line.startswith("Next run"))
+    assert lines[place].endswith("Run time: typically 3 h.")
+    assert lines[place + 1].startswith("Cost: typically 6")
+    assert "\x1b" not in shown
+
+
 def test_in_ascii_nothing_else_is_printed(tmp_path: Path, script: str) -> None:
     _, said = asked(tmp_path, "check", script, answers=(ANSWER,), LANG="C")
     assert said.isascii()

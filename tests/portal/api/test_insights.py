@@ -18,7 +18,7 @@ from tests.reports.builders import WHOLE_REQUEST
 
 pytestmark = pytest.mark.django_db
 
-QUERIES_MAX = 14
+QUERIES_MAX = 15
 LINES_MAX, LINE_MAX = 3, 120
 
 

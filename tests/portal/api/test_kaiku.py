@@ -90,6 +90,13 @@ def test_every_command_with_real_jobs(live_server, environ, kaiku, tmp_path: Pat
     assert "     --gpus-per-node=8 → --gpus-per-node=2" in said.splitlines()
     assert "- 2 of 2 runs: Some GPUs stayed idle." in said.splitlines()
 
+    table = tmp_path / "runs.jsonl"
+    assert ran(kaiku, environ, "export", "-o", str(table))[0] == 0
+    runs = [json.loads(line) for line in table.read_text().splitlines()]
+    assert [(run["job_id"], run["gpu_hours"]) for run in runs] == [(1, 8.0), (3, None), (2, 8.0)]
+    assert ran(kaiku, environ, "export", "-o", str(table))[0] == 2
+    assert json.loads(ran(kaiku, environ, "export", "2", "--format", "learning")[1])["schema"] == "kaiku-learning/1"
+
     named = tmp_path / "report.pdf"
     assert ran(kaiku, environ, "job", "lumi/2", "--pdf", str(named))[0] == 0
     assert named.read_bytes().startswith(b"%PDF-")

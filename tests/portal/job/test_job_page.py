@@ -49,7 +49,7 @@ def test_the_page_holds_the_report_and_its_downloads(cast, reported) -> None:
         assert said in content
     for name in ("html", "md", "txt", "pdf", "json"):
         assert f"/api/v1/jobs/lumi/123456/report.{name}?attempt=0" in content
-    for name in ("csv", "parquet", "json"):
+    for name in ("csv", "json"):
         assert f"/api/v1/jobs/lumi/123456/performance.{name}?attempt=0" in content
     for name in ("gpu_use", "gpu_memory", "gpu_heatmap"):
         assert f"/jobs/lumi/123456/figures/{name}.svg?attempt=0" in content

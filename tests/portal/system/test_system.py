@@ -13,6 +13,7 @@ from analysis.escalation import services as escalation
 from analysis.models import ExportBatch, ExportDue, PolicyMonth, SiteMonth
 from analysis.outcomes import services as outcomes
 from analysis.policy import services as policy
+from analysis.predictions import services as predictions
 from analysis.rollups import services as rollups
 from analysis.services import JUDGEMENT, analyse_due
 from analysis.site import services as site
@@ -109,6 +110,7 @@ def test_each_kind_of_failed_work_has_a_title(cast, worker: Process, now: dateti
 def test_all_work_that_can_fail_and_every_sweep_has_a_name_of_its_own() -> None:
     kinds = {
         *(escalation.OF_PEOPLE, escalation.OF_PROJECTS, outcomes.SETTLE, outcomes.CLOSE_MONTH, policy.CLOSE_MONTH),
+        predictions.CLOSE_MONTH,
         *(site.CLOSE_MONTH, rollups.ROLL_UP, IMPORT, SUMMARY, PLANNING, LINK, REPORT, JUDGEMENT, SORTING, FOLLOWING),
         *(READING, EXPORT, anonymous.CLOSE_MONTH),
     }

@@ -10,7 +10,7 @@ import pytest
 from jobs.models import Job
 from jobs.services import record_job
 from reports.performance.judged_row import STORED
-from reports.performance.rows import COLUMNS, SOURCES, PerformanceRow, as_mapping
+from reports.performance.rows import COLUMNS, SOURCES, PerformanceRow
 from reports.performance.selectors import performance_rows
 from tests.payloads import job_record
 
@@ -100,13 +100,6 @@ def test_the_columns_are_described_with_their_unit_and_their_source() -> None:
 def test_no_column_has_nodes_command_lines_or_directories() -> None:
     assert not {"nodes", "request", "script_key"} & {column.name for column in COLUMNS}
     assert "nodes" not in STORED
-
-
-def test_as_mapping_keeps_the_order_of_the_columns(ended: Callable[..., None]) -> None:
-    ended()
-    row = the_row()
-    assert list(as_mapping(row)) == [column.name for column in COLUMNS]
-    assert as_mapping(row)["job_id"] == 123456
 
 
 @pytest.mark.one_database

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import msgspec
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
@@ -20,7 +21,7 @@ from reports.performance import parquet, tables
 from reports.performance.dictionary import dictionary, dictionary_text
 from reports.performance.judged_row import STORED, judged_row
 from reports.performance.parquet import parquet_file
-from reports.performance.rows import COLUMNS, PerformanceRow, as_mapping
+from reports.performance.rows import COLUMNS, PerformanceRow
 from reports.performance.tables import csv_table, json_lines
 
 DUCKDB_TYPES = {
@@ -61,7 +62,7 @@ def plain(value: Any) -> Any:
     return tables.instant(value) if isinstance(value, datetime) else value
 
 
-EXPECTED = [{name: plain(value) for name, value in as_mapping(row).items()} for row in ROWS]
+EXPECTED = [{name: plain(value) for name, value in msgspec.structs.asdict(row).items()} for row in ROWS]
 
 
 def test_json_lines_have_every_column_and_null_for_the_unknown() -> None:
@@ -170,3 +171,8 @@ def test_the_dictionary_in_words_names_every_column() -> None:
     text = dictionary_text()
     assert all(f"| `{column.name}` | {column.type} |" in text for column in COLUMNS)
     assert "| `queue_wait_s` | number | s | Slurm | from when the run could start until it did |" in text
+
+
+def test_the_page_about_exports_has_the_dictionary_of_the_code() -> None:
+    page = (Path(__file__).parents[3] / "docs/performance-export.md").read_text()
+    assert page.partition("## Data dictionary\n\n")[2] == dictionary_text()
