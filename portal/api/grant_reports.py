@@ -18,7 +18,7 @@ from portal.grant_reading import CONTENT_TYPES, asked_span, content, file_name
 from reports.grant.selectors import allocation_of, grant_report, scope_of
 from reports.grant.spans import Span, SpanError
 
-NAMES_ASKED = ("1", "true")
+NAMES_ASKED = {"1": True, "true": True, "0": False, "false": False}
 
 
 class ProjectGrantReport(APIView):
@@ -36,12 +36,19 @@ class ProjectGrantReport(APIView):
         user = person(request)
         membership = membership_of(user, project)
         span = _asked(request, membership.project)
-        with_names = request.query_params.get("names") in NAMES_ASKED
+        with_names = _with_names(request)
         scope = scope_of(reach_of(user), membership.project)
         report = grant_report(scope, span, timezone.now(), with_names=with_names)
         response = HttpResponse(content(report, name), content_type=CONTENT_TYPES[name])
         response["Content-Disposition"] = f'attachment; filename="{file_name(report, name)}"'
         return response
+
+
+def _with_names(request: Request) -> bool:
+    asked = request.query_params.get("names", "0")
+    if asked not in NAMES_ASKED:
+        raise ValidationError(f"names must be one of {', '.join(NAMES_ASKED)}.")
+    return NAMES_ASKED[asked]
 
 
 def _asked(request: Request, project: Project) -> Span:

@@ -26,6 +26,7 @@ from portal.api.answers import (
     SlurmCommentsAnswer,
     WhoAmIAnswer,
 )  # fmt: skip
+from portal.api.grant_reports import NAMES_ASKED
 from portal.api.operation import ANYONE, COLLECTOR, COMMENTS, FORM, JSON, POLICY, PROGRAM, SENDER, Operation
 from portal.api.own_operations import OWN_OPERATIONS, OWN_QUERY
 from portal.api.performance_operations import OF_ONE_RUN, PERFORMANCE_OPERATIONS, PERFORMANCE_QUERY
@@ -92,7 +93,7 @@ QUERY: Mapping[str, dict[str, Any]] = (
         },
         "names": {
             "description": "Whether the report of a whole project names members and works.",
-            "schema": {"type": "string", "enum": ["1", "true", "0", "false"]},
+            "schema": {"type": "string", "enum": list(NAMES_ASKED)},
         },
         "by": {"description": "Rows of one kind alone.", "schema": {"type": "string", "enum": list(KINDS)}},
         "language": {"description": "Default: English.", "schema": {"type": "string", "enum": list(LANGUAGES)}},

@@ -82,7 +82,7 @@ def proxy(running: Proxy) -> Proxy:
 def test_what_comes_without_encryption_is_sent_on_and_tokens_are_refused(proxy: Proxy, drip: Drip) -> None:
     page = proxy.ask_plain("/jobs/?sort=-ended")
     assert (page.status, page.headers["Location"]) == (308, f"https://{NAME}/jobs/?sort=-ended")
-    for path in (SUMMARIES, "/mlflow/api/2.0/mlflow/runs/create", "/webhooks/slurm"):
+    for path in (SUMMARIES, "/mlflow/api/2.0/mlflow/runs/create", "/webhooks/slurm", "/feeds/x/reports.atom"):
         assert proxy.ask_plain(path, "POST").status == 403
     with pytest.raises(OSError, match=r"closed|reset"):
         proxy.ask_plain("/", host="other.example")

@@ -135,6 +135,7 @@ def test_wrong_days_are_answered_with_what_is_wrong(cast, days: str) -> None:
     assert "must not be before" in answer.content.decode()
     assert carol.get(f"{API}.json?from=2026-02-01").status_code == 400
     assert carol.get(f"{API}.json?from=2026-02-01&until=%00").status_code == 400
+    assert carol.get(f"{API}.json{days}&names=perhaps").status_code == 400
 
 
 @pytest.mark.one_database
