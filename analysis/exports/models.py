@@ -24,9 +24,9 @@ class ExportBatch(models.Model):
 
 
 class ExportDue(models.Model):
-    """A run with a new judgement that was not written yet; repeats are normal.
+    """A run with a new judgement, or newly compared with its predictions, that was not written yet; repeats are normal.
 
-    Written with the judgement, in its transaction, and never waited for: it has no constraint, and a run may be
+    Written with what changed, in its transaction, and never waited for: it has no constraint, and a run may be
     deleted meanwhile. A row that is committed late is found all the same, because no mark of time is passed.
     """
 

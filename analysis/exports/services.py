@@ -26,6 +26,16 @@ def note_export(judged: JobEfficiency, now: datetime) -> None:
         ExportDue.objects.create(job_id=judged.job_id, noted_at=now)
 
 
+def note_compared(job_pks: Collection[int | None], now: datetime) -> None:
+    """What these runs say of their predictions changed: their documents are to be exported, again if they were before.
+
+    Called in the transaction of the comparison. Tables have no predictions.
+    """
+    if job_pks and settings.EXPORT_TARGET is not None and settings.EXPORT_FORMAT == "learning":
+        judged = JobEfficiency.objects.filter(job__in=job_pks, is_told_by_owner=False)
+        note_runs(judged.order_by("job").values_list("job", flat=True), now)
+
+
 def note_runs(job_pks: Iterable[int], now: datetime) -> int:
     """Have these runs exported, again if they were before; how many."""
     left, noted = iter(job_pks), 0
@@ -37,10 +47,13 @@ def note_runs(job_pks: Iterable[int], now: datetime) -> int:
 def open_batch(size: int, now: datetime) -> int | None:
     """Put up to `size` of what was noted first into a new batch; its key, None where nothing waits.
 
-    What another worker is putting into its own batch is left to it.
+    What another worker is putting into its own batch is left to it. A run that is in an unfinished batch waits: what
+    was read of it earlier must not be written last.
     """
     with transaction.atomic():
-        waiting = ExportDue.objects.filter(batch=None).order_by("pk").select_for_update(skip_locked=True)
+        being_written = ExportDue.objects.filter(batch__isnull=False).values("job")
+        noted = ExportDue.objects.filter(batch=None).exclude(job__in=being_written).order_by("pk")
+        waiting = noted.select_for_update(skip_locked=True)
         keys = list(waiting.values_list("pk", flat=True)[:size])
         if not keys:
             return None

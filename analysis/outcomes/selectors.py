@@ -16,7 +16,7 @@ from analysis.history.periods import Period
 from analysis.history.run_sums import first_and_last
 from analysis.models import RecommendationRow
 from analysis.outcomes.following import Advice, AdvisedRun, Status
-from analysis.outcomes.models import TO_CPUS, AdviceDay, AdviceMonth, AdviceOutcome
+from analysis.outcomes.models import TO_CPUS, AdviceDay, AdviceDue, AdviceMonth, AdviceOutcome
 from analysis.outcomes.quality import Given, RuleFigures
 from analysis.rollups.selectors import site_zone
 from analysis.site.selectors import MONTHS, next_month
@@ -52,6 +52,11 @@ OUTCOMES_SHOWN = 10
 
 COUNTED_MAX = 1000
 """The latest pieces of advice whose outcomes operators watch."""
+
+
+def works_to_settle(users: Collection[int]) -> set[tuple[int, str]]:
+    """The works of these people, by person and key, with a judgement whose predictions are not yet compared."""
+    return set(AdviceDue.objects.filter(user__in=users).values_list("user_id", "work_key"))
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from functools import partial
 import msgspec
 from django.db import transaction
 
+from analysis.exports.services import note_compared
 from analysis.next_request import bill
 from analysis.predictions.calibration import by_kind, counted, is_of_many, misses_promise, month_figures, record_of
 from analysis.predictions.expected import (
@@ -207,6 +208,7 @@ def validate(
     read = {run.pk for run in runs}
     first: list[Prediction] = []
     again: list[Prediction] = []
+    compared: set[int | None] = set()
     for row in predictions:
         if row.job_id is not None and row.job_id not in read:
             continue
@@ -214,7 +216,9 @@ def validate(
         if (row.job_id, row.answer, row.actual) == _stored(wanted):
             continue
         (first if row.job_id is None else again).append(row)
+        compared.add(row.job_id)
         row.job_id, row.answer, row.actual = _stored(wanted)
+        compared.add(row.job_id)
         row.answered_at = None if wanted is None else now
     if again:
         Prediction.objects.filter(pk__in=[row.pk for row in again]).delete()
@@ -223,6 +227,7 @@ def validate(
     for row in again:
         row.pk = None
     Prediction.objects.bulk_create(again, ignore_conflicts=True)
+    note_compared(compared - {None}, now)
 
 
 def _stored(answer: Answered | None) -> tuple[int | None, str, float | None]:

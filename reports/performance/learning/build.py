@@ -38,11 +38,15 @@ NEVER_MEASURED = "parallel_results.communication_overhead"
 
 @dataclass(frozen=True)
 class Known:
-    """One ended run: its row, its record, and what was judged, predicted and compared; `facts` None before analysis."""
+    """One ended run: its row, its record, and what was judged, predicted and compared; `facts` None before analysis.
+
+    `is_compared`: nothing is left to be done for its predictions.
+    """
 
     row: PerformanceRow
     record: JobRecord
     facts: JobFacts | None = None
+    is_compared: bool = False
     scaled: Scaling | None = None
     predictions: Sequence[MadePrediction] = ()
     validated: Sequence[Validated] = ()
@@ -61,7 +65,7 @@ def learning_document(known: Known) -> LearningDocument:
             unit=row.billing_unit, **{name: getattr(row, name) for name in CostAnalysis.__struct_fields__[1:]}
         ),
     }
-    made: dict[str, Any] = {**parts, "missing": dict(_missing(parts, row))}
+    made: dict[str, Any] = {**parts, "missing": dict(_missing(parts, known))}
     return LearningDocument(schema=SCHEMA, job_metadata=_metadata(known), judgement=_judgement(known), **made)
 
 
@@ -143,10 +147,10 @@ def _judgement(known: Known) -> Judgement | None:
     )
 
 
-def _missing(parts: dict[str, Part], row: PerformanceRow) -> Iterator[tuple[str, Reason]]:
+def _missing(parts: dict[str, Part], known: Known) -> Iterator[tuple[str, Reason]]:
     for section, part in parts.items():
         for name in _absent(section, part):
-            yield name, _reason(name, row)
+            yield name, _reason(name, known)
     yield NEVER_MEASURED, "not_measured"
 
 
@@ -159,11 +163,12 @@ def _absent(path: str, part: Part) -> Iterator[str]:
             yield f"{path}.{name}"
 
 
-def _reason(name: str, row: PerformanceRow) -> Reason:
+def _reason(name: str, known: Known) -> Reason:
     """Why this value is absent, as near as the row shows it."""
+    row = known.row
     section, _, rest = name.partition(".")
     if section == "prediction_validation":
-        return "not_predicted"
+        return "not_predicted" if known.is_compared else "not_analysed"
     if rest == "unit":
         return "not_known"
     if row.analysed_at is None:

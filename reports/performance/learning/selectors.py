@@ -13,6 +13,7 @@ from django.db.models import QuerySet
 
 from analysis.facts import job_facts
 from analysis.models import FindingRow, RecommendationRow
+from analysis.outcomes.selectors import works_to_settle
 from analysis.predictions.selectors import predictions_of
 from analysis.scaling import Scaling, scaling
 from analysis.works.selectors import past_runs_of_work
@@ -42,7 +43,7 @@ NOT_READ = ("efficiency__use_course", "efficiency__savings", "efficiency__not_me
 def learning_documents(runs: QuerySet[Job]) -> Iterator[LearningDocument]:
     """A document for each of these ended runs, in their order, else by key.
 
-    Six queries for some runs at a time, and one for each work that was not among the latest.
+    Seven queries for some runs at a time, and one for each work that was not among the latest.
     """
     ordered = runs if runs.ordered else runs.order_by("pk")
     read = ordered.select_related("user", "project", "efficiency").defer(*NOT_READ)
@@ -55,6 +56,8 @@ def _known(runs: Sequence[Job], scaled: Callable[[str], Scaling]) -> Iterator[Kn
     pks = [run.pk for run in runs]
     judged = [run for run in runs if hasattr(run, "efficiency")]
     measured = figures_of_runs({(run.cluster, run.job_id, run.attempt): counted_senders(run) for run in judged})
+    # Read before the predictions: what is settled between the two is compared already.
+    unsettled = works_to_settle({run.user_id for run in judged})
     predictions, findings, advice = predictions_of(pks), _findings(pks), _advice(pks)
     for run in runs:
         record, facts = record_of(run), None
@@ -65,6 +68,7 @@ def _known(runs: Sequence[Job], scaled: Callable[[str], Scaling]) -> Iterator[Kn
             row=judged_row({name: _stored(run, path) for name, path in STORED.items()}),
             record=record,
             facts=facts,
+            is_compared=facts is not None and (run.user_id, run.work_key) not in unsettled,
             scaled=scaled(run.work_key) if run.work_key else None,
             predictions=[msgspec.convert(each, MadePrediction, from_attributes=True) for each in given],
             validated=[msgspec.convert(each, Validated, from_attributes=True) for each in given],

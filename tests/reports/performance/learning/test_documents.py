@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from jsonschema import Draft202012Validator
 
+from analysis.outcomes.services import settle_due
 from analysis.predictions.models import Prediction
 from analysis.predictions.quantities import Answer
 from analysis.services import analyse_due
@@ -20,6 +21,7 @@ from metrics.services import record_node_summary
 from reports.performance.learning.json_schema import FILE, json_schema
 from reports.performance.learning.selectors import learning_documents
 from tests.payloads import gpu, job_record, node_payload
+from tests.reports.conftest import REPORTED_AT
 
 SCHEMA = msgspec.json.decode(FILE.read_bytes())
 VALID = Draft202012Validator(SCHEMA)
@@ -106,12 +108,16 @@ def test_what_is_absent_is_named_with_its_reason(ended: Callable[..., None]) -> 
     assert missing["performance_metrics.gpu.throttled_fraction"] == "not_measured"
     assert missing["parallel_results.scaling_efficiency"] == "not_comparable"
     assert missing["parallel_results.communication_overhead"] == "not_measured"
-    assert missing["prediction_validation.runtime_accuracy"] == "not_predicted"
+    assert missing["prediction_validation.runtime_accuracy"] == "not_analysed"
     for name in missing:
         part: Any = document
         for step in name.split("."):
             part = part.get(step, {})
         assert part == {}
+    # Once the sweep has compared the run with its predictions, it is known that there was none.
+    settle_due(10, REPORTED_AT)
+    (document,) = documents()
+    assert document["missing"]["prediction_validation.runtime_accuracy"] == "not_predicted"
 
 
 def test_energy_power_waiting_and_throttling_are_those_of_the_report(db) -> None:
@@ -238,5 +244,5 @@ def test_one_damaged_summary_leaves_the_other_runs_whole(ended: Callable[..., No
 def test_the_queries_do_not_grow_with_the_runs(ended: Callable[..., None], django_assert_num_queries) -> None:
     ended(1, 2, 3)
     # The runs, their measurements, predictions, findings and advice; and the one work that they belong to.
-    with django_assert_num_queries(6):
+    with django_assert_num_queries(7):
         assert len(documents()) == 3
