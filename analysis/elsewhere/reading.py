@@ -1,14 +1,15 @@
 """Reading a file of another site, line by line: good rows are counted, and each bad one is rejected by itself.
 
 Whatever the file has, only anonymised rows come out. Those of an institutional file are taken as they are, without
-combinations that fewer than five rows share. Learning documents name people: they are anonymised here like a month of
-this site, under a secret that is made for the file, and the names end with this call.
+combinations that fewer than five rows share; it states how many there are, and one that has not all of them is refused.
+Learning documents name people: they are anonymised here like a month of this site, under a secret that is made for the
+file, and the names end with this call.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import BinaryIO, TypeVar
 
@@ -19,7 +20,7 @@ from analysis.anonymous.grouping import Atoms, add, anonymised_atoms
 from analysis.anonymous.lines import Head, Line
 from analysis.anonymous.month import checked
 from analysis.elsewhere.documents import LearningDocument, month_of, run_of
-from analysis.elsewhere.long_lines import HashedLines
+from analysis.elsewhere.long_lines import BOM, HashedLines
 from analysis.feedback import GROUP_USERS_MIN
 
 INSTITUTIONAL, LEARNING = "institutional", "learning"
@@ -33,11 +34,8 @@ DOCUMENT_BYTES_MAX = 4 * 1024 * 1024
 
 T = TypeVar("T")
 ENUM_VALUE = "Invalid enum value"
+GZIP = b"\x1f\x8b"
 TOO_LONG, NO_OBJECT = "the line is too long", "not valid JSON of an object"
-
-
-class FileFormatError(Exception):
-    """A file that is none of what can be read; its text is for people."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +46,20 @@ class Rejected:
     message: str
 
 
+class FileFormatError(Exception):
+    """A file that is none of what can be read, or not whole; its text is for people, `rejected` names rows."""
+
+    def __init__(self, message: str, rejected: Sequence[Rejected] = ()) -> None:
+        super().__init__(message)
+        self.rejected = rejected
+
+
 @dataclass
 class Imported:
-    """What a file has: groups of equal rows with their number, by month, and what was left out."""
+    """What a file has: groups of equal rows with their number, by month, and what was left out.
+
+    `rows` are all that were read, those that were rejected or withheld as well.
+    """
 
     form: str
     months: dict[str, dict[Values, int]] = field(default_factory=dict)
@@ -59,6 +68,10 @@ class Imported:
     rejected_count: int = 0
     withheld: int = 0
     digest: str = ""
+
+    @property
+    def anonymous_rows(self) -> int:
+        return sum(sum(groups.values()) for groups in self.months.values())
 
     def reject(self, line: int, message: str) -> None:
         self.rejected_count += 1
@@ -71,18 +84,43 @@ def read(file: BinaryIO, secret: bytes) -> Imported:
     hashed = HashedLines(file)
     lines = iter(hashed)
     first = next(lines, None)
+    if hashed.start == GZIP:
+        raise FileFormatError("The file is compressed with gzip: unpack it first.")
     if first is None:
         raise FileFormatError("The file is empty.")
     head = _head(first[1])
     imported = _institutional(head, lines) if head else _learning(_with(first, lines), secret)
-    if imported.rows == 0 and imported.rejected_count and head is None:
+    if head is None and _is_unusable(imported):
         whole = _whole(file)
         imported = _learning(whole, secret) if whole else imported
-    if imported.rejected_count and not imported.rows and not imported.withheld:
+    if _is_unusable(imported):
         worst = imported.rejected[0]
         raise FileFormatError(f"No row can be used; line {worst.line}: {worst.message}")
+    if head:
+        _check_whole(head, imported)
+    elif hashed.is_cut_off:
+        raise FileFormatError("The end of the list is missing: the file was cut off. Nothing was stored.")
     imported.digest = hashed.digest
     return imported
+
+
+def _is_unusable(imported: Imported) -> bool:
+    return 0 < imported.rejected_count == imported.rows
+
+
+def _check_whole(head: Head, imported: Imported) -> None:
+    """FileFormatError for a file that does not have the rows that it states, each of them a good one."""
+    if imported.rows != head.rows:
+        raise FileFormatError(
+            f"The first line states {head.rows} rows, and {imported.rows} were found: the file is not whole."
+            " Nothing was stored.",
+            imported.rejected,
+        )
+    if imported.rejected_count:
+        raise FileFormatError(
+            f"{imported.rejected_count} of {head.rows} rows cannot be used: the file is damaged. Nothing was stored.",
+            imported.rejected,
+        )
 
 
 def _with(
@@ -95,7 +133,7 @@ def _with(
 def _whole(file: BinaryIO) -> list[tuple[int, bytes | None]]:
     """The documents of a file that is one of them, or a list, over several lines; none where it is neither."""
     file.seek(0)
-    content = file.read(DOCUMENT_BYTES_MAX + 1)
+    content = file.read(DOCUMENT_BYTES_MAX + 1).removeprefix(BOM)
     for kind in (list[msgspec.Raw], dict[str, msgspec.Raw]):
         try:
             found = msgspec.json.decode(content, type=kind)
@@ -145,8 +183,8 @@ def _institutional(head: Head, lines: Iterable[tuple[int, bytes | None]]) -> Imp
         keys.add(row.key)
         groups[row.values] += 1
     kept = {values: count for values, count in groups.items() if count >= GROUP_USERS_MIN}
-    imported.rows = sum(kept.values())
-    imported.withheld = len(keys) - imported.rows
+    imported.rows = len(keys) + imported.rejected_count
+    imported.withheld = len(keys) - sum(kept.values())
     imported.months[head.month] = kept
     return imported
 
@@ -155,7 +193,7 @@ def _learning(lines: Iterable[tuple[int, bytes | None]], secret: bytes) -> Impor
     imported = Imported(LEARNING)
     numbers: dict[tuple[str, str], int] = {}
     months: dict[str, Atoms] = {}
-    runs: Counter[str] = Counter()
+    runs = 0
     decoder = msgspec.json.Decoder(LearningDocument)
     for number, text in lines:
         document = _decoded(decoder, number, text, imported)
@@ -171,9 +209,9 @@ def _learning(lines: Iterable[tuple[int, bytes | None]], secret: bytes) -> Impor
         if len(numbers) > ROWS_MAX:
             raise FileFormatError(f"The file has more than {ROWS_MAX:,} people and projects.")
         add(months.setdefault(month, {}), run_of(document, person, project))
-        runs[month] += 1
+        runs += 1
     imported.months = {month: _groups(atoms, secret, imported) for month, atoms in sorted(months.items())}
-    imported.rows = runs.total()
+    imported.rows = runs + imported.rejected_count
     return imported
 
 

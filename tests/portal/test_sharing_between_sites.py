@@ -21,7 +21,7 @@ from analysis.anonymous.services import anonymise_months
 from analysis.models import AnonymousMonth, ElsewhereMonth, JobEfficiency
 from analysis.site.services import close_months
 from jobs.audit.models import AuditEntry
-from tests.analysis.elsewhere.files import HEAD, document, lines, rows
+from tests.analysis.elsewhere.files import HEAD, document, lines, rows, shared
 from tests.analysis.site.test_months import NOW, run
 
 pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
@@ -149,35 +149,67 @@ def test_only_months_that_the_site_closed_are_anonymised(db) -> None:
 
 
 def test_the_same_file_twice_changes_nothing_and_a_newer_one_replaces_its_month(db, tmp_path) -> None:
-    path = file_of(tmp_path, [HEAD, *rows(5)])
+    path = file_of(tmp_path, shared(*rows(5)))
     assert imported(path)[0] == (
         "institutional: 5 rows read, 0 rejected, 5 anonymous rows in 1 month, 0 withheld\n1 month stored\n"
     )
     first = ElsewhereMonth.objects.values().get()
     assert imported(path)[0].endswith("nothing new\n")
     assert ElsewhereMonth.objects.values().get() == first
-    imported(file_of(tmp_path, [HEAD, *rows(9)]))
+    imported(file_of(tmp_path, shared(*rows(9))))
     assert [count for _, count in ElsewhereMonth.objects.get().groups] == [9]
     imported(path, "Another site")
-    imported(file_of(tmp_path, [HEAD | {"month": "2026-09"}, *rows(5)]))
+    imported(file_of(tmp_path, shared(*rows(5), month="2026-09")))
     assert ElsewhereMonth.objects.count() == 3
     details = AuditEntry.objects.filter(action="elsewhere_imported").values_list("name", "details")
     assert details[0] == ("Elsewhere", "institutional, 2026-10 to 2026-10, 5 rows, 0 rejected")
     assert len(details) == 4
 
 
-def test_bad_rows_are_reported_with_line_and_member_and_the_others_are_stored(db, tmp_path) -> None:
-    path = file_of(tmp_path, [HEAD, {"key": "\x1b[2J"}, *rows(5), b"\x00"])
+def test_bad_documents_are_reported_with_line_and_member_and_the_others_are_stored(db, tmp_path) -> None:
+    path = file_of(tmp_path, [{"key": "\x1b[2J"}, *map(document, PEOPLE), b"\x00"])
     printed, said = imported(path)
     assert said.splitlines() == [
-        f"{path}:2: Expected `str` matching regex '^[0-9a-f]{{16}}(?![\\\\s\\\\S])' - at `$.key`",
-        f"{path}:8: not valid JSON of an object",
+        f"{path}:1: Object missing required field `job_metadata`",
+        f"{path}:7: not valid JSON of an object",
     ]
-    assert "5 rows read, 2 rejected" in printed
+    # Five good ones and the two.
+    assert printed.startswith("learning: 7 rows read, 2 rejected, 5 anonymous rows in 1 month")
+
+
+@pytest.mark.parametrize(
+    ("items", "said"),
+    [
+        ([*shared(*rows(31))[:18]], "states 31 rows, and 17 were found"),
+        (shared(*rows(9), b"\x00"), "1 of 10 rows cannot be used"),
+        (shared(), "2026-10: no rows; nothing stored"),
+        (shared(*rows(4)), "2026-10: no anonymous rows, because fewer than 5 share each combination; nothing stored"),
+        (shared(*rows(5), month="2098-12"), "2098-12: the month has not ended yet; nothing stored"),
+    ],
+)
+def test_a_file_that_is_not_whole_or_has_nothing_replaces_nothing(db, tmp_path, items: list[Any], said: str) -> None:
+    imported(file_of(tmp_path, shared(*rows(31))))
+    with pytest.raises(CommandError, match=said):
+        imported(file_of(tmp_path, items))
+    assert [count for _, count in ElsewhereMonth.objects.get().groups] == [31]
+    assert AuditEntry.objects.filter(action="elsewhere_imported").count() == 1
+
+
+def test_documents_of_a_month_that_has_not_ended_or_of_too_few_people_are_left_out_alone(db, tmp_path) -> None:
+    coming = [document(name, end_time="2098-12-01T00:30:00Z") for name in PEOPLE]
+    few = [document(name, end_time="2026-09-15T00:30:00Z") for name in PEOPLE[:4]]
+    path = file_of(tmp_path, [*coming, *few, *map(document, PEOPLE)])
+    printed, said = imported(path)
+    assert said.splitlines() == [
+        f"{path}: 2026-09: no anonymous rows, because fewer than 5 share each combination; nothing stored",
+        f"{path}: 2098-12: the month has not ended yet; nothing stored",
+    ]
+    assert printed.endswith("1 month stored\n")
+    assert str(ElsewhereMonth.objects.get().first_day) == "2026-10-01"
 
 
 def test_a_file_without_a_usable_row_replaces_nothing(db, tmp_path) -> None:
-    imported(file_of(tmp_path, [HEAD, *rows(5)]))
+    imported(file_of(tmp_path, shared(*rows(5))))
     with pytest.raises(CommandError, match="No row can be used; line 2"):
         imported(file_of(tmp_path, [HEAD, {"key": "1"}]))
     assert [count for _, count in ElsewhereMonth.objects.get().groups] == [5]
@@ -192,8 +224,8 @@ def test_users_of_learning_files_are_dropped_at_the_border(db, tmp_path) -> None
 
 
 def test_a_site_is_removed_with_all_it_shared(db, tmp_path) -> None:
-    imported(file_of(tmp_path, [HEAD, *rows(5)]))
-    imported(file_of(tmp_path, [HEAD, *rows(5)]), "Another site")
+    imported(file_of(tmp_path, shared(*rows(5))))
+    imported(file_of(tmp_path, shared(*rows(5))), "Another site")
     printed = StringIO()
     call_command("import_performance", "--remove", "Elsewhere", stdout=printed)
     assert printed.getvalue() == "1 month removed\n"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from analysis.elsewhere.reading import FileFormatError
+from analysis.elsewhere.reading import FileFormatError, Rejected
 from analysis.elsewhere.selectors import other_sites
 from analysis.elsewhere.services import Import, import_elsewhere, remove_elsewhere
 from jobs.audit.services import Actor, by_command
@@ -44,7 +45,7 @@ class Command(BaseCommand):
             raise CommandError(
                 "a site has a name of 1 to 64 letters, digits, spaces, dots and hyphens", returncode=USAGE_ERROR
             )
-        self._show(_imported(options["file"], options["site"], by), options["file"])
+        self._show(self._imported(options["file"], options["site"], by), options["file"])
 
     def _remove(self, site: str, by: Actor) -> None:
         months = remove_elsewhere(site, by)
@@ -55,25 +56,30 @@ class Command(BaseCommand):
 
     def _show(self, done: Import, name: str) -> None:
         file = done.file
-        for rejected in file.rejected:
-            self.stderr.write(f"{name}:{rejected.line}: {rejected.message}")
+        self._name(file.rejected, name)
         more = file.rejected_count - len(file.rejected)
         if more:
             self.stderr.write(f"{name}: {counted(more, 'more row')} rejected")
-        kept = sum(sum(groups.values()) for groups in file.months.values())
+        for month, why in done.refused.items():
+            self.stderr.write(f"{name}: {month}: {why}")
         self.stdout.write(
             f"{file.form}: {counted(file.rows, 'row')} read, {file.rejected_count} rejected,"
-            f" {counted(kept, 'anonymous row')} in {counted(len(file.months), 'month')}, {file.withheld} withheld"
+            f" {counted(file.anonymous_rows, 'anonymous row')} in {counted(len(file.months), 'month')},"
+            f" {file.withheld} withheld"
         )
         self.stdout.write(f"{counted(done.changed_months, 'month')} stored" if done.changed_months else "nothing new")
 
+    def _imported(self, name: str, site: str, by: Actor) -> Import:
+        """What was stored of a file; CommandError where it cannot be read, is not whole, or has nothing to use."""
+        try:
+            with open(name, "rb") as file:
+                return import_elsewhere(file, site=site, by=by, now=timezone.now())
+        except OSError as error:
+            raise CommandError(f"{name}: cannot be read: {error.strerror}") from error
+        except FileFormatError as error:
+            self._name(error.rejected, name)
+            raise CommandError(f"{name}: {error}") from error
 
-def _imported(name: str, site: str, by: Actor) -> Import:
-    """What was stored of a file; CommandError where it cannot be read, or nothing in it can be used."""
-    try:
-        with open(name, "rb") as file:
-            return import_elsewhere(file, site=site, by=by, now=timezone.now())
-    except OSError as error:
-        raise CommandError(f"{name}: cannot be read: {error.strerror}") from error
-    except FileFormatError as error:
-        raise CommandError(f"{name}: {error}") from error
+    def _name(self, rejected: Iterable[Rejected], name: str) -> None:
+        for each in rejected:
+            self.stderr.write(f"{name}:{each.line}: {each.message}")

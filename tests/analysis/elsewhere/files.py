@@ -22,6 +22,11 @@ def rows(count: int, first: int = 0, **changes: Any) -> list[dict[str, Any]]:
     return [{"key": f"{number:016x}", **ROW, **changes} for number in range(first, first + count)]
 
 
+def shared(*items: Any, **changes: Any) -> list[Any]:
+    """An institutional file that states as many rows as it has."""
+    return [HEAD | {"rows": len(items)} | changes, *items]
+
+
 def document(user: str, project: str = "", **execution: Any) -> dict[str, Any]:
     """A learning document of a completed run on eight GPUs for two hours, used by 8 %."""
     ran: dict[str, Any] = {

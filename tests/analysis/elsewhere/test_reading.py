@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import tracemalloc
 from collections import Counter
@@ -13,7 +14,7 @@ import pytest
 from analysis.anonymous.bands import COLUMNS
 from analysis.elsewhere.long_lines import LINE_BYTES_MAX
 from analysis.elsewhere.reading import FileFormatError, Imported, Rejected, read
-from tests.analysis.elsewhere.files import HEAD, asba, document, lines, rows
+from tests.analysis.elsewhere.files import HEAD, asba, document, lines, rows, shared
 
 PEOPLE = ("alice", "bob", "carol", "dave", "erin")
 OTHERS = ("frank", "grace", "heidi", "ivan", "judy")
@@ -31,14 +32,14 @@ def stated(found: Imported, month: str, column: str) -> dict[str, int]:
 
 
 def test_rows_of_an_institutional_file_are_taken_as_they_are() -> None:
-    found = imported(HEAD, *rows(5), *rows(6, 5, efficiency_class="EFFICIENT", gpu_use_percent="85-100"))
+    found = imported(*shared(*rows(5), *rows(6, 5, efficiency_class="EFFICIENT", gpu_use_percent="85-100")))
     assert (found.form, found.rows, found.rejected) == ("institutional", 11, [])
     assert stated(found, "2026-10", "efficiency_class") == {"WASTED": 5, "EFFICIENT": 6}
 
 
 def test_a_combination_of_fewer_than_five_rows_is_left_out() -> None:
-    found = imported(HEAD, *rows(5), *rows(4, 5, gpus="9-16"))
-    assert (found.rows, found.withheld, stated(found, "2026-10", "gpus")) == (5, 4, {"5-8": 5})
+    found = imported(*shared(*rows(5), *rows(4, 5, gpus="9-16")))
+    assert (found.rows, found.withheld, stated(found, "2026-10", "gpus")) == (9, 4, {"5-8": 5})
 
 
 def test_learning_documents_are_anonymised_and_their_names_are_gone() -> None:
@@ -86,15 +87,15 @@ def test_asba_documents_that_call_everybody_anonymous_are_of_one_person() -> Non
     assert imported(*made).months == {"2026-10": {}}
 
 
-def test_each_bad_row_is_rejected_with_its_line_and_member() -> None:
+def test_each_bad_row_of_an_institutional_file_is_named_and_nothing_of_it_is_taken() -> None:
     good = rows(6)
-    found = imported(
-        *(HEAD, *good[:5]),
+    bad = (
         *({**good[5], "gpus": "8 of alice"}, {**good[5], "key": "0" * 15}, {**good[5], "finding": "<b>"}),
         *(b"{", b"[]", b"\xff\xfe", b'{"key": NaN}', good[0]),
     )
-    assert found.rows == 5
-    assert found.rejected == [
+    with pytest.raises(FileFormatError, match="8 of 13 rows cannot be used: the file is damaged") as raised:
+        imported(*shared(*good[:5], *bad))
+    assert raised.value.rejected == [
         Rejected(7, "Invalid enum value - at `$.gpus`"),
         Rejected(8, "Expected `str` matching regex '^[0-9a-f]{16}(?![\\\\s\\\\S])' - at `$.key`"),
         Rejected(9, "Expected `str` matching regex '^[a-z0-9_]{1,40}(?![\\\\s\\\\S])' - at `$.finding`"),
@@ -122,23 +123,23 @@ def test_each_bad_row_is_rejected_with_its_line_and_member() -> None:
 )
 def test_values_that_no_run_has_reject_their_document_alone(member: str, value: object) -> None:
     found = imported(*(document(name) for name in PEOPLE), document("mallory", **{member: value}))
-    assert (found.rows, found.rejected_count, found.rejected[0].line) == (5, 1, 6)
+    assert (found.rows, found.rejected_count, found.rejected[0].line) == (6, 1, 6)
 
 
 def test_deep_nesting_and_infinite_numbers_reject_their_line_alone() -> None:
     deep = b'{"job_metadata":' + b'{"a":[' * 20_000 + b"]}" * 20_000 + b"}"
     infinite = json.dumps(document("mallory")).replace("7200.0", "1e999").encode()
     found = imported(*(document(name) for name in PEOPLE), deep, infinite)
-    assert (found.rows, found.rejected_count) == (5, 2)
+    assert (found.rows, found.rejected_count) == (7, 2)
 
 
 def test_a_line_of_any_length_costs_no_memory(tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
     with file.open("wb") as written:
-        written.write(lines([HEAD, *rows(5)]))
+        written.write(lines(map(document, PEOPLE)))
         for _ in range(200):
             written.write(b"x" * LINE_BYTES_MAX)  # 50 MB without a line break
-        written.write(b"\n" + lines(rows(1, 5)))
+        written.write(b"\n" + lines([document("mallory")]))
     tracemalloc.start()
     try:
         with file.open("rb") as opened:
@@ -146,7 +147,7 @@ def test_a_line_of_any_length_costs_no_memory(tmp_path: Path) -> None:
         _, peak_bytes = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert (found.rows, found.rejected) == (6, [Rejected(7, "the line is too long")])
+    assert (found.rows, found.rejected) == (7, [Rejected(6, "the line is too long")])
     assert peak_bytes < 10 * LINE_BYTES_MAX
 
 
@@ -155,6 +156,7 @@ def test_a_line_of_any_length_costs_no_memory(tmp_path: Path) -> None:
     [
         (b"", "empty"),
         (b"\n\n", "empty"),
+        (gzip.compress(lines(shared(*rows(5)))), "compressed with gzip: unpack it first"),
         (b"hello", "No row can be used; line 1"),
         (b'{"schema": "kaiku-institutional/2", "month": "2026-10"}', "Line 1"),
         (lines([HEAD | {"month": "2026-13"}, *rows(5)]), "Line 1"),
@@ -169,5 +171,34 @@ def test_a_file_of_which_nothing_can_be_used_is_an_error(content: bytes, said: s
 
 
 def test_only_the_first_rejected_rows_are_kept() -> None:
-    found = imported(HEAD, *rows(5), *({"key": "x"} for _ in range(100)))
-    assert (found.rejected_count, len(found.rejected)) == (100, 20)
+    found = imported(*map(document, PEOPLE), *({"key": "x"} for _ in range(100)))
+    assert (found.rows, found.rejected_count, len(found.rejected)) == (105, 100, 20)
+
+
+def test_a_file_that_has_not_the_rows_that_it_states_is_not_whole() -> None:
+    """Of 31 rows 17 are left, the last of them cut in the middle: 16 good ones and a rejected one were read."""
+    whole = lines(shared(*rows(31)))
+    cut = b"\n".join(whole.split(b"\n")[:18])[:-9]
+    with pytest.raises(FileFormatError, match="states 31 rows, and 17 were found: the file is not whole") as raised:
+        read(BytesIO(cut), b"of this test alone")
+    assert [each.line for each in raised.value.rejected] == [18]
+    with pytest.raises(FileFormatError, match="states 5 rows, and 6 were found"):
+        imported(*shared(*rows(6), rows=5))
+    assert read(BytesIO(whole), b"of this test alone").rows == 31
+
+
+def test_a_list_without_its_end_was_cut_off() -> None:
+    listed = b"[\n" + b",\n".join(json.dumps(document(name)).encode() for name in PEOPLE) + b"\n]\n"
+    assert read(BytesIO(listed), b"of this test alone").rows == 5
+    with pytest.raises(FileFormatError, match="cut off"):
+        read(BytesIO(listed[:-3]), b"of this test alone")
+
+
+def test_a_byte_order_mark_is_read_past() -> None:
+    for content, count in (
+        (lines(shared(*rows(5))), 5),
+        (lines(map(document, PEOPLE)), 5),
+        (json.dumps(asba("alice"), indent=2).encode(), 1),
+    ):
+        found = read(BytesIO(b"\xef\xbb\xbf" + content), b"of this test alone")
+        assert (found.rows, found.rejected) == (count, [])
