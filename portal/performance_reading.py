@@ -24,7 +24,7 @@ def bound(text: str) -> datetime:
         with suppress(ValueError):  # a day that its month does not have
             at = datetime.fromisoformat(text)
             return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
-    raise ValueError("must be a day such as 2026-11-01, or a time such as 2026-11-01T12:00:00Z")
+    raise ValueError("must be a day such as 2026-11-01, or a time such as 2026-11-01T12:00:00Z, from 2000 to 2099")
 
 
 def bounds(since: str | None, until: str | None) -> tuple[datetime | None, datetime | None]:

@@ -66,6 +66,8 @@ def address_of(target: str, *, endpoint: str, region: str, access_key: str, secr
     if not target.startswith("s3://"):
         raise AddressError("EXPORT_TARGET must be the absolute path of a folder, or look like s3://BUCKET/PREFIX")
     bucket, _, prefix = target.removeprefix("s3://").rstrip("/").partition("/")
+    if bucket and not 3 <= len(bucket) <= 63:
+        raise AddressError("EXPORT_TARGET: the name of a bucket has 3 to 63 characters")
     if not BUCKET.fullmatch(bucket) or not PREFIX.fullmatch(prefix):
         raise AddressError("EXPORT_TARGET must look like s3://BUCKET/PREFIX, with letters, digits and ._=- alone")
     if not access_key or not secret_key:

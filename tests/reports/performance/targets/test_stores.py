@@ -61,6 +61,7 @@ def test_a_name_that_is_a_folder_already_is_a_fault_and_leaves_nothing(tmp_path:
         ("/data/../etc", NO_KEYS, "a folder of its own"),
         ("/data\n", NO_KEYS, "a folder of its own"),
         ("s3://", KEYS, "must look like s3://BUCKET/PREFIX"),
+        ("s3://b/p", KEYS, "the name of a bucket has 3 to 63 characters"),
         ("s3://UPPER/x", KEYS, "must look like s3://BUCKET/PREFIX"),
         ("s3://bucket/../x", KEYS, "must look like s3://BUCKET/PREFIX"),
         ("s3://bucket//x", KEYS, "must look like s3://BUCKET/PREFIX"),
