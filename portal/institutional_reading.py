@@ -54,13 +54,15 @@ def institutional(month: str) -> Institutional:
 
 
 def form_of(file_name: str) -> str:
-    """The format by the end of a file's name.
+    """The format by the end of a file's name; that of a name without one. Raises ValueError for another ending.
 
     >>> form_of("rows.parquet"), form_of("ROWS.CSV"), form_of("rows")
     ('parquet', 'csv', 'jsonl')
     """
     ending = PurePath(file_name).suffix.lower().removeprefix(".")
-    return ending if ending in FORMATS else "jsonl"
+    if ending and ending not in FORMATS:
+        raise ValueError(f"{file_name}: a file must end as its format: {', '.join(f'.{each}' for each in FORMATS)}")
+    return ending or "jsonl"
 
 
 def log_reading(by: Actor, asked: Institutional, form: str) -> None:

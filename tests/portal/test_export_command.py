@@ -94,6 +94,39 @@ def test_a_file_is_written_whole_or_not_at_all(three, export, tmp_path: Path, mo
     assert path.read_bytes() == whole
 
 
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [("all.csv", "csv"), ("ALL.CSV", "csv"), ("all.jsonl", "jsonl"), ("all.parquet", "parquet")]
+    + [("all.json", "learning"), ("all.txt", "slurm-comment")],
+)
+def test_without_a_format_the_name_of_the_file_decides_and_it_is_said(
+    three, tmp_path: Path, capsys, name: str, form: str
+) -> None:
+    path = tmp_path / name
+    call_command("export_performance", "-o", str(path))
+    assert capsys.readouterr().err == f"3 runs written to {path} as {form}\n"
+    assert logged()[0][3] == f"{form}, 3 runs"
+    starts = {"csv": b"cluster,", "jsonl": b"{", "parquet": b"PAR1", "learning": b"[\n{", "slurm-comment": b"lumi/1"}
+    assert path.read_bytes().startswith(starts[form])
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("-o", "all.xlsx"), "all.xlsx: a file must end as its format: .json learning, .jsonl jsonl, .csv csv"),
+        (("-o", "all.xlsx", "--format", "csv"), "a file must end as its format"),
+        (("-o", "all"), "a file must end as its format"),
+        (("-o", "all.csv", "--format", "learning"), "a file with csv, and --format is learning: name it .json"),
+        (("-o", "all.xlsx", "--format", "institutional", "--month", "2026-10"), "must end .* .jsonl, .csv, .parquet"),
+    ],
+)
+def test_a_name_that_is_not_of_the_format_is_an_error(three, words: tuple[str, ...], said: str) -> None:
+    with pytest.raises(CommandError, match=said) as raised:
+        call_command("export_performance", *words)
+    assert raised.value.returncode == 2
+    assert logged() == []
+
+
 def test_what_cannot_be_exported_is_said(three, export) -> None:
     record_job(job_record(job_id=4, state="RUNNING", ended_at=None))
     for words, said in (
@@ -103,6 +136,7 @@ def test_what_cannot_be_exported_is_said(three, export) -> None:
         (("--user", "nobody"), "no account nobody is stored here"),
         (("--project", "none"), "no project none is stored here"),
         (("--since", "soon"), "since must be a day"),
+        (("--since", "0001-01-01"), "since must be a day .* from 2000 to 2099"),
     ):
         with pytest.raises(CommandError, match=said):
             export(*words)

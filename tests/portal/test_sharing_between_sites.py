@@ -73,7 +73,9 @@ def file_of(folder: Path, items: Any) -> Path:
 
 def test_a_closed_month_is_exported_as_documented(october, tmp_path) -> None:
     path = tmp_path / "october.jsonl"
-    assert export("--month", "2026-10", "-o", str(path)) == "2026-10: 10 rows; people withheld: none\n"
+    assert export("--month", "2026-10", "-o", str(path)) == (
+        f"2026-10: 10 rows; people withheld: none\n10 rows written to {path} as jsonl\n"
+    )
     head, *written = map(json.loads, path.read_text().splitlines())
     validator = jsonschema.Draft202012Validator(json_schema())
     assert [error for line in (head, *written) for error in validator.iter_errors(line)] == []
@@ -136,7 +138,9 @@ def test_a_month_of_four_people_has_no_row(db, tmp_path) -> None:
     close_months(NOW)
     assert anonymise_months(NOW) == 1
     path = tmp_path / "october.jsonl"
-    assert export("--month", "2026-10", "-o", str(path)) == ("2026-10: 0 rows; people withheld: few_people at most 5\n")
+    assert export("--month", "2026-10", "-o", str(path)) == (
+        f"2026-10: 0 rows; people withheld: few_people at most 5\n0 rows written to {path} as jsonl\n"
+    )
     assert len(path.read_text().splitlines()) == 1
 
 

@@ -13,6 +13,8 @@ the columns; what is not known is empty.
 
 from __future__ import annotations
 
+from os.path import splitext
+
 from collector.cli.errors import NoAnswer, Usage
 from collector.cli.job_names import found
 from collector.cli.new_files import fill_new
@@ -64,13 +66,19 @@ def run(session: Session) -> int:
 
 
 def _format_of(name: str) -> str:
-    """The format that the end of a file's name states.
+    """The format that the end of a file's name states; CSV for a name without one.
 
-    >>> _format_of("runs.parquet"), _format_of("runs"), _format_of("a.json")
+    >>> _format_of("runs.parquet"), _format_of("./runs"), _format_of("a.json")
     ('parquet', 'csv', 'learning')
     """
-    ending = name.rpartition(".")[2]
-    return next((form for form, of_form in ENDINGS.items() if of_form == ending), FORMAT_DEFAULT)
+    ending = splitext(name)[1].lower()
+    if not ending:
+        return FORMAT_DEFAULT
+    for form, of_form in ENDINGS.items():
+        if ending == f".{of_form}":
+            return form
+    known = ", ".join(f".{each}" for each in ENDINGS.values())
+    raise Usage(f"{harmless(name)} names no format: let it end in one of {known}, or set --format")
 
 
 def _path(session: Session, ending: str) -> str:

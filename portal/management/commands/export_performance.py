@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime
+from pathlib import PurePath
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -19,14 +21,26 @@ from portal.management.output_files import write_parts
 from portal.management.run_names import named_run
 from portal.management.to_target import export_to_target
 from portal.performance_reading import bounds
+from reports.numbers import counted
 from reports.performance.dictionary import dictionary_text
 from reports.performance.services import FORMATS, ended_runs
 
 USAGE_ERROR = 2
 """The exit status of a wrong option, as `argparse` has it."""
 
-INSTITUTIONAL = "institutional"
+INSTITUTIONAL, FORMAT_DEFAULT = "institutional", "learning"
+ENDINGS = ", ".join(f".{form.ending} {name}" for name, form in FORMATS.items())
+FORMAT_HELP = f"default: as FILE ends ({ENDINGS}); without a file {FORMAT_DEFAULT}"
 FILTERS = ("since", "until", "project", "user")
+
+
+@dataclass(frozen=True)
+class Export:
+    """What is written: how much in words, in which format, and the content part by part."""
+
+    what: str
+    form: str
+    parts: Iterator[bytes]
 
 
 class Command(BaseCommand):
@@ -34,7 +48,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("jobs", nargs="*", metavar="[CLUSTER/]JOBID")
-        parser.add_argument("--format", choices=(*FORMATS, INSTITUTIONAL), default="learning")
+        parser.add_argument("--format", choices=(*FORMATS, INSTITUTIONAL), help=FORMAT_HELP)
         parser.add_argument("--month", default="", metavar="MONTH", help="closed month of institutional, as in 2026-10")
         parser.add_argument("--since", metavar="TIME", help="runs that ended at this day or time, or later")
         parser.add_argument("--until", metavar="TIME", help="runs that ended before this day or time (UTC)")
@@ -58,30 +72,31 @@ class Command(BaseCommand):
         is_for_sites = options["format"] == INSTITUTIONAL
         if bool(options["month"]) != is_for_sites:
             raise CommandError("institutional takes --month, and no other format does", returncode=USAGE_ERROR)
-        if not is_for_sites and FORMATS[options["format"]].is_binary and not options["output"] and sys.stdout.isatty():
-            raise CommandError(f"{options['format']} cannot be written to the terminal; name a file with -o")
-        parts = self._of_month(options) if is_for_sites else _of_named(options) if options["jobs"] else _of_all(options)
-        if options["output"]:
-            write_parts(options["output"], parts)
+        self._write(self._of_month(options) if is_for_sites else _of_runs(options), options["output"])
+
+    def _write(self, export: Export, name: str | None) -> None:
+        if name:
+            write_parts(name, export.parts)
+            self.stderr.write(f"{export.what} written to {name} as {export.form}")
             return
-        for part in parts:
+        for part in export.parts:
             sys.stdout.buffer.write(part)
         sys.stdout.flush()
 
-    def _of_month(self, options: dict[str, Any]) -> Iterator[bytes]:
+    def _of_month(self, options: dict[str, Any]) -> Export:
         """The anonymised rows of a month, whose format is that of the file's name; says who is in none."""
         if options["jobs"] or any(options[name] for name in FILTERS):
             raise CommandError("institutional is a whole month: no jobs and no filters", returncode=USAGE_ERROR)
         try:
+            form = form_of(options["output"] or "")
             asked = institutional(options["month"])
         except ValueError as error:
             raise CommandError(str(error), returncode=USAGE_ERROR) from error
         except NoSuchMonthError as error:
             raise CommandError(str(error)) from error
-        form = form_of(options["output"] or "")
         log_reading(by_command("export_performance"), asked, form)
         self.stderr.write(asked.said)
-        return asked.parts(form)
+        return Export(counted(asked.head.rows, "row"), form, asked.parts(form))
 
 
 def _target_since(options: dict[str, Any]) -> datetime | None:
@@ -93,30 +108,51 @@ def _target_since(options: dict[str, Any]) -> datetime | None:
         raise CommandError(str(error), returncode=USAGE_ERROR) from error
 
 
-def _of_named(options: dict[str, Any]) -> Iterator[bytes]:
+def _of_runs(options: dict[str, Any]) -> Export:
+    form = _form(options["format"], options["output"] or "")
+    if FORMATS[form].is_binary and not options["output"] and sys.stdout.isatty():
+        raise CommandError(f"{form} cannot be written to the terminal; name a file with -o")
+    return _of_named(options, form) if options["jobs"] else _of_all(options, form)
+
+
+def _form(asked: str | None, file_name: str) -> str:
+    """The format that is asked for, else that of the file's name; CommandError where both differ or none is known."""
+    ending = PurePath(file_name).suffix.lower().removeprefix(".")
+    of_ending = next((name for name, form in FORMATS.items() if form.ending == ending), None)
+    if file_name and of_ending is None and (ending or not asked):
+        raise CommandError(f"{file_name}: a file must end as its format: {ENDINGS}", returncode=USAGE_ERROR)
+    if asked and of_ending and asked != of_ending:
+        said = f"{file_name} is the name of a file with {of_ending}, and --format is {asked}"
+        raise CommandError(f"{said}: name it .{FORMATS[asked].ending}", returncode=USAGE_ERROR)
+    return asked or of_ending or FORMAT_DEFAULT
+
+
+def _of_named(options: dict[str, Any], name: str) -> Export:
     if any(options[name] for name in FILTERS):
         raise CommandError("name jobs, or use filters: not both", returncode=USAGE_ERROR)
     runs = [named_run(name) for name in dict.fromkeys(options["jobs"])]
     for run in runs:
         if run.state not in ENDED_STATES:
             raise CommandError(f"{run} has not ended yet")
-    form = FORMATS[options["format"]]
+    form, what = FORMATS[name], counted(len(runs), "run")
+    _log(", ".join(map(str, runs)), f"{name}, {what}")
     if len(runs) == 1:
-        _log(str(runs[0]), f"{options['format']}, 1 run")
-        return form.one(runs[0])
-    _log(", ".join(map(str, runs)), f"{options['format']}, {len(runs)} runs")
-    return form.write(Job.objects.filter(pk__in=[run.pk for run in runs]).order_by("ended_at", "pk"))
+        return Export(what, name, form.one(runs[0]))
+    return Export(
+        what, name, form.write(Job.objects.filter(pk__in=[run.pk for run in runs]).order_by("ended_at", "pk"))
+    )
 
 
-def _of_all(options: dict[str, Any]) -> Iterator[bytes]:
+def _of_all(options: dict[str, Any], name: str) -> Export:
     try:
         since, until = bounds(options["since"], options["until"])
     except ValueError as error:
         raise CommandError(str(error), returncode=USAGE_ERROR) from error
     runs = ended_runs(_narrowed(options), since, until)
-    said = ", ".join(f"{name} {options[name]}" for name in FILTERS if options[name])
-    _log(said or "all runs", f"{options['format']}, {runs.count()} runs")
-    return FORMATS[options["format"]].write(runs)
+    said = ", ".join(f"{each} {options[each]}" for each in FILTERS if options[each])
+    what = counted(runs.count(), "run")
+    _log(said or "all runs", f"{name}, {what}")
+    return Export(what, name, FORMATS[name].write(runs))
 
 
 def _narrowed(options: dict[str, Any]) -> QuerySet[Job]:

@@ -98,6 +98,7 @@ def test_a_full_disk_is_no_fault_of_the_portal(alice: Person, capfd: pytest.Capt
         ("--format", "xlsx"),
         ("-o",),
         ("-o", ""),
+        ("-o", "runs.xlsx"),
         ("--offline",),
         ("lumi/17300020", "--since", "2026-11-01"),
         ("1", "2"),
