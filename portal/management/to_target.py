@@ -36,6 +36,9 @@ def export_to_target(since: datetime | None) -> str:
     left, _ = exports_waiting_since(COUNTED_MAX)
     said = f"{f'{noted} runs put on the list, ' if since else ''}{written} written, {left} left"
     refused = refused_batch()
+    if refused is not None and failures(EXPORT).filter(key=refused.pk, claimed_until__isnull=False).exists():
+        # Its stored fault is that of an earlier try.
+        return f"{said}: another worker is writing now"
     if refused is not None:
         raise CommandError(f"{said}: the target takes nothing: {Fault[refused.fault].said}")
     return f"{said} to the workers" if left else said

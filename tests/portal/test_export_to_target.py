@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from django.core.management.base import CommandError
 from django.utils import timezone
 
 from analysis.models import ExportDue
-from jobs.models import AuditEntry, Job
+from jobs.models import AuditEntry, Job, WorkFailure
 from reports.performance.targets.address import Folder
 from reports.performance.targets.services.sweep import export_due
 
@@ -64,6 +65,18 @@ def test_a_target_that_takes_nothing_fails_the_command_and_the_next_one_does_not
     assert export_due(now=timezone.now()) == 0
     assert say() == "1 written, 0 left"
     assert exported(folder) == [1]
+
+
+def test_while_another_worker_writes_no_earlier_fault_is_said(folder: Path, reported, say) -> None:
+    """The folder was missing; then a worker began to write the batch, and has not finished."""
+    reported(1)
+    export_due(now=timezone.now())
+    folder.mkdir()
+    until = timezone.now() + timedelta(minutes=9)
+    WorkFailure.objects.update(owner="another host 1 1", claimed_until=until)
+    assert say() == "0 written, 1 left: another worker is writing now"
+    WorkFailure.objects.update(owner="", claimed_until=None)
+    assert say() == "1 written, 0 left"
 
 
 def test_what_was_put_on_the_list_is_exported_after_the_command_was_killed(
