@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
+from urllib.parse import quote, unquote
 
 from django.core.management.base import CommandError
+
+from jobs.processes.names import is_known_to_be_gone, this_process
+
+UNFINISHED = ".unfinished"
 
 
 def write_file(name: str, content: bytes) -> None:
@@ -18,10 +24,14 @@ def write_file(name: str, content: bytes) -> None:
 
 
 def write_parts(name: str, parts: Iterable[bytes]) -> None:
-    """Write a file part by part; it appears as a whole or not at all. CommandError as in `write_file`."""
+    """Write a file part by part; it appears as a whole or not at all. CommandError as in `write_file`.
+
+    What a process that was killed left of the same file is removed.
+    """
     path = Path(name)
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
+    unfinished = path.with_name(f".{path.name}.{quote(this_process(), safe='')}{UNFINISHED}")
     try:
+        _remove_left(path)
         try:
             with unfinished.open("wb") as file:
                 file.writelines(parts)
@@ -32,3 +42,14 @@ def write_parts(name: str, parts: Iterable[bytes]) -> None:
             unfinished.unlink(missing_ok=True)
     except OSError as error:
         raise CommandError(f"{name}: cannot be written: {error.strerror}") from error
+
+
+def _remove_left(path: Path) -> None:
+    """Remove unfinished files whose process has ended; those of other hosts may be in the making."""
+    start = f".{path.name}."
+    for each in path.parent.iterdir():
+        if each.name.startswith(start) and each.name.endswith(UNFINISHED):
+            process = unquote(each.name.removeprefix(start).removesuffix(UNFINISHED))
+            with suppress(OSError, ValueError):
+                if is_known_to_be_gone(process):
+                    each.unlink()

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pyarrow.parquet as pq
 import pytest
@@ -13,6 +14,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from jobs.models import AuditEntry
+from jobs.processes.names import this_process
 from jobs.services import record_job
 from tests.payloads import job_record
 
@@ -96,8 +98,10 @@ def test_a_file_is_written_whole_or_not_at_all(three, export, tmp_path: Path, mo
 
 @pytest.mark.parametrize(
     ("name", "form"),
-    [("all.csv", "csv"), ("ALL.CSV", "csv"), ("all.jsonl", "jsonl"), ("all.parquet", "parquet")]
-    + [("all.json", "learning"), ("all.txt", "slurm-comment")],
+    [
+        *(("all.csv", "csv"), ("ALL.CSV", "csv"), ("all.jsonl", "jsonl"), ("all.parquet", "parquet")),
+        *(("all.json", "learning"), ("all.txt", "slurm-comment")),
+    ],
 )
 def test_without_a_format_the_name_of_the_file_decides_and_it_is_said(
     three, tmp_path: Path, capsys, name: str, form: str
@@ -125,6 +129,17 @@ def test_a_name_that_is_not_of_the_format_is_an_error(three, words: tuple[str, .
         call_command("export_performance", *words)
     assert raised.value.returncode == 2
     assert logged() == []
+
+
+def test_what_a_killed_process_left_of_a_file_is_removed_by_the_next_one(three, export, tmp_path: Path) -> None:
+    """A process with the machine of this one and its number, but another start; one of another host; another file's."""
+    machine, pid, started = this_process().rsplit(" ", 2)
+    left = quote(f"{machine} {pid} {int(started) - 1}", safe="")
+    names = [f".{name}.unfinished" for name in (f"all.csv.{left}", "all.csv.elsewhere%201%201", f"b.csv.{left}")]
+    for name in names:
+        (tmp_path / name).write_bytes(b"half")
+    export("-o", str(tmp_path / "all.csv"))
+    assert sorted(each.name for each in tmp_path.iterdir()) == sorted([*names[1:], "all.csv"])
 
 
 def test_what_cannot_be_exported_is_said(three, export) -> None:
