@@ -13,11 +13,18 @@ from django.db import transaction
 from analysis.anonymous.lines import Head
 from analysis.anonymous.month import AnonymousFigures
 from analysis.anonymous.selectors import anonymous_figures, anonymous_months
+from analysis.site.selectors import CLOSED_AFTER
 from jobs.audit.services import Action, Actor, Kind, record_change
 from jobs.hardware import site
 from reports.performance.institutional import FORMATS, head_of
 
 MONTH = re.compile(r"20[0-9]{2}-(?:0[1-9]|1[0-2])")
+
+
+CLOSED_BY = (
+    f"A worker closes a month {CLOSED_AFTER.days} days after its end, or `manage.py close_months` does,"
+    " which says why one is not closed."
+)
 
 
 class NoSuchMonthError(LookupError):
@@ -49,7 +56,9 @@ def institutional(month: str) -> Institutional:
     figures = anonymous_figures(date.fromisoformat(f"{month}-01"))
     if figures is None:
         known = ", ".join(f"{each:%Y-%m}" for each in anonymous_months())
-        raise NoSuchMonthError(f"{month} is not closed here, or has no jobs. Closed months: {known or 'none'}.")
+        raise NoSuchMonthError(
+            f"{month} is not closed here, or has no jobs. Closed months: {known or 'none'}. {CLOSED_BY}"
+        )
     return Institutional(figures, head_of(figures, site().name, month))
 
 

@@ -65,7 +65,7 @@ def next_month(first_day: date) -> date:
 
 def months_to_close(now: datetime, settled_after: timedelta = SETTLED_AFTER) -> list[date]:
     """Those of `months_not_closed` whose runs are not being judged."""
-    return [month for month in months_not_closed(now) if not _is_being_judged(month, now - settled_after)]
+    return [month for month in months_not_closed(now) if not is_being_judged(month, now - settled_after)]
 
 
 def months_not_closed(now: datetime) -> list[date]:
@@ -84,7 +84,8 @@ def _days_of(month: date) -> QuerySet[ProjectDay]:
     return ProjectDay.objects.filter(day__gte=month, day__lt=next_month(month))
 
 
-def _is_being_judged(month: date, since: datetime) -> bool:
+def is_being_judged(month: date, since: datetime) -> bool:
+    """Whether a run of this month was judged since."""
     start, end = month_ends(month)
     return JobEfficiency.objects.filter(analysed_at__gt=since, ended_at__gte=start, ended_at__lt=end).exists()
 

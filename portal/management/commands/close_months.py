@@ -17,13 +17,17 @@ from analysis.outcomes.services import close_months as close_months_of_advice
 from analysis.policy.services import close_policy_months
 from analysis.practices.services import close_months as close_months_of_practices
 from analysis.predictions.services import close_months as close_months_of_predictions
-from analysis.site.selectors import SETTLED_AFTER
+from analysis.site.selectors import CLOSED_AFTER, SETTLED_AFTER, is_being_judged, months_not_closed
 from analysis.site.services import close_months
+from analysis.waiting.selectors import checks_before
 from analysis.waiting.services import check_all_waits
 from portal.charts.programs import program_titles
 from reports.numbers import counted
 
 LATER = "Their months are closed after that, or at most 3 days later; /admin/ lists what failed."
+
+
+ALL_CLOSED = f"Every month with jobs that ended more than {CLOSED_AFTER.days} days ago is closed."
 
 
 class Command(BaseCommand):
@@ -40,10 +44,12 @@ class Command(BaseCommand):
         left = check_all_waits()
         if left:
             self.stderr.write(f"Idle GPUs of {counted(left, 'job')} are not yet checked for who waited. {LATER}")
-        closed = close_months(timezone.now(), timedelta(0) if options["at_once"] else SETTLED_AFTER)
+        settled_after = timedelta(0) if options["at_once"] else SETTLED_AFTER
+        closed = close_months(timezone.now(), settled_after)
         close_policy_months(timezone.now())
         anonymise_months(timezone.now())
         self.stdout.write(f"{counted(closed, 'month')} closed")
+        self._say_open(closed, settled_after)
         closed = close_months_of_advice(timezone.now())
         self.stdout.write(f"{counted(closed, 'month')} of advice closed")
         closed = close_months_of_practices(timezone.now(), program_titles)
@@ -52,3 +58,18 @@ class Command(BaseCommand):
         self.stdout.write(f"{counted(closed, 'month')} of answers closed")
         closed = close_months_of_predictions(timezone.now())
         self.stdout.write(f"{counted(closed, 'month')} of predictions closed")
+
+    def _say_open(self, closed: int, settled_after: timedelta) -> None:
+        """Why months are left, or that none is, where none was closed."""
+        now = timezone.now()
+        left = months_not_closed(now)
+        for month in left:
+            if is_being_judged(month, now - settled_after):
+                why = "jobs of it were judged within the last day: --at-once closes it"
+            elif checks_before(month, now).exists():
+                why = "idle GPUs of it are not yet checked for who waited"
+            else:
+                why = "closing it failed, or a worker is doing it: /admin/ lists what failed"
+            self.stderr.write(f"{month:%Y-%m} is not closed: {why}.")
+        if not closed and not left:
+            self.stderr.write(ALL_CLOSED)

@@ -7,8 +7,9 @@ from io import StringIO
 
 import pytest
 from django.core.management import call_command
+from django.utils import timezone
 
-from analysis.models import JobEfficiency, SiteMonth
+from analysis.models import IdleHold, JobEfficiency, SiteMonth
 from analysis.rollups.services import roll_up_due
 from analysis.services import analyse_job
 from analysis.site.figures import Cell, SiteRun, groups_of, parts_of
@@ -106,6 +107,20 @@ def test_the_command_and_the_worker_close_months(five) -> None:
     SiteMonth.objects.all().delete()
     worker.sweep()
     assert SiteMonth.objects.count() == 1
+
+
+def test_the_command_says_why_a_month_is_not_closed(five) -> None:
+    def said(*words: str) -> tuple[str, str]:
+        out, errors = StringIO(), StringIO()
+        call_command("close_months", *words, stdout=out, stderr=errors)
+        return out.getvalue().splitlines()[0], errors.getvalue()
+
+    IdleHold.objects.all().delete()
+    JobEfficiency.objects.update(analysed_at=timezone.now())
+    why = "2026-10 is not closed: jobs of it were judged within the last day: --at-once closes it.\n"
+    assert said() == ("0 months closed", why)
+    assert said("--at-once") == ("1 month closed", "")
+    assert said() == ("0 months closed", "Every month with jobs that ended more than 7 days ago is closed.\n")
 
 
 def test_a_science_field_of_the_directory_is_a_table_of_the_month(five, tmp_path) -> None:
