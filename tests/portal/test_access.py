@@ -117,6 +117,7 @@ TABLE: dict[str, tuple[dict[str, object], tuple[int, ...]]] = {
     "lesson": ({"code": "timeout"}, SIGNED_IN),
     "lessons": ({}, STAFF),
     "start-lesson": ({}, STAFF),
+    "start-program": ({}, WRITE_ONLY),
     "edit-lesson": (LESSON, STAFF),
     "preview-lesson": (LESSON, WRITE_ONLY),
     "lesson-history": (LESSON, STAFF),
