@@ -181,15 +181,20 @@ def feed() -> None:
 
 
 def predict_as_time_passed(now: datetime) -> None:
-    """What would have been predicted after each run, and answered by the next one; the sums after the last."""
+    """What would have been predicted after each run, and answered by the next one; ranges and marks as of each day."""
+    calibrated: date | None = None
     named = Job.objects.exclude(work_key="").filter(efficiency__isnull=False, ended_at__lte=now - REPORT_AFTER)
     for user, key, ended_at in tqdm(
         list(named.order_by("ended_at", "pk").values_list("user_id", "work_key", "ended_at")),
         desc="Predict ",
         unit=" jobs",
     ):
+        at = (ended_at or now) + REPORT_AFTER
+        if at.date() != calibrated:
+            calibrated = at.date()
+            keep_records(at)
         with transaction.atomic():
-            settle_predictions(user, key, (ended_at or now) + REPORT_AFTER)
+            settle_predictions(user, key, at)
 
 
 def sample_directory(today: date) -> Directory:
