@@ -59,7 +59,7 @@ from jobs.allocations import AllocatedHours
 from jobs.directory import Directory
 from jobs.models import Grant, Job, User
 from jobs.services import record_directory, share_job
-from portal.charts.programs import program_titles
+from portal.charts.programs import program_codes, program_titles
 from portal.environment import flag
 from portal.ingest.body import records
 from portal.ingest.services import KINDS, ingest
@@ -168,7 +168,7 @@ def feed() -> None:
     close_months_of_advice(now, timedelta(0))
     close_months_of_practices(now, program_titles)
     close_policy_months(now)
-    anonymise_months(now)
+    anonymise_months(now, program_codes)
     for user in User.objects.filter(email=""):
         user.email = f"{user.username}@{MAIL_DOMAIN}"
         user.save(update_fields=["email"])
@@ -181,15 +181,20 @@ def feed() -> None:
 
 
 def predict_as_time_passed(now: datetime) -> None:
-    """What would have been predicted after each run, and answered by the next one; the sums after the last."""
+    """What would have been predicted after each run, and answered by the next one; ranges and marks as of each day."""
+    calibrated: date | None = None
     named = Job.objects.exclude(work_key="").filter(efficiency__isnull=False, ended_at__lte=now - REPORT_AFTER)
     for user, key, ended_at in tqdm(
         list(named.order_by("ended_at", "pk").values_list("user_id", "work_key", "ended_at")),
         desc="Predict ",
         unit=" jobs",
     ):
+        at = (ended_at or now) + REPORT_AFTER
+        if at.date() != calibrated:
+            calibrated = at.date()
+            keep_records(at)
         with transaction.atomic():
-            settle_predictions(user, key, (ended_at or now) + REPORT_AFTER)
+            settle_predictions(user, key, at)
 
 
 def sample_directory(today: date) -> Directory:

@@ -37,10 +37,15 @@ def expected_text(quantity: Quantity, made: Made) -> str:
     """One number for the next run: typically, its range with how often it is to hold, and what it rests on.
 
     >>> from analysis.predictions.protocol import Predicted
-    >>> value = Predicted(9600.0, 11400.0, 13800.0, 0.8, 12)
-    >>> expected_text(Quantity.RUN_S, Made(Method.OWN_QUANTILES, value, Tried(10, 9))).replace(chr(160), " ")
-    'Run time: typically 3 h 10 min, in 8 of 10 cases 2 h 40 min to 3 h 50 min, from 12 earlier runs of this size; such\
- ranges held for 9 of the last 10.'
+    >>> from analysis.predictions.widening import Factors
+    >>> value, few = Predicted(9600.0, 11400.0, 13800.0, 0.8, 12), Predicted(2.0, 2.0, 2.0, 2 / 3, 5)
+    >>> wide = Made(Method.OWN_QUANTILES, value, Tried(10, 9), factors=Factors(0.9, 1.2, 42))
+    >>> expected_text(Quantity.RUN_S, wide).replace(chr(160), " ")
+    'Run time: typically 3 h 10 min, in 8 of 10 cases 2 h 40 min to 3 h 50 min, from 12 earlier runs of this size; the\
+ range is at least as wide as 42 predictions on this site were off; here such ranges held for 9 of the last 10.'
+    >>> expected_text(Quantity.GPUS, Made(Method.OWN_QUANTILES, few, None)).replace(chr(160), " ")
+    'GPUs needed: typically 2, in 7 of 10 cases as much, from 5 earlier runs of this size; such ranges have not been\
+ checked on this site yet.'
     >>> expected_text(Quantity.RUN_S, Made(Method.REGRESSION, value, None, has_range=False)).replace(chr(160), " ")
     'Run time: typically 3 h 10 min, from a straight line through 12 earlier runs of similar shape; no range is stated,\
  because ranges of this kind held less often than promised on this site.'
@@ -52,8 +57,7 @@ def expected_text(quantity: Quantity, made: Made) -> str:
         between = "as much" if low == high else f"{low} to {high}"
         parts.append(f"in {of_ten(value.promised_fraction)} cases {between}")
     parts.append(_origin(made.method, value.runs))
-    held = NO_RANGE if not made.has_range else _held(made.tried) if made.tried else ""
-    return unbroken(f"{', '.join(parts)}{f'; {held}' if held else ''}.")
+    return unbroken(f"{', '.join(parts)}; {_range_text(made)}.")
 
 
 def _origin(method: Method, runs: int) -> str:
@@ -62,9 +66,23 @@ def _origin(method: Method, runs: int) -> str:
     return f"from {counted(runs, 'earlier run')} of this size"
 
 
-def _held(tried: Tried) -> str:
+def _range_text(made: Made) -> str:
+    """How wide the range is and why, and how often such ranges held; why none is stated."""
+    if not made.has_range:
+        return NO_RANGE
+    held = _held(made.tried)
+    if made.factors is not None:
+        return f"the range is at least as wide as {made.factors.answers:,} predictions on this site were off{held}"
+    return f"such ranges have not been checked on this site yet{held}"
+
+
+def _held(tried: Tried | None) -> str:
     """How often such ranges held for the last runs; nothing of fewer than are needed for a prediction."""
-    return f"such ranges held for {tried.inside} of the last {tried.runs}" if tried.runs >= RUNS_MIN else ""
+    return (
+        f"; here such ranges held for {tried.inside} of the last {tried.runs}"
+        if tried and tried.runs >= RUNS_MIN
+        else ""
+    )
 
 
 def of_ten(fraction: float) -> str:

@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from django.db import transaction
 
-from analysis.anonymous.bands import Values
+from analysis.anonymous.bands import ProgramOf, Values
 from analysis.anonymous.services import SECRET_BYTES
 from analysis.elsewhere.models import ElsewhereMonth
 from analysis.elsewhere.reading import FileFormatError, Imported, read
@@ -32,11 +32,11 @@ class Import:
     refused: dict[str, str]
 
 
-def import_elsewhere(file: BinaryIO, *, site: str, by: Actor, now: datetime) -> Import:
+def import_elsewhere(file: BinaryIO, *, site: str, by: Actor, now: datetime, program_of: ProgramOf) -> Import:
     """Store the rows of a file as those of this site. The same file again changes nothing; a newer one of the same
     format replaces the months that it has, those apart that have not ended or have no anonymous row. Raises
     FileFormatError before anything is changed, also where no month is left."""
-    found = read(file, secrets.token_bytes(SECRET_BYTES))
+    found = read(file, secrets.token_bytes(SECRET_BYTES), program_of)
     refused = {month: why for month, groups in found.months.items() if (why := _refusal(month, groups, found, now))}
     stored = [month for month in found.months if month not in refused]
     if not stored:

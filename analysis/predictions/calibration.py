@@ -32,7 +32,8 @@ EDGE = 1e-9
 class Checked:
     """One answered prediction; `error_fraction` is actual / typical - 1, None where the run only went beyond it.
 
-    `is_inside` and `promised_fraction` are None where no range was stated.
+    `is_inside` and `promised_fraction` are None where it has no range. `is_widened`: the range was at least as wide as
+    earlier predictions of the site were off; `is_range_stated`: it was shown.
     """
 
     user: int
@@ -42,6 +43,8 @@ class Checked:
     error_fraction: float | None
     promised_fraction: float | None
     is_inside: bool | None
+    is_widened: bool = False
+    is_range_stated: bool = True
 
 
 @dataclass(frozen=True)

@@ -2,19 +2,21 @@
 
 Each of the last runs of the asked size is predicted by both from all the others. A method that misses its promise on
 the site is not chosen as long as the other keeps it; if both miss it, the typical value is stated without a range.
+Ranges are as wide as earlier predictions of the site were off, once that is known (`widening`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from statistics import median
 
 from analysis.predictions.own_quantiles import OwnQuantiles
 from analysis.predictions.protocol import Observed, Predicted, Predictor, Request
 from analysis.predictions.quantities import Method
 from analysis.predictions.regression import Regression
+from analysis.predictions.widening import Factors, widened
 
 PREDICTORS: tuple[Predictor, ...] = (OwnQuantiles(), Regression())
 """The simplest first: it speaks unless another is nearer."""
@@ -35,36 +37,59 @@ class Tried:
 
 
 @dataclass(frozen=True)
+class OfSite:
+    """What the answers of the whole site show of one quantity: who misses the promise, and how wide ranges must be."""
+
+    missing: Collection[Method] = ()
+    factors: Mapping[Method, Factors] = field(default_factory=dict)
+
+
+NOTHING_KNOWN = OfSite()
+
+
+@dataclass(frozen=True)
 class Made:
     """What one method predicts; `tried` is None where there was nothing to try it on.
 
-    `has_range` is False where the method misses its promise: then its range is not stated.
+    `has_range` is False where the method misses its promise: then its range is not stated. `factors` are those that
+    the range is at least as wide as, None while too little is known.
     """
 
     method: Method
     predicted: Predicted
     tried: Tried | None
     has_range: bool = True
+    factors: Factors | None = None
 
 
-def made(earlier: Sequence[Observed], asked: Request, missing: Collection[Method] = ()) -> list[Made]:
-    """What each method predicts, the chosen one first; empty from too few runs. `missing` miss their promise.
+def made(earlier: Sequence[Observed], asked: Request, of_site: OfSite = NOTHING_KNOWN) -> list[Made]:
+    """What each method predicts, the chosen one first; empty from too few runs.
 
     >>> half, node = Request("mi250x", 1, 4), Request("mi250x", 1, 8)
     >>> runs = [*[Observed(half, 120.0)] * 5, *[Observed(node, 60.0)] * 5]
     >>> [each.method.value for each in made(runs, node)]
     ['own_quantiles', 'regression']
-    >>> made(runs, node, {Method.OWN_QUANTILES})[0].method.value
+    >>> made(runs, node, OfSite({Method.OWN_QUANTILES}))[0].method.value
     'regression'
     """
-    found = [
-        Made(each.method, value, tried(each, earlier, asked), each.method not in missing)
-        for each in PREDICTORS
-        if (value := each.predicted(earlier, asked)) is not None
-    ]
+    found = [one for each in PREDICTORS if (one := made_by(each, earlier, asked, of_site)) is not None]
     off = _off(earlier, asked)
     # Sorting keeps the order of equals.
     return sorted(found, key=lambda each: (not each.has_range, off.get(each.method, 1.0)))
+
+
+def made_by(predictor: Predictor, earlier: Sequence[Observed], asked: Request, of_site: OfSite) -> Made | None:
+    """What one method predicts; None from too few runs."""
+    value, factors = predictor.predicted(earlier, asked), of_site.factors.get(predictor.method)
+    if value is None:
+        return None
+    return Made(
+        method=predictor.method,
+        predicted=widened(value, factors),
+        tried=tried(predictor, earlier, asked, factors),
+        has_range=predictor.method not in of_site.missing,
+        factors=factors,
+    )
 
 
 def _off(earlier: Sequence[Observed], asked: Request) -> dict[Method, float]:
@@ -87,7 +112,9 @@ def _last(earlier: Sequence[Observed], asked: Request) -> list[int]:
     return [place for place, run in enumerate(earlier) if run.request.size == asked.size][-TRIED_MAX:]
 
 
-def tried(predictor: Predictor, earlier: Sequence[Observed], asked: Request) -> Tried | None:
+def tried(
+    predictor: Predictor, earlier: Sequence[Observed], asked: Request, factors: Factors | None = None
+) -> Tried | None:
     """How often its range would have held for the last runs of this size, each from those that ended before.
 
     >>> node = Request("mi250x", 1, 8)
@@ -100,6 +127,7 @@ def tried(predictor: Predictor, earlier: Sequence[Observed], asked: Request) -> 
         run = earlier[place]
         value = predictor.predicted(earlier[:place], run.request)
         if value is not None:
+            value = widened(value, factors)
             count, inside = count + 1, inside + (value.low <= run.value <= value.high)
     return Tried(count, inside) if count else None
 

@@ -6,12 +6,14 @@ not predicted apart from it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from analysis.predictions.choosing import PREDICTORS, Made, made, tried
+from analysis.predictions.choosing import PREDICTORS, Made, OfSite, made, made_by
 from analysis.predictions.protocol import Observed, Predicted, Request
 from analysis.predictions.quantities import Method, Quantity
+from analysis.predictions.widening import Factors
 from analysis.works.best_request import needed_gpus
 from analysis.works.runs import PastRun
 from jobs.hardware import partition_of
@@ -21,8 +23,24 @@ HOUR_S = 3600.0
 OF_RUN_TIME = frozenset({Quantity.RUN_S, Quantity.GPU_HOURS})
 """A method that misses its promise for one of these misses it for both: the cost follows from the run time."""
 
-Missing = Collection[tuple[Method, Quantity]]
-"""The methods that miss their promise for a quantity (`calibration.misses_promise`)."""
+
+@dataclass(frozen=True)
+class Known:
+    """What the last calibration showed: the methods that miss their promise for a quantity, and factors of ranges."""
+
+    missing: Collection[tuple[Method, Quantity]] = frozenset()
+    factors: Mapping[tuple[Method, Quantity], Factors] = field(default_factory=dict)
+
+    def of(self, quantity: Quantity) -> OfSite:
+        """For one quantity; what holds for the run time holds for the cost."""
+        marked = OF_RUN_TIME if quantity in OF_RUN_TIME else {quantity}
+        return OfSite(
+            {method for method, of in self.missing if of in marked},
+            {method: factors for (method, of), factors in self.factors.items() if of is quantity},
+        )
+
+
+NOTHING_KNOWN = Known()
 
 
 @dataclass(frozen=True)
@@ -72,19 +90,17 @@ def value_of(run: PastRun, quantity: Quantity) -> float | None:
 
 
 def expected(
-    runs: Iterable[PastRun], asked: Request, gpu_hours_per_hour: float | None, missing: Missing = ()
+    runs: Iterable[PastRun], asked: Request, gpu_hours_per_hour: float | None, known: Known = NOTHING_KNOWN
 ) -> list[Expected]:
     """The quantities of which enough runs show something, for this request; without a price no cost."""
     true = sorted(filter(is_true, runs), key=lambda run: (run.ended_at, run.pk))
     observed = {quantity: _observed(true, quantity) for quantity in (Quantity.RUN_S, Quantity.GPUS, Quantity.MEMORY_GB)}
-    times = made(observed[Quantity.RUN_S], asked, {method for method, of in missing if of in OF_RUN_TIME})
+    times = made(observed[Quantity.RUN_S], asked, known.of(Quantity.RUN_S))
     found = [Expected(Quantity.RUN_S, tuple(times))]
     if gpu_hours_per_hour:
         cost = (replace(each, predicted=_times(each.predicted, gpu_hours_per_hour / HOUR_S)) for each in times)
         found.append(Expected(Quantity.GPU_HOURS, tuple(cost)))
-    found += [
-        _by_ranks(observed[quantity], asked, quantity, missing) for quantity in (Quantity.GPUS, Quantity.MEMORY_GB)
-    ]
+    found += [_by_ranks(observed[quantity], asked, quantity, known) for quantity in (Quantity.GPUS, Quantity.MEMORY_GB)]
     return [each for each in found if each.methods]
 
 
@@ -94,14 +110,23 @@ def _observed(runs: Sequence[PastRun], quantity: Quantity) -> list[Observed]:
     ]
 
 
-def _by_ranks(earlier: Sequence[Observed], asked: Request, quantity: Quantity, missing: Missing) -> Expected:
+def _by_ranks(earlier: Sequence[Observed], asked: Request, quantity: Quantity, known: Known) -> Expected:
     """By the first predictor alone: neither grows along a line with what is requested."""
-    ranks = PREDICTORS[0]
-    value = ranks.predicted(earlier, asked)
-    if value is None:
+    found = made_by(PREDICTORS[0], earlier, asked, known.of(quantity))
+    if found is None:
         return Expected(quantity, ())
-    has_range = (ranks.method, quantity) not in missing
-    return Expected(quantity, (Made(ranks.method, value, tried(ranks, earlier, asked), has_range),))
+    if quantity is Quantity.GPUS:
+        found = replace(found, predicted=_whole(found.predicted))
+    return Expected(quantity, (found,))
+
+
+def _whole(value: Predicted) -> Predicted:
+    """The range in whole GPUs, outwards, from one on.
+
+    >>> _whole(Predicted(low=0.6, typical=2.0, high=4.4, promised_fraction=0.8, runs=9))
+    Predicted(low=1.0, typical=2.0, high=5.0, promised_fraction=0.8, runs=9)
+    """
+    return replace(value, low=float(max(math.floor(value.low), 1)), high=float(math.ceil(value.high)))
 
 
 def _times(value: Predicted, factor: float) -> Predicted:

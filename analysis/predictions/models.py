@@ -12,10 +12,11 @@ class Prediction(models.Model):
     """What was predicted for the next run of a work with this partition, number of nodes and of GPUs, and time limit.
 
     `typical` in the unit of the quantity; `low` to `high` is to hold the next run in `promised_fraction` of all cases,
-    all three null where the method states no range. `runs` are the earlier runs behind it. `is_shown`: it was stated;
-    the others are kept to compare the methods. `fingerprint` (`keys.fingerprint`) is the same for what is predicted
-    again on the same day: while it is open only the first one is kept. `job` is the run that answered, `actual` what it
-    took; with `EXCEEDED` at least that.
+    all three null where the method states no range. `is_widened`: the range is at least as wide as earlier predictions
+    of the site were off; `is_range_stated` is false where it is only kept, because its method missed its promise.
+    `runs` are the earlier runs behind it. `is_shown`: it was stated; the others are kept to compare the methods.
+    `fingerprint` (`keys.fingerprint`) is the same for what is predicted again on the same day: while it is open only
+    the first one is kept. `job` is the run that answered, `actual` what it took; with `EXCEEDED` at least that.
     """
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+", db_index=False, db_constraint=False)
@@ -34,6 +35,8 @@ class Prediction(models.Model):
     typical = models.FloatField()
     high = models.FloatField(null=True)
     promised_fraction = models.FloatField(null=True)
+    is_widened = models.BooleanField(default=False, db_default=False)
+    is_range_stated = models.BooleanField(default=True, db_default=True)
     method = models.CharField(max_length=16, choices=[(each.value, each.name) for each in Method])
     method_version = models.PositiveSmallIntegerField()
     runs = models.PositiveIntegerField()
@@ -76,7 +79,9 @@ class Prediction(models.Model):
 class MethodRecord(models.Model):
     """How one method kept its promise for one quantity within the last days, from the nightly calibration.
 
-    Counts as in `calibration.Record`, of each work's latest predictions; it refers to nobody.
+    `answered` counts each work's latest predictions, `ranged` and `inside` those whose promise is judged, as in
+    `calibration.Record`. Ranges are as wide as the two factors say (`widening.Factors`), null while too few people
+    have answers. It refers to nobody.
     """
 
     method = models.CharField(max_length=16)
@@ -85,6 +90,8 @@ class MethodRecord(models.Model):
     ranged = models.PositiveIntegerField()
     inside = models.PositiveIntegerField()
     promised_fraction = models.FloatField(null=True)
+    low_factor = models.FloatField(null=True)
+    high_factor = models.FloatField(null=True)
     misses_promise = models.BooleanField()
     misses_since = models.DateTimeField(null=True)
     made_at = models.DateTimeField()

@@ -32,6 +32,10 @@ class Method(StrEnum):
     QUEUE_WAITS = "queue_waits"
 
 
+OF_OWN_RUNS = frozenset({Method.OWN_QUANTILES, Method.REGRESSION})
+"""Methods whose ranges are widened by how far they were off; waits have factors of their own (`queue_waits.ranges`)."""
+
+
 class Answer(StrEnum):
     """`OPEN`: no run answers yet. `EXCEEDED`: a run that did not complete had already gone beyond the range."""
 
@@ -40,5 +44,5 @@ class Answer(StrEnum):
     EXCEEDED = "exceeded"
 
 
-VERSIONS = {Method.OWN_QUANTILES: 1, Method.REGRESSION: 1, Method.ADVICE: 1, Method.QUEUE_WAITS: 1}
+VERSIONS = {Method.OWN_QUANTILES: 2, Method.REGRESSION: 2, Method.ADVICE: 1, Method.QUEUE_WAITS: 1}
 """Raised with a change of the rule: figures of one version are not those of another."""

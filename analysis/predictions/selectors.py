@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 
 import msgspec
@@ -12,8 +12,10 @@ from django.db.models import QuerySet
 from analysis.check.earlier import YEAR
 from analysis.models import RecommendationRow
 from analysis.predictions.calibration import Checked, MethodFigures
+from analysis.predictions.expected import Known
 from analysis.predictions.models import MethodRecord, Prediction, PredictionMonth
 from analysis.predictions.quantities import Answer, Method, Quantity
+from analysis.predictions.widening import Factors
 from analysis.queue_waits.rule import HELD_S, WAIT_S_MIN
 from analysis.rightsizing import RecommendationKind
 from analysis.rollups.selectors import site_zone
@@ -33,7 +35,7 @@ SETTLED_AFTER = timedelta(days=7)
 
 VALUE_COLUMNS = (
     *("source", "quantity", "method", "method_version", "partition", "nodes", "gpus"),
-    *("low", "typical", "high", "promised_fraction", "runs", "is_shown", "given_at", "answer", "actual", "answered_at"),
+    *("low", "typical", "high", "promised_fraction", "runs", "given_at", "answer", "actual", "answered_at"),
 )
 
 
@@ -56,7 +58,6 @@ class PredictionValue:
     high: float | None
     promised_fraction: float | None
     runs: int
-    is_shown: bool
     given_at: datetime
     answer: str
     actual: float | None
@@ -78,14 +79,17 @@ class PredictionValue:
 
 
 def predictions_of(job_pks: Collection[int]) -> Mapping[int, list[PredictionValue]]:
-    """What had been predicted for each of these runs, of those that answer a prediction: one query.
+    """What had been stated for each of these runs, of those that answer a prediction: one query.
 
-    A person sees what was stated: rows with `is_shown`. The others are of the method that was not chosen.
+    Without the rows of the method that was not chosen, and without ranges that were kept and not stated.
     """
-    rows = Prediction.objects.filter(job__in=job_pks).order_by("job", "source", "quantity", "method")
+    rows = Prediction.objects.filter(job__in=job_pks, is_shown=True).order_by("job", "source", "quantity", "method")
     found: dict[int, list[PredictionValue]] = {}
-    for pk, *values in rows.values_list("job_id", *VALUE_COLUMNS):
-        found.setdefault(pk, []).append(PredictionValue(*values))
+    for pk, is_range_stated, *values in rows.values_list("job_id", "is_range_stated", *VALUE_COLUMNS):
+        value = PredictionValue(*values)
+        if not is_range_stated:
+            value = replace(value, low=None, high=None, promised_fraction=None)
+        found.setdefault(pk, []).append(value)
     return found
 
 
@@ -148,25 +152,35 @@ def advised_request(job_pk: int) -> tuple[Shape, float] | None:
     return (wanted, found[1]["run_s"]) if wanted.gpus and found[1]["run_s"] > 0 else None
 
 
-def missing_methods() -> frozenset[tuple[Method, Quantity]]:
-    """The methods that miss their promise for a quantity, by the last calibration: one query."""
-    rows = MethodRecord.objects.filter(misses_promise=True).values_list("method", "quantity")
-    return frozenset((Method(method), Quantity(quantity)) for method, quantity in rows)
+def known_of_methods() -> Known:
+    """What the last calibration showed of each method and quantity: one query."""
+    rows = {(Method(row.method), Quantity(row.quantity)): row for row in MethodRecord.objects.all()}
+    return Known(
+        missing=frozenset(kind for kind, row in rows.items() if row.misses_promise),
+        factors={
+            kind: Factors(row.low_factor, row.high_factor, row.answered)
+            for kind, row in rows.items()
+            if row.low_factor is not None and row.high_factor is not None
+        },
+    )
 
 
-CHECKED_COLUMNS = ("user_id", "work_key", "method", "quantity", "answer", "low", "typical", "high", "actual")
+CHECKED_COLUMNS = (
+    *("user_id", "work_key", "method", "quantity", "answer", "low", "typical", "high", "actual"),
+    *("is_widened", "is_range_stated"),
+)
 
 
 def _checked(rows: QuerySet[Prediction]) -> Iterator[Checked]:
     """Answered predictions as the calibration reads them, the latest first."""
     columns = (*CHECKED_COLUMNS, "promised_fraction")
-    for user, work, method, quantity, answer, low, typical, high, actual, promised in (
+    for user, work, method, quantity, answer, low, typical, high, actual, *basis, promised in (
         rows.order_by("-answered_at", "-pk").values_list(*columns).iterator()
     ):
         is_exact = answer == Answer.ANSWERED
         error = actual / typical - 1 if is_exact and typical > 0 else None
         is_inside = None if promised is None else is_exact and low <= actual <= high
-        yield Checked(user, work, method, quantity, error, promised, is_inside)
+        yield Checked(user, work, method, quantity, error, promised, is_inside, *basis)
 
 
 def checked_since(since: datetime) -> Iterator[Checked]:
@@ -175,9 +189,11 @@ def checked_since(since: datetime) -> Iterator[Checked]:
 
 
 def checked_of_work(user_pk: int, work_key: str) -> list[Checked]:
-    """The predictions of one work that were stated and answered, the latest first: one query."""
+    """The predictions of one work that were stated and answered, with stated ranges, the latest first: one query."""
     shown = Prediction.objects.filter(user=user_pk, work_key=work_key, is_shown=True, answered_at__isnull=False)
-    return list(_checked(shown))
+    return [
+        row if row.is_range_stated else replace(row, promised_fraction=None, is_inside=None) for row in _checked(shown)
+    ]
 
 
 def checked_between(first: date, until: date) -> Iterator[Checked]:

@@ -12,11 +12,11 @@ from django.db import transaction
 
 from analysis.exports.services import note_compared
 from analysis.next_request import bill
-from analysis.predictions.calibration import by_kind, counted, is_of_many, misses_promise, month_figures, record_of
+from analysis.predictions.calibration import by_kind, month_figures
 from analysis.predictions.expected import (
     HOUR_S,
     Expected,
-    Missing,
+    Known,
     expected,
     hardware_of,
     is_true,
@@ -31,13 +31,14 @@ from analysis.predictions.selectors import (
     advised_request,
     checked_between,
     checked_since,
+    known_of_methods,
     latest_predictions,
-    missing_methods,
     months_to_close,
     runs_of_work,
     times_of,
 )
 from analysis.predictions.validation import Answered, EndedRun, Given, answers
+from analysis.predictions.widening import kept
 from analysis.site.selectors import next_month
 from analysis.works.runs import PastRun
 from jobs.expiry.services import remove_rows
@@ -86,6 +87,8 @@ class Stated:
     low: float | None = None
     high: float | None = None
     promised_fraction: float | None = None
+    is_widened: bool = False
+    is_range_stated: bool = True
     runs: int = 0
     is_shown: bool = True
 
@@ -105,6 +108,8 @@ def stated(found: Iterable[Expected]) -> Iterator[Stated]:
                 low=value.low,
                 high=value.high,
                 promised_fraction=value.promised_fraction,
+                is_widened=made.factors is not None,
+                is_range_stated=made.has_range,
                 runs=value.runs,
                 is_shown=place == 0,
             )
@@ -150,6 +155,8 @@ def _row(occasion: Occasion, place: Place, each: Stated) -> Prediction:
         typical=each.typical,
         high=each.high,
         promised_fraction=each.promised_fraction,
+        is_widened=each.is_widened,
+        is_range_stated=each.is_range_stated,
         method=each.method.value,
         method_version=VERSIONS[each.method],
         runs=each.runs,
@@ -175,14 +182,14 @@ def settle(user_pk: int, work_key: str, now: datetime) -> None:
     if latest is not None:
         source = Source.RECOMMENDATION
         occasion = Occasion(user_pk, times[latest.pk].project, latest.cluster, work_key, source, now)
-        record(occasion, _of_the_next(runs, latest, missing_methods()))
+        record(occasion, _of_the_next(runs, latest, known_of_methods()))
 
 
-def _of_the_next(runs: Sequence[PastRun], latest: PastRun, missing: Missing) -> Iterator[tuple[Place, Stated]]:
+def _of_the_next(runs: Sequence[PastRun], latest: PastRun, known: Known) -> Iterator[tuple[Place, Stated]]:
     """For the next run with the request of the latest one, and with what its report suggests."""
     again = Place(latest.partition, latest.nodes or 1, latest.gpus or 0, latest.walltime_s)
     per_hour = HOUR_S * latest.gpu_hours / latest.elapsed_s if latest.gpu_hours and latest.elapsed_s else None
-    yield from ((again, each) for each in stated(expected(runs, request_of(latest), per_hour, missing)))
+    yield from ((again, each) for each in stated(expected(runs, request_of(latest), per_hour, known)))
     advised = advised_request(latest.pk)
     if advised is None or advised[0].gpus == latest.gpus:
         return
@@ -274,21 +281,25 @@ def _ended(run: PastRun, times: RunTimes | None) -> EndedRun | None:
 
 
 def keep_records(now: datetime) -> int:
-    """Store how every method keeps its promise, by what was answered lately; returns how many miss it."""
+    """Store how every method keeps its promise and how wide its ranges must be, by what was answered lately.
+
+    Returns how many miss their promise.
+    """
     before = {(row.method, row.quantity): row.misses_since for row in MethodRecord.objects.filter(misses_promise=True)}
     rows = []
     for (method, quantity), checked in by_kind(checked_since(now - CALIBRATED)).items():
-        some = counted(checked)
-        found = record_of(some)
-        misses = is_of_many(some) and misses_promise(found)
+        found = kept(checked)
+        record, misses, factors = found.record, found.misses_promise, found.factors
         rows.append(
             MethodRecord(
                 method=method,
                 quantity=quantity,
-                answered=found.answered,
-                ranged=found.ranged,
-                inside=found.inside,
-                promised_fraction=found.promised_fraction,
+                answered=found.answers,
+                ranged=record.ranged,
+                inside=record.inside,
+                promised_fraction=record.promised_fraction,
+                low_factor=None if factors is None else factors.low,
+                high_factor=None if factors is None else factors.high,
                 misses_promise=misses,
                 misses_since=before.get((method, quantity), now) if misses else None,
                 made_at=now,

@@ -11,7 +11,7 @@ from analysis.next_request import bill
 from analysis.predictions.expected import HOUR_S, Expected, expected, hardware_of
 from analysis.predictions.protocol import PROMISED, Request
 from analysis.predictions.quantities import Method, Quantity, Source
-from analysis.predictions.selectors import missing_methods
+from analysis.predictions.selectors import known_of_methods
 from analysis.predictions.services import Occasion, Place, Stated, record_asked, stated
 from jobs.hardware import partition_of
 from jobs.models import User
@@ -30,7 +30,7 @@ def expected_of(request: Asked, found: Earlier) -> list[Expected]:
     hardware = hardware_of(request.cluster, shape.partition)
     gpus = _recorded_gpus(request.cluster, shape.partition, shape, found)
     asked = Request(hardware, shape.nodes, gpus, shape.cores, shape.walltime_s)
-    return expected(found.runs, asked, bill(request.partition, shape, HOUR_S), missing_methods())
+    return expected(found.runs, asked, bill(request.partition, shape, HOUR_S), known_of_methods())
 
 
 def _recorded_gpus(cluster: str, partition: str, shape: Shape, found: Earlier) -> int:
@@ -90,5 +90,5 @@ def _of_waits(waits: Waits, earlier: Earlier) -> Iterator[tuple[Place, Stated]]:
         if wait is not None:
             gpus = _recorded_gpus(cluster, partition, shape, earlier)
             place = Place(partition, shape.nodes, gpus, shape.walltime_s)
-            ends = (wait.low_s, wait.high_s, PROMISED, wait.starts)
-            yield place, Stated(Quantity.WAIT_S, Method.QUEUE_WAITS, wait.typical_s, *ends)
+            ends = (wait.low_s, wait.high_s, PROMISED)
+            yield place, Stated(Quantity.WAIT_S, Method.QUEUE_WAITS, wait.typical_s, *ends, runs=wait.starts)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from analysis.predictions.calibration import Checked, MethodFigures, by_kind, record_of
-from analysis.predictions.expected import HOUR_S, Missing, expected, request_of
+from analysis.predictions.expected import HOUR_S, Known, expected, request_of
 from analysis.predictions.quantities import Method, Quantity
 from analysis.works.best_request import RUNS_MAX
 from analysis.works.runs import PastRun
@@ -34,13 +34,13 @@ class PredictionRow:
     withheld: str = ""
 
 
-def next_run_texts(runs: Sequence[PastRun], missing: Missing) -> list[str]:
+def next_run_texts(runs: Sequence[PastRun], known: Known) -> list[str]:
     """What is expected of the next run of a work, requested as the latest judged one; empty from too few runs."""
     latest = next((run for run in runs if run.is_judged and run.gpus and not run.is_trial), None)
     if latest is None:
         return []
     per_hour = HOUR_S * latest.gpu_hours / latest.elapsed_s if latest.gpu_hours and latest.elapsed_s else None
-    found = expected(runs[:RUNS_MAX], request_of(latest), per_hour, missing)
+    found = expected(runs[:RUNS_MAX], request_of(latest), per_hour, known)
     return [expected_text(each.quantity, each.methods[0]) for each in found]
 
 

@@ -21,7 +21,7 @@ from analysis.site.selectors import CLOSED_AFTER, SETTLED_AFTER, is_being_judged
 from analysis.site.services import close_months
 from analysis.waiting.selectors import checks_before
 from analysis.waiting.services import check_all_waits
-from portal.charts.programs import program_titles
+from portal.charts.programs import program_codes, program_titles
 from reports.numbers import counted
 
 LATER = "Their months are closed after that, or at most 3 days later; /admin/ lists what failed."
@@ -47,7 +47,7 @@ class Command(BaseCommand):
         settled_after = timedelta(0) if options["at_once"] else SETTLED_AFTER
         closed = close_months(timezone.now(), settled_after)
         close_policy_months(timezone.now())
-        anonymise_months(timezone.now())
+        anonymise_months(timezone.now(), program_codes)
         self.stdout.write(f"{counted(closed, 'month')} closed")
         self._say_open(closed, settled_after)
         closed = close_months_of_advice(timezone.now())

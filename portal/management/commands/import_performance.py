@@ -13,6 +13,7 @@ from analysis.elsewhere.reading import FileFormatError, Rejected
 from analysis.elsewhere.selectors import other_sites
 from analysis.elsewhere.services import Import, import_elsewhere, remove_elsewhere
 from jobs.audit.services import Actor, by_command
+from portal.charts.programs import program_codes
 from reports.numbers import counted
 
 SITE_NAME = re.compile(r"[^\W_](?:[\w .-]{0,62}[^\W_])?", re.ASCII)
@@ -73,7 +74,7 @@ class Command(BaseCommand):
         """What was stored of a file; CommandError where it cannot be read, is not whole, or has nothing to use."""
         try:
             with open(name, "rb") as file:
-                return import_elsewhere(file, site=site, by=by, now=timezone.now())
+                return import_elsewhere(file, site=site, by=by, now=timezone.now(), program_of=program_codes())
         except OSError as error:
             raise CommandError(f"{name}: cannot be read: {error.strerror}") from error
         except FileFormatError as error:

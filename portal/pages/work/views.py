@@ -15,7 +15,7 @@ from analysis.history.periods import DAYS_OFFERED, last_days
 from analysis.history.selectors import days_and_trend
 from analysis.history.sums import overview_of, steps_of, trend_of
 from analysis.outcomes.selectors import OUTCOMES_SHOWN, outcomes_of_work, saved_by_work
-from analysis.predictions.selectors import checked_of_work, missing_methods
+from analysis.predictions.selectors import checked_of_work, known_of_methods
 from analysis.rollups.selectors import Part, site_now
 from analysis.scaling import scaling
 from analysis.thresholds import LIMITS
@@ -72,7 +72,7 @@ def work(request: HttpRequest, key: str) -> HttpResponse:
         "unused": unused_text(runs),
         "failures": failure_list(failures(runs), failure_sizes(runs)),
         "typical": typical(patterns(runs)),
-        "next_run": next_run_texts(runs, missing_methods()),
+        "next_run": next_run_texts(runs, known_of_methods()),
         "predictions": work_rows(checked_of_work(latest.user_id, key)),
     }
     return render(request, "portal/work/work.html", context)

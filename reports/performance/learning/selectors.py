@@ -63,7 +63,7 @@ def _known(runs: Sequence[Job], scaled: Callable[[str], Scaling]) -> Iterator[Kn
         record, facts = record_of(run), None
         if hasattr(run, "efficiency"):
             facts = job_facts(record, measured[run.cluster, run.job_id, run.attempt])
-        given = sorted((each for each in predictions.get(run.pk, ()) if each.is_shown), key=attrgetter("given_at"))
+        given = sorted(predictions.get(run.pk, ()), key=attrgetter("given_at"))
         yield Known(
             row=judged_row({name: _stored(run, path) for name, path in STORED.items()}),
             record=record,

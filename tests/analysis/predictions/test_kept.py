@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 
 from analysis.models import MethodRecord, Prediction, PredictionMonth
 from analysis.outcomes.services import settle_due
+from analysis.predictions.expected import Known
 from analysis.predictions.quantities import Method, Quantity, Source
-from analysis.predictions.selectors import methods_that_miss, missing_methods, predictions_of
+from analysis.predictions.selectors import checked_of_work, known_of_methods, methods_that_miss, predictions_of
 from analysis.predictions.services import (
     OPEN_MAX,
     Occasion,
@@ -141,37 +143,21 @@ def test_requests_that_are_never_submitted_do_not_pile_up() -> None:
     assert min(Prediction.objects.values_list("gpus", flat=True)) == 4
 
 
-def answer(user: User, count: int, inside: int, at: datetime) -> None:
+def answer(user: User, count: int, inside: int, at: datetime, **columns: Any) -> None:
     """`count` answered predictions, `inside` of which held 60 to 120 s; each of a work of its own."""
     project = Project.objects.get_or_create(name="project_465000001")[0]
     for place in range(count):
         job_id = 1_000_000 * user.pk + place
         record_job(job_record(job_id=job_id, user_id=user.username))
-        Prediction.objects.create(
-            user=user,
-            project=project,
-            cluster="lumi",
-            work_key=f"{user.pk} {place}",
-            source="recommendation",
-            quantity="run_s",
-            partition="small-g",
-            nodes=1,
-            gpus=8,
-            low=60.0,
-            typical=100.0,
-            high=120.0,
-            promised_fraction=0.8,
-            method="own_quantiles",
-            method_version=1,
-            runs=9,
-            is_shown=True,
-            fingerprint="",
-            given_at=at - HOUR,
-            answer="answered",
-            job=Job.objects.get(job_id=job_id),
-            actual=110.0 if place < inside else 240.0,
-            answered_at=at,
-        )
+        values = {
+            **{"work_key": f"{user.pk} {place}", "source": "recommendation", "quantity": "run_s"},
+            **{"partition": "small-g", "nodes": 1, "gpus": 8},
+            **{"low": 60.0, "typical": 100.0, "high": 120.0, "promised_fraction": 0.8, "is_widened": True},
+            **{"method": "own_quantiles", "method_version": 1, "runs": 9, "is_shown": True, "fingerprint": ""},
+            **{"given_at": at - HOUR, "answer": "answered", "answered_at": at},
+            **{"actual": 110.0 if place < inside else 240.0, "job": Job.objects.get(job_id=job_id)},
+        }
+        Prediction.objects.create(user=user, project=project, cluster="lumi", **values | columns)
 
 
 def people(count: int) -> list[User]:
@@ -184,7 +170,7 @@ def test_a_method_that_misses_its_promise_is_marked_until_it_keeps_it_again() ->
     for user in everyone:
         answer(user, 6, 3, NOW)
     assert keep_records(NOW) == 1
-    assert missing_methods() == {(Method.OWN_QUANTILES, Quantity.RUN_S)}
+    assert known_of_methods().missing == {(Method.OWN_QUANTILES, Quantity.RUN_S)}
     (row,) = methods_that_miss()
     assert (row.ranged, row.inside, row.misses_since) == (36, 18, NOW)
     assert keep_records(NOW + HOUR) == 1
@@ -194,11 +180,55 @@ def test_a_method_that_misses_its_promise_is_marked_until_it_keeps_it_again() ->
     assert not MethodRecord.objects.exists()
 
 
+def test_ranges_are_as_wide_as_earlier_predictions_were_off_and_then_stated_so(five) -> None:
+    """30 answers of five people, 24 of 110 s and 6 of 240 s where 100 s were predicted, within 60 to 120 s.
+
+    The 3rd smallest factor is 1.1, so at most 1; the 28th is 2.4. Two hours become 2 to 4.8 hours. What held 24 of 30
+    times was not widened, so it is no longer judged.
+    """
+    for place, user in enumerate(people(5)):
+        answer(user, 6, 5 if place < 4 else 4, NOW - timedelta(days=3), is_widened=False)
+    assert keep_records(NOW - timedelta(days=2)) == 0
+    (factors,) = known_of_methods().factors.values()
+    assert (factors.low, round(factors.high, 9), factors.answers) == (1.0, 2.4, 30)
+    assert MethodRecord.objects.get().ranged == 0
+    run(6, 2, submitted_at=(NOW - timedelta(days=20)).isoformat())
+    settled(NOW - timedelta(days=1))
+    row = Prediction.objects.filter(**OWN, quantity="run_s", job=None).latest("given_at")
+    assert (row.low, row.high, row.promised_fraction) == (7200.0, pytest.approx(17280.0), 0.8)
+    assert (row.is_widened, row.is_range_stated) == (True, True)
+    # At 4 GPU-hours an hour.
+    cost = Prediction.objects.filter(**OWN, quantity="gpu_hours", job=None).latest("given_at")
+    assert (cost.low, cost.high) == (8.0, pytest.approx(19.2))
+
+
+def test_what_ended_beyond_its_range_counts_among_the_longest() -> None:
+    """30 answers, four of runs that did not complete: more than the three that may lie above the range."""
+    everyone = people(5)
+    for user in everyone:
+        answer(user, 6, 6, NOW)
+    keep_records(NOW)
+    assert known_of_methods().factors
+    Prediction.objects.filter(user__in=everyone[:4], work_key__endswith=" 0").update(answer="exceeded")
+    keep_records(NOW)
+    assert not known_of_methods().factors
+
+
+def test_a_range_that_is_not_stated_is_kept_and_shown_to_nobody() -> None:
+    (user,) = people(1)
+    answer(user, 1, 1, NOW, is_range_stated=False)
+    row = Prediction.objects.get()
+    (value,) = predictions_of([row.job_id])[row.job_id]
+    assert (row.high, value.low, value.high, value.is_inside, value.typical) == (120.0, None, None, None, 100.0)
+    (checked,) = checked_of_work(user.pk, row.work_key)
+    assert (checked.promised_fraction, checked.is_inside, checked.error_fraction) == (None, None, pytest.approx(0.1))
+
+
 def test_four_people_mark_nothing() -> None:
     for user in people(4):
         answer(user, 9, 0, NOW)
     assert keep_records(NOW) == 0
-    assert missing_methods() == frozenset()
+    assert known_of_methods() == Known()
 
 
 def test_a_month_is_closed_once_a_week_after_its_end_and_never_changes() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.predictions.choosing import made, tried
+from analysis.predictions.choosing import OfSite, made, tried
 from analysis.predictions.own_quantiles import LATEST, OwnQuantiles
 from analysis.predictions.protocol import Observed, Request, order_range
 from analysis.predictions.quantities import Method
@@ -76,8 +76,8 @@ def test_the_simpler_method_speaks_where_both_are_as_near() -> None:
 def test_a_method_that_misses_its_promise_falls_back_to_the_other_or_to_no_range() -> None:
     earlier = runs(HALF, *[120.0] * 6) + runs(NODE, *[60.0] * 6)
     both = set(Method)
-    assert made(earlier, NODE, {Method.OWN_QUANTILES})[0].method is Method.REGRESSION
-    assert [(each.method, each.has_range) for each in made(earlier, NODE, both)] == [
+    assert made(earlier, NODE, OfSite({Method.OWN_QUANTILES}))[0].method is Method.REGRESSION
+    assert [(each.method, each.has_range) for each in made(earlier, NODE, OfSite(both))] == [
         (Method.OWN_QUANTILES, False),
         (Method.REGRESSION, False),
     ]

@@ -42,7 +42,8 @@ def test_the_answer_states_what_is_expected_in_numbers_and_words(alice) -> None:
     assert time["promised_fraction"] == pytest.approx(4 / 6)
     assert (
         time["text"].replace("\u00a0", " ")
-        == "Run time: typically 2 h 00 min, in 7 of 10 cases as much, from 5 earlier runs of this size."
+        == "Run time: typically 2 h 00 min, in 7 of 10 cases as much, from 5 earlier runs of this size; such ranges "
+        "have not been checked on this site yet."
     )
     assert (found["gpu_hours"]["typical"], found["gpus"]["typical"]) == (8.0, 2.0)
 
@@ -99,14 +100,30 @@ def test_without_a_kept_promise_no_range_is_stated_and_the_words_give_the_reason
     assert "no range is stated" in time["text"]
     assert one["expected"][2]["low"] == 2.0
     # It is kept with its range: only so can it be seen to hold again.
-    assert Prediction.objects.get(quantity="run_s").high == 7200.0
+    row = Prediction.objects.get(quantity="run_s")
+    assert (row.high, row.is_range_stated) == (7200.0, False)
+
+
+def test_the_answer_states_that_ranges_are_as_wide_as_predictions_of_the_site_were_off(alice) -> None:
+    """Two hours at 0.75 and 1.5 of it: 1 h 30 min to 3 h."""
+    MethodRecord.objects.create(
+        **{"method": "own_quantiles", "quantity": "run_s", "answered": 40, "ranged": 0, "inside": 0},
+        **{"low_factor": 0.75, "high_factor": 1.5, "misses_promise": False, "made_at": timezone.now()},
+    )
+    (one,) = checked(alice)["components"]
+    time = one["expected"][0]
+    assert (time["low"], time["high"], time["promised_fraction"]) == (5400.0, 10800.0, 0.8)
+    assert time["text"].replace("\u00a0", " ") == (
+        "Run time: typically 2 h 00 min, in 8 of 10 cases 1 h 30 min to 3 h 00 min, from 5 earlier runs of this size; "
+        "the range is at least as wide as 40 predictions on this site were off."
+    )
 
 
 @pytest.mark.one_database
 def test_the_page_of_the_work_states_the_same_and_how_good_it_was(alice, cast, reported) -> None:
     key = Job.objects.get(job_id=1).work_key
     page = alice.get(f"/work/{key}/").content.decode().replace("\u00a0", " ")
-    assert "Run time: typically 2 h 00 min, in 7 of 10 cases as much, from 5 earlier runs of this size." in page
+    assert "Run time: typically 2 h 00 min, in 7 of 10 cases as much, from 5 earlier runs of this size; such" in page
     assert "How good earlier predictions were" not in page
     test_the_next_run_answers_the_check(alice, reported)
     page = alice.get(f"/work/{key}/").content.decode()

@@ -200,6 +200,20 @@ def test_predictions_are_listed_and_validated_by_the_latest_of_each_quantity(end
     assert not [name for name in document["missing"] if name.startswith("prediction_validation")]
 
 
+def test_a_range_that_was_not_stated_because_its_method_missed_its_promise_is_not_exported(
+    ended: Callable[..., None],
+) -> None:
+    ended()
+    ranged = {"low": 6000.0, "high": 10000.0, "promised_fraction": 0.8}
+    predicted(Job.objects.get(), "run_s", 9000.0, 7200.0, is_range_stated=False, **ranged)
+    (document,) = documents()
+    (made,) = document["job_metadata"]["predictions"]
+    assert (made["typical"], {"low", "high", "promised_fraction"} & set(made)) == (9000.0, set())
+    (validated,) = document["prediction_validation"]["quantities"]
+    # 7200 / 9000 - 1
+    assert (validated["error_fraction"], "is_inside" in validated) == (pytest.approx(-0.2), False)
+
+
 def test_runs_of_every_kind_are_valid_by_the_schema(ended: Callable[..., None]) -> None:
     hostile = {"job_name": '=1+1\u202e"<script>', "request": {"--gres": "gpu:8", "--time": "03:00:00"}}
     ended(1, gpus=[])
