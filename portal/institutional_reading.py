@@ -23,7 +23,7 @@ MONTH = re.compile(r"20[0-9]{2}-(?:0[1-9]|1[0-2])")
 
 CLOSED_BY = (
     f"A worker closes a month {CLOSED_AFTER.days} days after its end, or `manage.py close_months` does,"
-    " which says why one is not closed."
+    " which states why one is not closed."
 )
 
 

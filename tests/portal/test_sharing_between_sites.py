@@ -120,7 +120,7 @@ def test_a_strangers_tool_reads_csv_and_parquet(stored, tmp_path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--month", "2026-11"), "2026-11 is not closed here.* `manage.py close_months` does, which says why"),
+        (("--month", "2026-11"), "2026-11 is not closed here.* `manage.py close_months` does, which states why"),
         (("--month", "2026-10-05"), "only whole closed months"),
         ((), "takes --month"),
         (("--month", "2026-10", "--user", "alice"), "no filters"),
