@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import date, datetime
 
 from analysis.predictions.calibration import Checked, MethodFigures, by_kind, record_of
 from analysis.predictions.expected import HOUR_S, Known, expected, request_of
@@ -34,13 +34,17 @@ class PredictionRow:
     withheld: str = ""
 
 
-def next_run_texts(runs: Sequence[PastRun], known: Known) -> list[str]:
-    """What is expected of the next run of a work, requested as the latest judged one; empty from too few runs."""
-    latest = next((run for run in runs if run.is_judged and run.gpus and not run.is_trial), None)
+def next_run_texts(runs: Sequence[PastRun], known: Known, now: datetime) -> list[str]:
+    """What is expected of the next run of a work, requested as the latest judged one; empty from too few runs.
+
+    A run that is said to end later answers no prediction yet, so it makes none either.
+    """
+    ended = [run for run in runs if run.ended_at <= now]
+    latest = next((run for run in ended if run.is_judged and run.gpus and not run.is_trial), None)
     if latest is None:
         return []
     per_hour = HOUR_S * latest.gpu_hours / latest.elapsed_s if latest.gpu_hours and latest.elapsed_s else None
-    found = expected(runs[:RUNS_MAX], request_of(latest), per_hour, known)
+    found = expected(ended[:RUNS_MAX], request_of(latest), per_hour, known)
     return [expected_text(each.quantity, each.methods[0]) for each in found]
 
 

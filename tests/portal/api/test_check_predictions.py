@@ -120,6 +120,19 @@ def test_the_answer_states_that_ranges_are_as_wide_as_predictions_of_the_site_we
 
 
 @pytest.mark.one_database
+def test_a_run_that_is_said_to_end_in_an_hour_predicts_nothing_yet(alice, reported) -> None:
+    """A node whose clock is ahead: five runs have ended, the sixth has not."""
+    ended = timezone.now() + timedelta(hours=1)
+    times = {"started_at": (ended - timedelta(hours=9)).isoformat(), "ended_at": ended.isoformat()}
+    reported(6, job_name="train_v6", request=OPTIONS, walltime_requested_s=86_400, **times)
+    (one,) = checked(alice)["components"]
+    assert {each["runs"] for each in one["expected"]} == {5}
+    page = alice.get(f"/work/{Job.objects.get(job_id=1).work_key}/").content.decode()
+    assert "5 earlier runs of this size" in page
+    assert "6 earlier runs" not in page
+
+
+@pytest.mark.one_database
 def test_the_page_of_the_work_states_the_same_and_how_good_it_was(alice, cast, reported) -> None:
     key = Job.objects.get(job_id=1).work_key
     page = alice.get(f"/work/{key}/").content.decode().replace("\u00a0", " ")
