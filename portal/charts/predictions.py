@@ -6,13 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 
-from analysis.predictions.calibration import Checked, MethodFigures, by_kind, record_of
+from analysis.predictions.calibration import Checked, MethodFigures, by_kind, promised_percent, record_of
 from analysis.predictions.expected import HOUR_S, Known, expected, request_of
 from analysis.predictions.quantities import Method, Quantity
 from analysis.works.best_request import RUNS_MAX
 from analysis.works.runs import PastRun
-from reports.numbers import percent, share
-from reports.prediction_texts import METHODS, QUANTITIES, expected_text
+from reports.numbers import percent
+from reports.prediction_texts import METHODS, QUANTITIES, expected_texts
 
 ORDER = [each.value for each in Quantity]
 WITHHELD = "withheld: fewer than 5 people, or one of them with more than 85 %"
@@ -44,8 +44,7 @@ def next_run_texts(runs: Sequence[PastRun], known: Known, now: datetime) -> list
     if latest is None:
         return []
     per_hour = HOUR_S * latest.gpu_hours / latest.elapsed_s if latest.gpu_hours and latest.elapsed_s else None
-    found = expected(ended[:RUNS_MAX], request_of(latest), per_hour, known)
-    return [expected_text(each.quantity, each.methods[0]) for each in found]
+    return expected_texts(expected(ended[:RUNS_MAX], request_of(latest), per_hour, known))
 
 
 def work_rows(checked: Iterable[Checked]) -> list[PredictionRow]:
@@ -65,7 +64,7 @@ def _work_row(method: str, quantity: str, checked: Sequence[Checked]) -> Predict
         within_20=f"{found.within_20} of {found.exact}",
         within_15=f"{found.within_15} of {found.exact}",
         held=f"{found.inside} of {found.ranged}" if found.ranged else "no range",
-        promised=share(found.promised_fraction) if found.promised_fraction is not None else "",
+        promised="" if found.promised_fraction is None else f"{promised_percent(found.promised_fraction)}\u00a0%",
     )
 
 
