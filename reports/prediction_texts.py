@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from analysis.predictions.calibration import promised_percent
 from analysis.predictions.choosing import Made, Tried
@@ -47,38 +47,40 @@ def expected_texts(found: Iterable[Expected]) -> list[str]:
 
     What they rest on, and how far it was checked, is said once, and again where it is something else.
     """
-    origin, basis, sentences = "", "", []
+    said: tuple[str, ...] = ()
+    sentences = []
     for each in found:
         made = each.methods[0]
-        own_origin, own_basis = _origin(made), _basis(each.quantity, made)
-        sentences.append(expected_text(each.quantity, made, own_origin == origin, own_basis == basis))
-        origin, basis = own_origin, own_basis
+        sentences.append(expected_text(each.quantity, made, said))
+        said = (_origin(made), *_basis(each.quantity, made))
     return sentences
 
 
-def expected_text(quantity: Quantity, made: Made, is_origin_said: bool = False, is_basis_said: bool = False) -> str:
+def expected_text(quantity: Quantity, made: Made, said: Collection[str] = ()) -> str:
     """One number for the next run, its range with how often that is to hold, and what it rests on unless it was said.
 
     >>> from analysis.predictions.protocol import Predicted
     >>> from analysis.predictions.widening import Factors
-    >>> said = lambda *given: print(expected_text(*given).replace(chr(160), " "))
+    >>> shown = lambda *given: print(expected_text(*given).replace(chr(160), " "))
     >>> value = Predicted(9600.0, 11400.0, 13800.0, 0.8, 12)
     >>> wide = Made(Method.OWN_QUANTILES, value, Tried(10, 9), factors=Factors(0.9, 1.2, 42))
-    >>> said(Quantity.RUN_S, wide)
+    >>> shown(Quantity.RUN_S, wide)
     Run time: typically 3 h 10 min, in 8 of 10 cases 2 h 40 min to 3 h 50 min, from 12 earlier runs of this size; the\
  range is at least as wide as 42 predictions on this site were off; tried on the last 10 such runs, it held for 9.
-    >>> said(Quantity.RUN_S, wide, True, True)
+    >>> shown(Quantity.RUN_S, wide, (_origin(wide), *_basis(Quantity.RUN_S, wide)))
     Run time: typically 3 h 10 min, in 8 of 10 cases 2 h 40 min to 3 h 50 min.
-    >>> said(Quantity.RUN_S, Made(Method.REGRESSION, value, None, has_range=False))
+    >>> shown(Quantity.RUN_S, Made(Method.REGRESSION, value, None, has_range=False))
     Run time: typically 3 h 10 min, from a straight line through 12 earlier runs of similar shape; no range is stated,\
  because ranges of this kind held less often than promised on this site.
     """
-    parts = [f"{QUANTITIES[quantity]}: {_number(quantity, made)}"]
+    numbers = [f"{QUANTITIES[quantity]}: {_number(quantity, made)}"]
+    is_said = _origin(made) in said
     if _is_one(quantity, made) and made.method is Method.OWN_QUANTILES:
-        parts.append(_alike(made.predicted.runs, is_origin_said))
-    elif not is_origin_said:
-        parts.append(_origin(made))
-    return unbroken(", ".join(parts) + ("" if is_basis_said else f"; {_basis(quantity, made)}") + ".")
+        numbers.append(_alike(made.predicted.runs, is_said))
+    elif not is_said:
+        numbers.append(_origin(made))
+    basis = [each for each in _basis(quantity, made) if each not in said]
+    return unbroken("; ".join([", ".join(numbers), *basis]) + ".")
 
 
 def _is_one(quantity: Quantity, made: Made) -> bool:
@@ -131,23 +133,26 @@ def _origin(made: Made) -> str:
     return f"from {runs} of this size"
 
 
-def _basis(quantity: Quantity, made: Made) -> str:
+def _basis(quantity: Quantity, made: Made) -> tuple[str, ...]:
     """How wide the range is and why, and how often such ranges held; why none is stated."""
     if not made.has_range:
-        return NO_RANGE
-    held = _held(made.tried)
-    if made.factors is not None and _is_one(quantity, made):
-        return f"of {made.factors.answers:,} predictions on this site at least 8 of 10 were not off{held}"
-    if made.factors is not None:
-        return f"the range is at least as wide as {made.factors.answers:,} predictions on this site were off{held}"
-    return f"{NOT_CHECKED}{held}"
+        return (NO_RANGE,)
+    return _width(quantity, made), *_held(made.tried)
 
 
-def _held(tried: Tried | None) -> str:
+def _width(quantity: Quantity, made: Made) -> str:
+    if made.factors is None:
+        return NOT_CHECKED
+    if _is_one(quantity, made):
+        return f"of {made.factors.answers:,} predictions on this site at least 8 of 10 were not off"
+    return f"the range is at least as wide as {made.factors.answers:,} predictions on this site were off"
+
+
+def _held(tried: Tried | None) -> tuple[str, ...]:
     """How often such ranges held for the last runs; nothing of fewer than are needed for a prediction."""
     if tried is None or tried.runs < RUNS_MIN:
-        return ""
-    return f"; tried on the last {tried.runs} such runs, it held for {tried.inside}"
+        return ()
+    return (f"tried on the last {tried.runs} such runs, it held for {tried.inside}",)
 
 
 def of_ten(fraction: float) -> str:
