@@ -66,7 +66,7 @@ def expected_text(quantity: Quantity, made: Made, said: Collection[str] = ()) ->
     >>> wide = Made(Method.OWN_QUANTILES, value, Tried(10, 9), factors=Factors(0.9, 1.2, 42))
     >>> shown(Quantity.RUN_S, wide)
     Run time: typically 3 h 10 min, in 8 of 10 cases 2 h 40 min to 3 h 50 min, from 12 earlier runs of this size; the\
- range is at least as wide as 42 predictions on this site were off; tried on the last 10 such runs, it held for 9.
+ range is at least as wide as 42 predictions on this site were off; tried on the last 10 runs, such a range held for 9.
     >>> shown(Quantity.RUN_S, wide, (_origin(wide), *_basis(Quantity.RUN_S, wide)))
     Run time: typically 3 h 10 min, in 8 of 10 cases 2 h 40 min to 3 h 50 min.
     >>> shown(Quantity.RUN_S, Made(Method.REGRESSION, value, None, has_range=False))
@@ -152,7 +152,7 @@ def _held(tried: Tried | None) -> tuple[str, ...]:
     """How often such ranges held for the last runs; nothing of fewer than are needed for a prediction."""
     if tried is None or tried.runs < RUNS_MIN:
         return ()
-    return (f"tried on the last {tried.runs} such runs, it held for {tried.inside}",)
+    return (f"tried on the last {tried.runs} runs, such a range held for {tried.inside}",)
 
 
 def of_ten(fraction: float) -> str:

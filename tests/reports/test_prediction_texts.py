@@ -65,7 +65,7 @@ def test_where_the_site_was_too_far_off_the_work_is_not_blamed() -> None:
 
 def test_how_the_range_would_have_done_on_the_last_runs_is_said_as_that() -> None:
     (text,) = said((Quantity.RUN_S, by_own_runs(SPREAD, tried=Tried(10, 9))))
-    assert text.endswith("; tried on the last 10 such runs, it held for 9.")
+    assert text.endswith("; tried on the last 10 runs, such a range held for 9.")
 
 
 def test_without_a_visible_range_nothing_is_said_of_its_width() -> None:
