@@ -59,7 +59,7 @@ from jobs.allocations import AllocatedHours
 from jobs.directory import Directory
 from jobs.models import Grant, Job, User
 from jobs.services import record_directory, share_job
-from portal.charts.programs import program_titles
+from portal.charts.programs import program_codes, program_titles
 from portal.environment import flag
 from portal.ingest.body import records
 from portal.ingest.services import KINDS, ingest
@@ -168,7 +168,7 @@ def feed() -> None:
     close_months_of_advice(now, timedelta(0))
     close_months_of_practices(now, program_titles)
     close_policy_months(now)
-    anonymise_months(now)
+    anonymise_months(now, program_codes)
     for user in User.objects.filter(email=""):
         user.email = f"{user.username}@{MAIL_DOMAIN}"
         user.save(update_fields=["email"])

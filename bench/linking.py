@@ -31,6 +31,7 @@ from analysis.anonymous.bands import COLUMNS, SHAPE, Run, finest  # noqa: E402
 from analysis.anonymous.grouping import Anonymised, anonymised  # noqa: E402
 from analysis.anonymous.selectors import runs_to_anonymise  # noqa: E402
 from bench.linking_people import drawn_people, sample_month  # noqa: E402
+from portal.charts.programs import program_codes  # noqa: E402
 
 SUCCESS_MAX = 0.2
 """Five people share each combination, so nobody's row is found more often than once in five."""
@@ -164,7 +165,7 @@ def _unique_if_linked(made: Anonymised) -> int:
 def main(arguments: Sequence[str]) -> int:
     """Attack each population, or a month of the database; 1 where the attack is better than one guess in five."""
     if arguments:
-        populations = {arguments[0]: list(runs_to_anonymise(date.fromisoformat(f"{arguments[0]}-01")))}
+        populations = {arguments[0]: list(runs_to_anonymise(date.fromisoformat(f"{arguments[0]}-01"), program_codes()))}
     else:
         populations = {"people of the demo": list(sample_month(15, 2, 400))}
         populations["many such people"] = list(sample_month(200, 60, 3000))

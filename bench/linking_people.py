@@ -8,9 +8,10 @@ from datetime import UTC, datetime
 import numpy as np
 
 from analysis.anonymous.bands import Run
-from analysis.anonymous.programs import program_family
 from bench.samples.generate import SampleJob, sample_jobs
 from bench.scorecard import judged
+from education.recognition import program_code
+from education.seeds import seed_programs
 from jobs.hardware import partition_of
 
 SEED = 2026
@@ -74,7 +75,7 @@ def _run(job: SampleJob, numbers: dict[str, int]) -> Run | None:
         person=numbers.setdefault(record["user_id"], len(numbers)),
         project=project,
         gpu_hours=efficiency.gpu_hours,
-        program=program_family(record["job_name"] or ""),
+        program=program_code(record["job_name"] or "", seed_programs()) or "unknown",
         science_field=FIELDS[project % len(FIELDS)],
         gpu=partition.node.gpu_name if partition else "unknown",
         partition_type="whole_nodes" if partition and partition.is_exclusive else "shared",

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from education.lesson import LessonContent, Programs
+from education.lesson import PROGRAM, LessonContent, Programs
 
 NAME_CHARACTERS_MAX = 200
 """More of a job's name is not looked at."""
@@ -71,6 +71,16 @@ def recognised(job_name: str, programs: Programs) -> Recognised | None:
         if (word := _first_match(lesson.names, whole) or _first_match(lesson.names, parts))
     ]
     return found[0] if len(found) == 1 else None if not found else _longer(found, programs, whole)
+
+
+def program_code(job_name: str, programs: Programs) -> str:
+    """The code of the program in letters, digits and `_`, as exports have it; empty where the name tells none.
+
+    >>> program_code("qe_scf", {"program-quantum-espresso": LessonContent("Quantum ESPRESSO", "", names=("qe",))})
+    'quantum_espresso'
+    """
+    found = recognised(job_name, programs)
+    return found.code.removeprefix(PROGRAM).replace("-", "_") if found else ""
 
 
 def _longer(found: Sequence[Recognised], programs: Programs, whole: Sequence[str]) -> Recognised | None:

@@ -24,7 +24,7 @@ from analysis.waiting.services import check_waits
 from jobs.experiments.services.following import follow_runs
 from jobs.experiments.services.points import sort_points
 from portal import expiry
-from portal.charts.programs import program_titles
+from portal.charts.programs import program_codes, program_titles
 from reports.services.publishing import follow_up as judge_and_report
 
 BATCH_SIZE = 200
@@ -74,7 +74,7 @@ def escalate() -> None:
     """Raise and clear the flags that are due; then the months whose rows programs and other sites read are closed."""
     raise_and_clear(timezone.now())
     close_policy_months(timezone.now())
-    anonymise_months(timezone.now())
+    anonymise_months(timezone.now(), program_codes)
 
 
 def call_another() -> None:

@@ -24,6 +24,10 @@ ENDINGS = {
 """How a run ended, by Slurm's state; every other one is `other`."""
 
 
+ProgramOf = Callable[[str], str]
+"""The code of the program that a job's name tells, empty where it tells none; the name itself is never kept."""
+
+
 @dataclass(frozen=True)
 class Bands:
     """Half-open bands with these lower borders, and their names; the last one has no end."""

@@ -7,10 +7,9 @@ from datetime import date
 
 import msgspec
 
-from analysis.anonymous.bands import UNKNOWN, Run
+from analysis.anonymous.bands import UNKNOWN, ProgramOf, Run
 from analysis.anonymous.models import AnonymousMonth
 from analysis.anonymous.month import AnonymousFigures
-from analysis.anonymous.programs import program_family
 from analysis.site.models import SiteMonth
 from analysis.site.selectors import MONTHS, rows_of_month
 from jobs.hardware import partition_of
@@ -41,12 +40,13 @@ def anonymous_figures(first_day: date) -> AnonymousFigures | None:
     return None if figures is None else msgspec.convert(figures, AnonymousFigures)
 
 
-def runs_to_anonymise(month: date) -> Iterator[Run]:
+def runs_to_anonymise(month: date, program_of: ProgramOf) -> Iterator[Run]:
     """The runs that count in the figures of the site for a month."""
-    return (_run(*row) for row in rows_of_month(month, *READ))
+    return (_run(program_of, *row) for row in rows_of_month(month, *READ))
 
 
 def _run(
+    program_of: ProgramOf,
     person: int,
     project: int,
     gpu_hours: float,
@@ -67,7 +67,7 @@ def _run(
         person=person,
         project=project,
         gpu_hours=gpu_hours,
-        program=program_family(job_name),
+        program=program_of(job_name) or UNKNOWN,
         science_field=science_field or UNKNOWN,
         gpu=described.node.gpu_name if described else UNKNOWN,
         partition_type=("whole_nodes" if described.is_exclusive else "shared") if described else UNKNOWN,

@@ -13,9 +13,8 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from analysis.anonymous.bands import UNKNOWN, Run
+from analysis.anonymous.bands import UNKNOWN, ProgramOf, Run
 from analysis.anonymous.lines import Code, Label
-from analysis.anonymous.programs import program_family
 
 Name = Annotated[str, Meta(min_length=1, max_length=256)]
 Percent = Annotated[float, Meta(ge=0, le=100)]
@@ -88,7 +87,7 @@ class LearningDocument(msgspec.Struct):
     cost_analysis: Cost = msgspec.field(default_factory=Cost)
 
 
-def run_of(document: LearningDocument, person: int, project: int) -> Run:
+def run_of(document: LearningDocument, person: int, project: int, program_of: ProgramOf) -> Run:
     """The run without its names."""
     execution, judged = document.job_metadata.actual_execution, document.judgement or Judged()
     hours, hardware = run_time_h(execution), execution.hardware
@@ -99,7 +98,7 @@ def run_of(document: LearningDocument, person: int, project: int) -> Run:
         project=project,
         # Without a bill, what it had: only who has nearly all of a group depends on it.
         gpu_hours=billed if billed is not None else (hours or 0.0) * (hardware.gpus or execution.node_count or 1),
-        program=program_family(document.job_metadata.job_name or ""),
+        program=program_of(document.job_metadata.job_name or "") or UNKNOWN,
         gpu=hardware.gpu_name or UNKNOWN,
         partition_type=_partition_type(hardware.is_exclusive),
         gpus=hardware.gpus,

@@ -14,7 +14,7 @@ from typing import BinaryIO, TypeVar
 
 import msgspec
 
-from analysis.anonymous.bands import Values
+from analysis.anonymous.bands import ProgramOf, Values
 from analysis.anonymous.grouping import Atoms, add, anonymised_atoms
 from analysis.anonymous.lines import Head, Line
 from analysis.anonymous.month import checked
@@ -66,18 +66,21 @@ class Imported:
             self.rejected.append(Rejected(line, message))
 
 
-def read(file: BinaryIO, secret: bytes) -> Imported:
-    """Everything a file has. The secret must be made for this call. Raises FileFormatError."""
+def read(file: BinaryIO, secret: bytes, program_of: ProgramOf) -> Imported:
+    """Everything a file has. The secret must be made for this call; names of jobs become those of programs.
+
+    Raises FileFormatError.
+    """
     hashed = HashedLines(file)
     lines = iter(hashed)
     first = next(lines, None)
     if first is None:
         raise FileFormatError("The file is empty.")
     head = _head(first[1])
-    imported = _institutional(head, lines) if head else _learning(_with(first, lines), secret)
+    imported = _institutional(head, lines) if head else _learning(_with(first, lines), secret, program_of)
     if imported.rows == 0 and imported.rejected_count and head is None:
         whole = _whole(file)
-        imported = _learning(whole, secret) if whole else imported
+        imported = _learning(whole, secret, program_of) if whole else imported
     if imported.rejected_count and not imported.rows and not imported.withheld:
         worst = imported.rejected[0]
         raise FileFormatError(f"No row can be used; line {worst.line}: {worst.message}")
@@ -151,7 +154,7 @@ def _institutional(head: Head, lines: Iterable[tuple[int, bytes | None]]) -> Imp
     return imported
 
 
-def _learning(lines: Iterable[tuple[int, bytes | None]], secret: bytes) -> Imported:
+def _learning(lines: Iterable[tuple[int, bytes | None]], secret: bytes, program_of: ProgramOf) -> Imported:
     imported = Imported(LEARNING)
     numbers: dict[tuple[str, str], int] = {}
     months: dict[str, Atoms] = {}
@@ -170,7 +173,7 @@ def _learning(lines: Iterable[tuple[int, bytes | None]], secret: bytes) -> Impor
         )
         if len(numbers) > ROWS_MAX:
             raise FileFormatError(f"The file has more than {ROWS_MAX:,} people and projects.")
-        add(months.setdefault(month, {}), run_of(document, person, project))
+        add(months.setdefault(month, {}), run_of(document, person, project, program_of))
         runs[month] += 1
     imported.months = {month: _groups(atoms, secret, imported) for month, atoms in sorted(months.items())}
     imported.rows = runs.total()

@@ -9,6 +9,7 @@ from typing import BinaryIO
 
 from django.db import transaction
 
+from analysis.anonymous.bands import ProgramOf
 from analysis.anonymous.services import SECRET_BYTES
 from analysis.elsewhere.models import ElsewhereMonth
 from analysis.elsewhere.reading import Imported, read
@@ -23,10 +24,10 @@ class Import:
     changed_months: int
 
 
-def import_elsewhere(file: BinaryIO, *, site: str, by: Actor, now: datetime) -> Import:
+def import_elsewhere(file: BinaryIO, *, site: str, by: Actor, now: datetime, program_of: ProgramOf) -> Import:
     """Store the rows of a file as those of this site. The same file again changes nothing; a newer one of the same
     format replaces the months that it has. Raises FileFormatError before anything is changed."""
-    found = read(file, secrets.token_bytes(SECRET_BYTES))
+    found = read(file, secrets.token_bytes(SECRET_BYTES), program_of)
     with transaction.atomic():
         changed = sum(_store(found, month, site, now) for month in found.months)
         if changed:

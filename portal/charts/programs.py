@@ -1,10 +1,11 @@
-"""Which program the name of a job tells, for sums over many works."""
+"""Which program the name of a job tells, for sums over many works and for rows that other sites get."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
-from education.recognition import recognised
+from education.recognition import program_code, recognised
 from education.selectors import current_programs
 
 
@@ -17,3 +18,8 @@ def program_titles() -> Callable[[str], str]:
         return found.lesson.title if found else ""
 
     return title
+
+
+def program_codes() -> Callable[[str], str]:
+    """The same to the code of the program, which is the same at every site that has it: `gromacs`."""
+    return partial(program_code, programs=current_programs())

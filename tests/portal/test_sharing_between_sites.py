@@ -21,6 +21,7 @@ from analysis.anonymous.services import anonymise_months
 from analysis.models import AnonymousMonth, ElsewhereMonth, JobEfficiency
 from analysis.site.services import close_months
 from jobs.audit.models import AuditEntry
+from portal.charts.programs import program_codes
 from tests.analysis.elsewhere.files import HEAD, document, lines, rows
 from tests.analysis.site.test_months import NOW, run
 
@@ -37,7 +38,7 @@ def october(db) -> None:
         util = 75.0 if user in PEOPLE else 10.0
         run(number, user, util, project_id=f"project_{number}", job_name="gromacs_md")
     close_months(NOW)
-    anonymise_months(NOW)
+    anonymise_months(NOW, program_codes)
 
 
 @pytest.fixture
@@ -99,7 +100,7 @@ def test_a_closed_month_is_exported_as_documented(october, tmp_path) -> None:
     # Whoever leaves and whatever arrives, every export of the month is the same.
     run(99, "mallory", 50.0, project_id="project_99")
     JobEfficiency.objects.filter(user__username="alice").delete()
-    anonymise_months(NOW)
+    anonymise_months(NOW, program_codes)
     again = tmp_path / "again.jsonl"
     export("--month", "2026-10", "-o", str(again))
     assert again.read_text() == text
@@ -134,7 +135,7 @@ def test_a_month_of_four_people_has_no_row(db, tmp_path) -> None:
     for number, user in enumerate(PEOPLE[:4], start=1):
         run(number, user, project_id=f"project_{number}")
     close_months(NOW)
-    assert anonymise_months(NOW) == 1
+    assert anonymise_months(NOW, program_codes) == 1
     path = tmp_path / "october.jsonl"
     assert export("--month", "2026-10", "-o", str(path)) == ("2026-10: 0 rows; people withheld: few_people at most 5\n")
     assert len(path.read_text().splitlines()) == 1
@@ -142,9 +143,9 @@ def test_a_month_of_four_people_has_no_row(db, tmp_path) -> None:
 
 def test_only_months_that_the_site_closed_are_anonymised(db) -> None:
     run(1, "alice")
-    assert anonymise_months(NOW) == 0
+    assert anonymise_months(NOW, program_codes) == 0
     close_months(NOW)
-    assert (anonymise_months(NOW), anonymise_months(NOW)) == (1, 0)
+    assert (anonymise_months(NOW, program_codes), anonymise_months(NOW, program_codes)) == (1, 0)
     assert AnonymousMonth.objects.get().first_day == date(2026, 10, 1)
 
 

@@ -20,7 +20,7 @@ from analysis.predictions.services import close_months as close_months_of_predic
 from analysis.site.selectors import SETTLED_AFTER
 from analysis.site.services import close_months
 from analysis.waiting.services import check_all_waits
-from portal.charts.programs import program_titles
+from portal.charts.programs import program_codes, program_titles
 from reports.numbers import counted
 
 LATER = "Their months are closed after that, or at most 3 days later; /admin/ lists what failed."
@@ -42,7 +42,7 @@ class Command(BaseCommand):
             self.stderr.write(f"Idle GPUs of {counted(left, 'job')} are not yet checked for who waited. {LATER}")
         closed = close_months(timezone.now(), timedelta(0) if options["at_once"] else SETTLED_AFTER)
         close_policy_months(timezone.now())
-        anonymise_months(timezone.now())
+        anonymise_months(timezone.now(), program_codes)
         self.stdout.write(f"{counted(closed, 'month')} closed")
         closed = close_months_of_advice(timezone.now())
         self.stdout.write(f"{counted(closed, 'month')} of advice closed")

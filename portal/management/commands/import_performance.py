@@ -12,6 +12,7 @@ from analysis.elsewhere.reading import FileFormatError
 from analysis.elsewhere.selectors import other_sites
 from analysis.elsewhere.services import Import, import_elsewhere, remove_elsewhere
 from jobs.audit.services import Actor, by_command
+from portal.charts.programs import program_codes
 from reports.numbers import counted
 
 SITE_NAME = re.compile(r"[^\W_](?:[\w .-]{0,62}[^\W_])?", re.ASCII)
@@ -72,7 +73,7 @@ def _imported(name: str, site: str, by: Actor) -> Import:
     """What was stored of a file; CommandError where it cannot be read, or nothing in it can be used."""
     try:
         with open(name, "rb") as file:
-            return import_elsewhere(file, site=site, by=by, now=timezone.now())
+            return import_elsewhere(file, site=site, by=by, now=timezone.now(), program_of=program_codes())
     except OSError as error:
         raise CommandError(f"{name}: cannot be read: {error.strerror}") from error
     except FileFormatError as error:

@@ -37,7 +37,7 @@ from jobs.models import Process
 from jobs.processes.services import keep_saying
 from jobs.tasks import read_queues_and_left_jobs
 from portal import expiry
-from portal.charts.programs import program_titles
+from portal.charts.programs import program_codes, program_titles
 from portal.logs import during_task
 from portal.rounds import a_round
 from portal.tasks import IDLE_RUNS, LOGGED_RUNS, PEOPLE, PROJECTS
@@ -131,7 +131,7 @@ def sweep() -> int:
     done("close_months_of_answers", lambda: close_months_of_answers(timezone.now()))
     done("close_months_of_predictions", lambda: close_months_of_predictions(timezone.now()))
     done("close_policy_months", lambda: close_policy_months(timezone.now()))
-    done("anonymise_months", lambda: anonymise_months(timezone.now()))
+    done("anonymise_months", lambda: anonymise_months(timezone.now(), program_codes))
     return judged
 
 

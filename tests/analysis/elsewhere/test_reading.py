@@ -19,8 +19,12 @@ PEOPLE = ("alice", "bob", "carol", "dave", "erin")
 OTHERS = ("frank", "grace", "heidi", "ivan", "judy")
 
 
+def program(job_name: str) -> str:
+    return job_name.partition("_")[0]
+
+
 def imported(*items: object) -> Imported:
-    return read(BytesIO(lines(items)), b"of this test alone")
+    return read(BytesIO(lines(items)), b"of this test alone", program)
 
 
 def stated(found: Imported, month: str, column: str) -> dict[str, int]:
@@ -72,13 +76,13 @@ def test_runs_of_two_months_are_two_groups() -> None:
 def test_documents_of_asba_are_read_as_lines_as_a_list_and_indented() -> None:
     made = [asba(name) for name in PEOPLE]
     for content in (lines(made), json.dumps(made).encode(), json.dumps(made, indent=2).encode()):
-        found = read(BytesIO(content), b"of this test alone")
+        found = read(BytesIO(content), b"of this test alone", program)
         assert (found.rows, found.rejected_count) == (5, 0)
         assert stated(found, "2026-10", "program") == {"lammps": 5}
         assert stated(found, "2026-10", "run_time_h") == {"1-4": 5}
         assert stated(found, "2026-10", "efficiency_class") == {"UNKNOWN": 5}
     alone = json.dumps(made[0], indent=2).encode()
-    assert read(BytesIO(alone), b"of this test alone").rows == 1
+    assert read(BytesIO(alone), b"of this test alone", program).rows == 1
 
 
 def test_asba_documents_that_call_everybody_anonymous_are_of_one_person() -> None:
@@ -142,7 +146,7 @@ def test_a_line_of_any_length_costs_no_memory(tmp_path: Path) -> None:
     tracemalloc.start()
     try:
         with file.open("rb") as opened:
-            found = read(opened, b"of this test alone")
+            found = read(opened, b"of this test alone", program)
         _, peak_bytes = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -165,7 +169,7 @@ def test_a_line_of_any_length_costs_no_memory(tmp_path: Path) -> None:
 )
 def test_a_file_of_which_nothing_can_be_used_is_an_error(content: bytes, said: str) -> None:
     with pytest.raises(FileFormatError, match=said):
-        read(BytesIO(content), b"of this test alone")
+        read(BytesIO(content), b"of this test alone", program)
 
 
 def test_only_the_first_rejected_rows_are_kept() -> None:
