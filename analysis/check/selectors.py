@@ -47,8 +47,8 @@ def named_work(user: User, cluster: str, job_name: str, account: str) -> tuple[N
 
 
 def latest_runs(user: User, key: str, now: datetime) -> list[PastRun]:
-    """The latest own runs of a work within a year: one query."""
-    runs = Job.objects.filter(user=user, ended_at__gt=now - YEAR)
+    """The latest own runs of a work that ended within a year before, as their predictions are settled: one query."""
+    runs = Job.objects.filter(user=user, ended_at__gt=now - YEAR, ended_at__lte=now)
     return past_runs_of_work(runs, key, RUNS_MAX)
 
 

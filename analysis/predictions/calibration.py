@@ -7,6 +7,7 @@ people on. Of one work only the latest 10 count, so that no work decides alone.
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -83,6 +84,16 @@ def record_of(checked: Sequence[Checked]) -> Record:
         inside=sum(bool(each.is_inside) for each in checked),
         promised_fraction=sum(promised) / len(promised) if promised else None,
     )
+
+
+def promised_percent(fraction: float) -> int:
+    """A promised share in whole percent; never more than is promised.
+
+    >>> promised_percent(0.8), promised_percent(2 / 3), promised_percent(0.57)
+    (80, 66, 57)
+    """
+    # 0.57 * 100 is a little less than 57 in binary.
+    return math.floor(round(100 * fraction, 9))
 
 
 def misses_promise(record: Record) -> bool:
@@ -169,5 +180,5 @@ def _figures(method: str, quantity: str, rows: Sequence[Checked]) -> MethodFigur
         median_error_percent=None if found.median_error_percent is None else round(found.median_error_percent),
         ranged=found.ranged,
         inside=found.inside,
-        promised_percent=None if found.promised_fraction is None else round(100 * found.promised_fraction),
+        promised_percent=None if found.promised_fraction is None else promised_percent(found.promised_fraction),
     )

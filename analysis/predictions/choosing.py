@@ -27,6 +27,10 @@ TRIED_MAX = 10
 COMPARED_MIN = 3
 """From fewer it does not follow that one method is nearer."""
 
+USEFUL_MAX = 20.0
+"""A range whose longest end is more than so many times its shortest cannot be planned with. People plan in a few steps:
+half an hour, a working day, a week. One is about 20 times another, so a wider range does not even tell which it is."""
+
 
 @dataclass(frozen=True)
 class Tried:
@@ -60,6 +64,20 @@ class Made:
     tried: Tried | None
     has_range: bool = True
     factors: Factors | None = None
+
+    @property
+    def is_too_wide(self) -> bool:
+        """Whether nothing can be planned with its range.
+
+        >>> [Made(Method.OWN_QUANTILES, Predicted(1.0, 5.0, high, 0.8, 9), None).is_too_wide for high in (20.0, 21.0)]
+        [False, True]
+        """
+        return self.predicted.high > USEFUL_MAX * self.predicted.low
+
+    @property
+    def is_too_wide_for_every_work(self) -> bool:
+        """Whether that is so by how far predictions of the site were off, however alike the runs of a work are."""
+        return self.factors is not None and self.factors.high > USEFUL_MAX * self.factors.low
 
 
 def made(earlier: Sequence[Observed], asked: Request, of_site: OfSite = NOTHING_KNOWN) -> list[Made]:

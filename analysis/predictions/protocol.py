@@ -80,6 +80,19 @@ def order_range(values: Sequence[float]) -> tuple[float, float, float]:
     (2.0, 18.0, 0.8)
     """
     ordered, count = sorted(values), len(values)
-    # Rounded first: (1 - 0.8) / 2 * 20 is a little less than 2 in binary.
-    rank = max(int(round((count + 1) * (1 - PROMISED) / 2, 9)), 1)
+    rank = _rank(count)
     return ordered[rank - 1], ordered[count - rank], (count + 1 - 2 * rank) / (count + 1)
+
+
+def certainly_within(count: int) -> int:
+    """How many of so many values lie within their `order_range` at least.
+
+    >>> certainly_within(18), certainly_within(19), certainly_within(50)
+    (18, 17, 42)
+    """
+    return count + 2 - 2 * _rank(count)
+
+
+def _rank(count: int) -> int:
+    # Rounded first: (1 - 0.8) / 2 * 20 is a little less than 2 in binary.
+    return max(int(round((count + 1) * (1 - PROMISED) / 2, 9)), 1)

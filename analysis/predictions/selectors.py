@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 
 import msgspec
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from analysis.check.earlier import YEAR
 from analysis.models import RecommendationRow
@@ -171,11 +171,20 @@ CHECKED_COLUMNS = (
 )
 
 
+def _latest_of_run(rows: QuerySet[Prediction]) -> QuerySet[Prediction]:
+    """Without what was predicted again, after another report or for a check, before the run that answered was
+    submitted: of each run, method and quantity the prediction that was given last.
+    """
+    given_at, pk = OuterRef("given_at"), OuterRef("pk")
+    again = Prediction.objects.filter(job=OuterRef("job"), method=OuterRef("method"), quantity=OuterRef("quantity"))
+    return rows.exclude(Exists(again.filter(Q(given_at__gt=given_at) | Q(given_at=given_at, pk__gt=pk))))
+
+
 def _checked(rows: QuerySet[Prediction]) -> Iterator[Checked]:
-    """Answered predictions as the calibration reads them, the latest first."""
+    """Answered predictions as the calibration reads them, the latest first: a run counts once for each kind."""
     columns = (*CHECKED_COLUMNS, "promised_fraction")
     for user, work, method, quantity, answer, low, typical, high, actual, *basis, promised in (
-        rows.order_by("-answered_at", "-pk").values_list(*columns).iterator()
+        _latest_of_run(rows).order_by("-answered_at", "-pk").values_list(*columns).iterator()
     ):
         is_exact = answer == Answer.ANSWERED
         error = actual / typical - 1 if is_exact and typical > 0 else None
@@ -189,7 +198,10 @@ def checked_since(since: datetime) -> Iterator[Checked]:
 
 
 def checked_of_work(user_pk: int, work_key: str) -> list[Checked]:
-    """The predictions of one work that were stated and answered, with stated ranges, the latest first: one query."""
+    """The predictions of one work that were stated and answered, with stated ranges, the latest first: one query.
+
+    As the calibration counts them: where a later one of the same run was not stated, neither counts.
+    """
     shown = Prediction.objects.filter(user=user_pk, work_key=work_key, is_shown=True, answered_at__isnull=False)
     return [
         row if row.is_range_stated else replace(row, promised_fraction=None, is_inside=None) for row in _checked(shown)

@@ -65,7 +65,8 @@ class EarlierAnswer(msgspec.Struct, frozen=True):
 class ExpectedAnswer(msgspec.Struct, frozen=True):
     """One quantity of the next run of this size (`run_s`, `gpu_hours`, `gpus` or `memory_gb`), for one task.
 
-    `low` to `high` is to hold in `promised_fraction` of all cases; the three are null where no range is stated.
+    `low` to `high` is to hold in `promised_fraction` of all cases; the three are null where no range is stated. The
+    `text` does not repeat what it rests on where the text before it said so; `method` and `runs` always do.
     """
 
     quantity: str

@@ -18,7 +18,7 @@ from jobs.models import User
 from jobs.sbatch import Shape
 from portal.api.check_answers import ExpectedAnswer
 from portal.api.check_costs import Waits
-from reports.prediction_texts import expected_text
+from reports.prediction_texts import expected_texts
 from reports.services.pdf_store import where_it_can_be_stored
 
 
@@ -44,10 +44,10 @@ def _recorded_gpus(cluster: str, partition: str, shape: Shape, found: Earlier) -
 
 def expected_answers(found: Sequence[Expected]) -> list[ExpectedAnswer]:
     """The chosen method of each quantity, with its range where that is stated."""
-    return [_answer(each) for each in found]
+    return [_answer(each, text) for each, text in zip(found, expected_texts(found), strict=True)]
 
 
-def _answer(each: Expected) -> ExpectedAnswer:
+def _answer(each: Expected, text: str) -> ExpectedAnswer:
     made = each.methods[0]
     value = made.predicted
     low, high, promised = (value.low, value.high, value.promised_fraction) if made.has_range else (None, None, None)
@@ -59,7 +59,7 @@ def _answer(each: Expected) -> ExpectedAnswer:
         high=high,
         promised_fraction=promised,
         runs=value.runs,
-        text=expected_text(each.quantity, made),
+        text=text,
     )
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import date, datetime
 
-from analysis.predictions.calibration import Checked, MethodFigures, by_kind, record_of
+from analysis.predictions.calibration import Checked, MethodFigures, by_kind, promised_percent, record_of
 from analysis.predictions.expected import HOUR_S, Known, expected, request_of
 from analysis.predictions.quantities import Method, Quantity
 from analysis.works.best_request import RUNS_MAX
 from analysis.works.runs import PastRun
-from reports.numbers import percent, share
-from reports.prediction_texts import METHODS, QUANTITIES, expected_text
+from reports.numbers import percent
+from reports.prediction_texts import METHODS, QUANTITIES, expected_texts
 
 ORDER = [each.value for each in Quantity]
 WITHHELD = "withheld: fewer than 5 people, or one of them with more than 85 %"
@@ -34,14 +34,17 @@ class PredictionRow:
     withheld: str = ""
 
 
-def next_run_texts(runs: Sequence[PastRun], known: Known) -> list[str]:
-    """What is expected of the next run of a work, requested as the latest judged one; empty from too few runs."""
-    latest = next((run for run in runs if run.is_judged and run.gpus and not run.is_trial), None)
+def next_run_texts(runs: Sequence[PastRun], known: Known, now: datetime) -> list[str]:
+    """What is expected of the next run of a work, requested as the latest judged one; empty from too few runs.
+
+    A run that is said to end later answers no prediction yet, so it makes none either.
+    """
+    ended = [run for run in runs if run.ended_at <= now]
+    latest = next((run for run in ended if run.is_judged and run.gpus and not run.is_trial), None)
     if latest is None:
         return []
     per_hour = HOUR_S * latest.gpu_hours / latest.elapsed_s if latest.gpu_hours and latest.elapsed_s else None
-    found = expected(runs[:RUNS_MAX], request_of(latest), per_hour, known)
-    return [expected_text(each.quantity, each.methods[0]) for each in found]
+    return expected_texts(expected(ended[:RUNS_MAX], request_of(latest), per_hour, known))
 
 
 def work_rows(checked: Iterable[Checked]) -> list[PredictionRow]:
@@ -61,7 +64,7 @@ def _work_row(method: str, quantity: str, checked: Sequence[Checked]) -> Predict
         within_20=f"{found.within_20} of {found.exact}",
         within_15=f"{found.within_15} of {found.exact}",
         held=f"{found.inside} of {found.ranged}" if found.ranged else "no range",
-        promised=share(found.promised_fraction) if found.promised_fraction is not None else "",
+        promised="" if found.promised_fraction is None else f"{promised_percent(found.promised_fraction)}\u00a0%",
     )
 
 

@@ -12,6 +12,7 @@ from datetime import datetime
 from django.conf import settings
 from django.urls import reverse
 
+from analysis.predictions.calibration import promised_percent
 from analysis.predictions.quantities import Method, Quantity
 from analysis.site.selectors import month_ends
 from jobs.queue.selectors import fresh_since
@@ -168,7 +169,7 @@ def _predictions(state: SystemState) -> Iterator[Concern]:
     for found in state.predictions:
         what, by = QUANTITIES[Quantity(found.quantity)].lower(), METHODS[Method(found.method)]
         title = f"Predictions miss their promise: {what}, by {by}"
-        promised = f"{found.promised_fraction or 0.0:.0%}"
+        promised = f"{promised_percent(found.promised_fraction or 0.0)}%"
         held = f"{found.inside:,} of {found.ranged:,} ranges of 90 days held, {promised} were promised. "
         advice = WAIT_ESTIMATES if found.quantity == Quantity.WAIT_S else PREDICTION_ADVICE
         yield Concern(title, f"{held}{advice}", found.misses_since, reverse("site"))

@@ -72,7 +72,7 @@ def work(request: HttpRequest, key: str) -> HttpResponse:
         "unused": unused_text(runs),
         "failures": failure_list(failures(runs), failure_sizes(runs)),
         "typical": typical(patterns(runs)),
-        "next_run": next_run_texts(runs, known_of_methods()),
+        "next_run": next_run_texts(runs, known_of_methods(), now),
         "predictions": work_rows(checked_of_work(latest.user_id, key)),
     }
     return render(request, "portal/work/work.html", context)

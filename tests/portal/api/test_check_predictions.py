@@ -42,9 +42,12 @@ def test_the_answer_states_what_is_expected_in_numbers_and_words(alice) -> None:
     assert time["promised_fraction"] == pytest.approx(4 / 6)
     assert (
         time["text"].replace("\u00a0", " ")
-        == "Run time: typically 2 h 00 min, in 7 of 10 cases as much, from 5 earlier runs of this size; such ranges "
-        "have not been checked on this site yet."
+        == "Run time: 2 h 00 min, as in all 5 earlier runs of this size; how often such predictions hold has not been "
+        "checked on this site yet."
     )
+    # What they all rest on is said once.
+    assert found["gpu_hours"]["text"].replace("\u00a0", " ") == "Cost: 8.00 GPU-hours, as in all of them."
+    assert found["gpus"]["text"].replace("\u00a0", " ") == "GPUs needed: 2, as in all of them."
     assert (found["gpu_hours"]["typical"], found["gpus"]["typical"]) == (8.0, 2.0)
 
 
@@ -120,10 +123,23 @@ def test_the_answer_states_that_ranges_are_as_wide_as_predictions_of_the_site_we
 
 
 @pytest.mark.one_database
+def test_a_run_that_is_said_to_end_in_an_hour_predicts_nothing_yet(alice, reported) -> None:
+    """A node whose clock is ahead: five runs have ended, the sixth has not."""
+    ended = timezone.now() + timedelta(hours=1)
+    times = {"started_at": (ended - timedelta(hours=9)).isoformat(), "ended_at": ended.isoformat()}
+    reported(6, job_name="train_v6", request=OPTIONS, walltime_requested_s=86_400, **times)
+    (one,) = checked(alice)["components"]
+    assert {each["runs"] for each in one["expected"]} == {5}
+    page = alice.get(f"/work/{Job.objects.get(job_id=1).work_key}/").content.decode()
+    assert "5 earlier runs of this size" in page
+    assert "6 earlier runs" not in page
+
+
+@pytest.mark.one_database
 def test_the_page_of_the_work_states_the_same_and_how_good_it_was(alice, cast, reported) -> None:
     key = Job.objects.get(job_id=1).work_key
     page = alice.get(f"/work/{key}/").content.decode().replace("\u00a0", " ")
-    assert "Run time: typically 2 h 00 min, in 7 of 10 cases as much, from 5 earlier runs of this size; such" in page
+    assert "Run time: 2 h 00 min, as in all 5 earlier runs of this size; how often" in page
     assert "How good earlier predictions were" not in page
     test_the_next_run_answers_the_check(alice, reported)
     page = alice.get(f"/work/{key}/").content.decode()
