@@ -113,7 +113,9 @@ def test_programs_get_the_same_jobs_with_a_session_or_a_reading_token_and_no_sit
         answer = Client().get(f"{CARD}.json", headers={"Authorization": f"Bearer {secret}"})
         assert answer.status_code == (200 if kind == ApiToken.Kind.READ else 403), kind
     assert Client().get(f"{CARD}.json").status_code == 401
-    assert cast("alice").get(f"{CARD}.json?n=0").status_code == 400
+    for wrong in ("0", "%00"):
+        refused = cast("alice").get(f"{CARD}.json?n={wrong}")
+        assert (refused.status_code, refused["Content-Type"]) == (400, "application/problem+json"), wrong
 
 
 @pytest.mark.parametrize(
