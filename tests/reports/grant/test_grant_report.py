@@ -150,6 +150,11 @@ def test_the_table_for_spreadsheets_has_the_numbers_of_the_report_and_executes_n
     assert found["use", "billed_gpu_hours"] == "101.0"
     assert found["use", "energy_kwh"] == "25.5"
     assert found["jobs ended", "failed"] == "1"
+    # The efficient hours are those of one job, the wasted ones of another; 28 of the claimed 30 GPU-hours were saved.
+    assert (found["jobs by class", "EFFICIENT"], found["classes", "EFFICIENT"]) == ("1", "60.0")
+    assert (found["jobs by class", "WASTED"], found["classes", "WASTED"]) == ("1", "40.0")
+    assert (found["advice", "gpus claimed_gpu_hours"], found["advice", "gpus saved_gpu_hours"]) == ("30.0", "28.0")
+    assert found["advice", "saved_gpu_hours"] == "28.0"
     assert found["each day", "2026-01-05"] == "101.0"
     assert found["open savings", '\'=HYPERLINK("x")'] == "30.0"
 
