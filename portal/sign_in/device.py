@@ -119,7 +119,7 @@ def fetch_token(device_code: str, now: datetime) -> tuple[str, datetime, str]:
 
 
 def _free_name(user: User, wanted: str, now: datetime) -> str:
-    """The name, with a number if a valid token of this person is called so: another machine may have the same host name."""
+    """The name, with a number if a valid token has it already: another machine may have the same host name."""
     # Two sign-ins of one person at once would otherwise choose the same name.
     User.objects.select_for_update().get(pk=user.pk)
     taken = set(own_api_tokens(user).filter(expires_at__gt=now).values_list("name", flat=True))
