@@ -29,7 +29,7 @@ from reports.grant.report import (
 from reports.grant.rows import rows
 from reports.grant.services import grant_pdf
 from reports.grant.spans import Span, SpanError, before, offered, span_of
-from reports.grant.wording import allocation_lines, headline, tables
+from reports.grant.wording import allocation_lines, headline, period, tables
 
 JANUARY, FEBRUARY, JULY = date(2026, 1, 1), date(2026, 2, 1), date(2026, 7, 1)
 KWH_J = 3_600_000.0
@@ -54,7 +54,7 @@ def made(**more: object) -> GrantReport:
     columns = {
         **{"schema": "grant-report/1", "project": "project_1", "scope": "project", "calendar": "UTC"},
         **{"made_at": datetime(2026, 2, 3, 12, tzinfo=UTC), "first": JANUARY, "last": date(2026, 1, 31)},
-        **{"is_over": True, "use": use_of(now, 2, ended_of({"COMPLETED": 2, "FAILED": 1}))},
+        **{"has_begun": True, "is_over": True, "use": use_of(now, 2, ended_of({"COMPLETED": 2, "FAILED": 1}))},
         **{"before_first": date(2025, 12, 1), "before_last": date(2025, 12, 31)},
         **{"before": use_of(RunSums(), 0, None), "classes": classes_of(now), "step": "day"},
         "steps": tuple(Step(date(2026, 1, day), 2 * (day == 5), 101.0 * (day == 5), {}) for day in range(1, 32)),
@@ -143,6 +143,22 @@ def test_the_words_state_allocation_period_and_what_is_missing() -> None:
     without = made(use=dataclasses.replace(report.use, energy_kwh=None, energy_fraction=0.0))
     energy = next(table for table in tables(without) if table.key == "energy")
     assert energy.rows == (("Energy of the GPUs", "not measured"),)
+
+
+def test_a_period_that_has_not_ended_states_with_what_it_is_compared() -> None:
+    assert not any("has not ended" in note for note in tables(made())[0].notes)
+    # 31 days of December.
+    started = made(is_over=False)
+    assert "compared with as many before, the first 31 days of the period before." in tables(started)[0].notes[0]
+    assert period(started) == "1 January 2026 – 31 January 2026, so far"
+
+
+def test_a_period_that_has_not_begun_has_no_table_of_zeros() -> None:
+    future = made(has_begun=False, is_over=False, use=use_of(RunSums(), 0, None))
+    assert period(future) == "1 January 2026 – 31 January 2026, not begun yet"
+    assert headline(future) == "This period has not begun: there is nothing to report on yet."
+    assert tables(future) == ()
+    assert not any("The jobs of this period" in line for line in allocation_lines(future))
 
 
 def test_the_table_for_spreadsheets_has_the_numbers_of_the_report_and_executes_nothing() -> None:
