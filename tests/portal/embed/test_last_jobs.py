@@ -179,5 +179,6 @@ def test_a_browser_shows_the_card_in_the_frame_of_an_allowed_origin_alone(
         texts[origin] = page.frames[1].evaluate("document.body ? document.body.innerText : ''")
     context.close()
     assert "GPU use 22.0" in texts[allowed]
+    assert texts[allowed].index("All jobs") < texts[allowed].index("GPU use"), "seen without scrolling"
     assert "GPU use" not in texts[other]
     assert "refused" in texts[other] or texts[other] == ""
