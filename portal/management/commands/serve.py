@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from copy import deepcopy
 from typing import Any
@@ -27,7 +28,7 @@ class Command(BaseCommand):
     help = "Serve the portal and the ingest; --ingest-only for a process that only receives payloads."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--bind", default="127.0.0.1:8000", help="address and port (default %(default)s)")
+        parser.add_argument("--bind", default=settings.BIND, help="address and port (default %(default)s)")
         parser.add_argument("--ingest-only", action="store_true", help="receive payloads, serve no pages")
         # An embedded database has one writer at a time; a second process would only wait for the first.
         parser.add_argument("--workers", type=int, help="processes (default 2; 1 with --ingest-only or with SQLite)")
@@ -37,6 +38,8 @@ class Command(BaseCommand):
         if not port.isdigit():
             raise CommandError(f"--bind: {options['bind']!r} is not HOST:PORT")
         refuse_a_used_port(host, int(port))
+        # The processes of the server and their links follow where they are served.
+        os.environ["BIND"] = options["bind"]
         alone = settings.IS_EMBEDDED or options["ingest_only"]
         server(
             INGEST_ONLY if options["ingest_only"] else PAGES, host, int(port), options["workers"] or 2 - alone
