@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 from copy import deepcopy
 from typing import Any
@@ -12,6 +11,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
 from granian.server.mp import MPServer
+
+from portal.environment import own_address
 
 DEFAULT_HOST = "127.0.0.1"
 
@@ -38,12 +39,18 @@ class Command(BaseCommand):
         if not port.isdigit():
             raise CommandError(f"--bind: {options['bind']!r} is not HOST:PORT")
         refuse_a_used_port(host, int(port))
-        # The processes of the server and their links follow where they are served.
-        os.environ["BIND"] = options["bind"]
+        link_to(options["bind"])
         alone = settings.IS_EMBEDDED or options["ingest_only"]
         server(
             INGEST_ONLY if options["ingest_only"] else PAGES, host, int(port), options["workers"] or 2 - alone
         ).serve()
+
+
+def link_to(bind: str) -> None:
+    """Let links lead to where this is served, unless SITE_URL or HTTPS names an address; the server's processes are
+    forked, and have the settings of this one."""
+    if own_address(settings.BIND) == settings.SITE_URL:
+        settings.SITE_URL = own_address(bind)
 
 
 def refuse_a_used_port(host: str, port: int) -> None:
