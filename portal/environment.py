@@ -149,6 +149,19 @@ def site_url(default: str) -> str:
     return address
 
 
+EVERY_ADDRESS = ("", "0.0.0.0", "[::]")  # noqa: S104 (compared, not listened at)
+
+
+def own_address(bind: str) -> str:
+    """Where a browser on this machine finds a server that listens at HOST:PORT.
+
+    >>> own_address("127.0.0.1:8133"), own_address("0.0.0.0:80")
+    ('http://127.0.0.1:8133', 'http://127.0.0.1:80')
+    """
+    host, _, port = bind.rpartition(":")
+    return f"http://{THIS_MACHINE[0] if host in EVERY_ADDRESS else host}:{port}"
+
+
 def mail_address(name: str, default: str) -> str:
     """`name@host` or `Somebody <name@host>`; empty if not set."""
     address = text(name, default).strip()

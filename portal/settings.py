@@ -24,6 +24,7 @@ from portal.environment import (
     mail_address,
     number,
     origins,
+    own_address,
     redis_url,
     secret_key,
     site_url,
@@ -216,8 +217,9 @@ if IS_BEHIND_PROXY:
 
 METRICS_TOKEN = text("METRICS_TOKEN")
 
-# The portal's address for people, because mail cannot take it from a request.
-SITE_URL = site_url(f"https://{ALLOWED_HOSTS[0]}" if IS_HTTPS else "http://127.0.0.1:8000")
+# The portal's address for people: mail cannot take it from a request, and a request may state any host.
+BIND = text("BIND") or "127.0.0.1:8000"
+SITE_URL = site_url(f"https://{ALLOWED_HOSTS[0]}" if IS_HTTPS else own_address(BIND))
 SMTP_HOST = text("SMTP_HOST")
 EMAIL_BACKEND = "reports.mail.emails.SmtpBackend" if SMTP_HOST else "reports.mail.services.files.FileBackend"
 EMAIL_FILE_PATH = VAR_DIR / "outbox"

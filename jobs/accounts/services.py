@@ -35,8 +35,13 @@ def save_slurm_comments(user: User, *, is_on: bool, now: datetime) -> None:
 
 
 def store_api_token(user: User, *, name: str, kind: str, digest: str, expires_at: datetime, now: datetime) -> ApiToken:
-    """Store a person's new token. Raises IntegrityError when a valid one has that name already."""
+    """Store a person's new token. Raises IntegrityError when a valid one has that name already.
+
+    An expired one of that name is revoked: it opens nothing any more, and its name is free.
+    """
     with transaction.atomic():
+        for expired in own_api_tokens(user).filter(name=name, expires_at__lte=now):
+            revoke_api_token(expired, now)
         columns = {"name": name, "kind": kind, "digest": digest, "created_at": now, "expires_at": expires_at}
         token = ApiToken.objects.create(user=user, **columns)
         details = f"{token.get_kind_display()}, until {expires_at:%Y-%m-%d}"

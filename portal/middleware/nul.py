@@ -21,6 +21,8 @@ from portal.ingest.door import SCHEMAS
 from portal.mlflow.answers import invalid, refusal
 
 NUL = "\0"
+OF_PROGRAMS = ("/api/", "/webhooks/", "/embed/last-jobs.json")
+"""How the addresses begin that programs read; all others answer with a page."""
 WHY = "The request contains a NUL character, which is not allowed in any value."
 
 
@@ -61,7 +63,7 @@ def _of(fields: QueryDict) -> Iterator[str]:
 def _refusal(request: HttpRequest) -> HttpResponse:
     if request.path_info.startswith("/mlflow/") and (answer := refusal(invalid(WHY))):
         return HttpResponse(answer.content, answer.content_type, answer.status)
-    if not request.path_info.startswith(("/api/", "/webhooks/")):
+    if not request.path_info.startswith(OF_PROGRAMS):
         return bad_request(request, BadRequest(WHY))
     said = problem(HTTPStatus.BAD_REQUEST, WHY).data
     return JsonResponse(said, status=HTTPStatus.BAD_REQUEST, content_type=ProblemRenderer.media_type)

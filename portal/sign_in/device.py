@@ -114,14 +114,14 @@ def fetch_token(device_code: str, now: datetime) -> tuple[str, datetime, str]:
         # A second poll waits here until the first has ended, and then finds nothing to take.
         if not spend(row, now):
             raise Declined(INVALID_GRANT)
-        name = _free_name(row.user, row.device_name)
+        name = _free_name(row.user, row.device_name, now)
         return issue_token(row.user, name=name, days=days, now=now, kind=row.kind), now + timedelta(days=days), row.kind
 
 
-def _free_name(user: User, wanted: str) -> str:
-    """The name, with a number if this person has a token called so: another machine may have the same host name."""
+def _free_name(user: User, wanted: str, now: datetime) -> str:
+    """The name, with a number if a valid token has it already: another machine may have the same host name."""
     # Two sign-ins of one person at once would otherwise choose the same name.
     User.objects.select_for_update().get(pk=user.pk)
-    taken = set(own_api_tokens(user).values_list("name", flat=True))
+    taken = set(own_api_tokens(user).filter(expires_at__gt=now).values_list("name", flat=True))
     names = (wanted, *(f"{wanted} {number}" for number in range(2, len(taken) + 3)))
     return next(name for name in names if name not in taken)

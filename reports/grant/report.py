@@ -150,7 +150,7 @@ class MemberUse:
 
 @dataclass(frozen=True)
 class GrantReport:
-    """`first` and `last` belong to the period, `days_end` is where data end if it is not over.
+    """`first` and `last` belong to the period. One that is not over is compared with its days so far before it.
 
     `scope` is "project", or "own" for the part of one member. `open_savings_of_latest` is of how many of the latest
     jobs the open savings are. `owner_reported_jobs` have no record from Slurm and are in no number.
@@ -163,6 +163,7 @@ class GrantReport:
     made_at: datetime
     first: date
     last: date
+    has_begun: bool
     is_over: bool
     use: Use
     before_first: date

@@ -60,9 +60,13 @@ def _numbers(report: GrantReport) -> Iterator[Row]:
         yield "jobs ended", name, "jobs", now and getattr(now, name), then and getattr(then, name)
     for row in report.classes:
         yield "classes", row.name, "GPU-hours", row.gpu_hours, None
+    for row in report.classes:
+        yield "jobs by class", row.name, "jobs", row.jobs, None
     for kind in report.advice.kinds:
         for name in ("given", "with_a_later_run", "followed", "followed_in_part"):
             yield "advice", f"{kind.kind} {name}", "", getattr(kind, name), None
+        for name in ("claimed_gpu_hours", "saved_gpu_hours"):
+            yield "advice", f"{kind.kind} {name}", _unit(name), getattr(kind, name), None
     yield "advice", "following_runs", "runs", report.advice.following_runs, None
     yield "advice", "compared_runs", "runs", report.advice.compared_runs, None
     yield "advice", "saved_gpu_hours", "GPU-hours", report.advice.saved_gpu_hours, None

@@ -93,6 +93,7 @@ def grant_report(scope: Scope, span: Span, now: datetime, *, with_names: bool = 
         made_at=now,
         first=span.first,
         last=span.last,
+        has_begun=span.first <= today,
         is_over=span.last < today,
         use=_use(scope, total, period, now),
         before_first=earlier.first,

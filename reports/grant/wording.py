@@ -41,14 +41,18 @@ def title(report: GrantReport) -> str:
 
 
 def period(report: GrantReport) -> str:
-    """The days, and that they are not over."""
+    """The days, and that they are not over or have not begun."""
     text = Span(report.first, report.last).text
+    if not report.has_begun:
+        return f"{text}, not begun yet"
     return text if report.is_over else f"{text}, so far"
 
 
 def headline(report: GrantReport) -> str:
     """The answer in one sentence."""
     use = report.use
+    if not report.has_begun:
+        return "This period has not begun: there is nothing to report on yet."
     if not use.jobs and not use.billed_gpu_hours:
         return "No job of this project was analysed in this period."
     works = f" of {counted(use.works, 'work')}" if use.works else ""
@@ -65,11 +69,15 @@ def allocation_lines(report: GrantReport) -> tuple[str, ...]:
     fraction = f" ({share(row.used_fraction)})" if row.used_fraction is not None else ""
     word = f"used{fraction}" if used else "allocated"
     lines = [f"{used}{row.gpu_hours:,.0f} GPU-hours {word}{_of_days(row)}."]
-    whose = "jobs of this period" if report.scope == "project" else "member's jobs of this period"
-    part = share(report.billed_fraction_of_allocation)
-    lines.append(f"The {whose} that Kaiku saw used {hours(report.use.billed_gpu_hours)} GPU-hours, {part} of it.")
+    lines += _part_of_allocation(report) if report.has_begun else []
     lines.append(f"Source of the allocation: {SOURCES.get(row.source, row.source)}, read {instant(row.read_at)}.")
     return tuple(map(unbroken, lines))
+
+
+def _part_of_allocation(report: GrantReport) -> list[str]:
+    whose = "jobs of this period" if report.scope == "project" else "member's jobs of this period"
+    part = share(report.billed_fraction_of_allocation)
+    return [f"The {whose} that Kaiku saw used {hours(report.use.billed_gpu_hours)} GPU-hours, {part} of it."]
 
 
 def _of_days(row: Allocation) -> str:
@@ -78,7 +86,9 @@ def _of_days(row: Allocation) -> str:
 
 
 def tables(report: GrantReport) -> tuple[Table, ...]:
-    """Every table of the report that has rows."""
+    """Every table of the report that has rows; none of a period that has not begun."""
+    if not report.has_begun:
+        return ()
     found = (_use(report), _ended(report), _classes(report), _energy(report), _advice(report), _open(report))
     return tuple(table for table in (*found, _members(report)) if table.rows)
 
@@ -90,7 +100,7 @@ def _use(report: GrantReport) -> Table:
         for (name, one), (_, other) in zip(_lines(now), _lines(then), strict=True)
     ]
     earlier = Span(report.before_first, report.before_last).text
-    notes = ["Unused GPU-hours are an estimate. What was not measured is not counted as unused."]
+    notes = [*_compared(report), "Unused GPU-hours are an estimate. What was not measured is not counted as unused."]
     if now.uncounted_jobs:
         are = "is" if now.uncounted_jobs == 1 else "are"
         notes.append(
@@ -99,6 +109,14 @@ def _use(report: GrantReport) -> Table:
     if report.owner_reported_jobs:
         notes.append(f"{counted(report.owner_reported_jobs, 'job')} without a record from Slurm left out.")
     return Table("use", "Use and efficiency", ("", "This period", earlier), tuple(rows), tuple(notes))
+
+
+def _compared(report: GrantReport) -> Iterator[str]:
+    """With what a period that has not ended is compared: its dates alone look wrong beside those of the whole one."""
+    if not report.is_over:
+        days = Span(report.before_first, report.before_last).days
+        first = f"the first {counted(days, 'day')} of the period before"
+        yield f"This period has not ended: its days so far are compared with as many before, {first}."
 
 
 def _lines(use: Use) -> Iterator[tuple[str, str]]:

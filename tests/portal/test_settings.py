@@ -97,8 +97,10 @@ def test_a_directory_is_asked_on_a_beat_where_one_is_configured(tmp_path: Path) 
 def test_mail_goes_to_files_until_a_server_is_named(tmp_path: Path) -> None:
     code = "import portal.settings as s; print(s.EMAIL_BACKEND, s.SITE_URL, s.DEFAULT_FROM_EMAIL, s.EMAIL_USE_TLS)"
     named = {"SMTP_HOST": "mail.example", "SMTP_SECURITY": "starttls", "SITE_URL": "https://kaiku.example/"}
-    assert [started(code, KAIKU_VAR_DIR=str(tmp_path), **more).stdout for more in ({}, named)] == [
+    moved = {"BIND": "0.0.0.0:8133"}
+    assert [started(code, KAIKU_VAR_DIR=str(tmp_path), **more).stdout for more in ({}, moved, named)] == [
         "reports.mail.services.files.FileBackend http://127.0.0.1:8000 Kaiku <kaiku@127.0.0.1> False\n",
+        "reports.mail.services.files.FileBackend http://127.0.0.1:8133 Kaiku <kaiku@127.0.0.1> False\n",
         "reports.mail.emails.SmtpBackend https://kaiku.example Kaiku <kaiku@kaiku.example> True\n",
     ]
 

@@ -12,6 +12,8 @@ from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
 from granian.server.mp import MPServer
 
+from portal.environment import own_address
+
 DEFAULT_HOST = "127.0.0.1"
 
 HEAD_MS = 10_000
@@ -27,7 +29,7 @@ class Command(BaseCommand):
     help = "Serve the portal and the ingest; --ingest-only for a process that only receives payloads."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--bind", default="127.0.0.1:8000", help="address and port (default %(default)s)")
+        parser.add_argument("--bind", default=settings.BIND, help="address and port (default %(default)s)")
         parser.add_argument("--ingest-only", action="store_true", help="receive payloads, serve no pages")
         # An embedded database has one writer at a time; a second process would only wait for the first.
         parser.add_argument("--workers", type=int, help="processes (default 2; 1 with --ingest-only or with SQLite)")
@@ -37,10 +39,18 @@ class Command(BaseCommand):
         if not port.isdigit():
             raise CommandError(f"--bind: {options['bind']!r} is not HOST:PORT")
         refuse_a_used_port(host, int(port))
+        link_to(options["bind"])
         alone = settings.IS_EMBEDDED or options["ingest_only"]
         server(
             INGEST_ONLY if options["ingest_only"] else PAGES, host, int(port), options["workers"] or 2 - alone
         ).serve()
+
+
+def link_to(bind: str) -> None:
+    """Let links lead to where this is served, unless SITE_URL or HTTPS names an address; the server's processes are
+    forked, and have the settings of this one."""
+    if own_address(settings.BIND) == settings.SITE_URL:
+        settings.SITE_URL = own_address(bind)
 
 
 def refuse_a_used_port(host: str, port: int) -> None:

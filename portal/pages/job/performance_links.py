@@ -6,7 +6,7 @@ from jobs.models import Job
 from jobs.records import ENDED_STATES
 from reports.services.links import performance_url
 
-SHOWN = {"csv": "CSV", "json": "JSON"}
+SHOWN = {"csv": "CSV row", "json": "JSON for models"}
 """By how the address ends: the row of the run, and its learning document."""
 
 

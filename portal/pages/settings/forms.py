@@ -7,6 +7,7 @@ from typing import Any
 
 from django import forms
 from django.conf import settings
+from django.utils import timezone
 
 from analysis.efficiency import EfficiencyClass
 from analysis.thresholds import LIMITS
@@ -82,14 +83,15 @@ class TokenForm(forms.Form):
 
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"]
-        if self.held.filter(name=name).exists():
+        if self.held.filter(name=name, expires_at__gt=timezone.now()).exists():
             raise forms.ValidationError(
                 "You already have a token with this name; revoke it first, or choose another name."
             )
         return name
 
     def clean(self) -> None:
-        if self.held.count() >= TOKENS_MAX:
+        replaced = self.held.filter(name=self.cleaned_data.get("name", ""))
+        if self.held.count() - replaced.count() >= TOKENS_MAX:
             raise forms.ValidationError(
                 f"You have {TOKENS_MAX} tokens, which is the limit; revoke one that you no longer need."
             )

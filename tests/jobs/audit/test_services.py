@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from django.db import DatabaseError, connection, transaction
+from django.db import DatabaseError, IntegrityError, connection, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
@@ -161,6 +161,19 @@ def test_personal_tokens_made_and_revoked_once(alice: User, grace: User) -> None
         ("alice", "token_revoked", "mine of alice", ""),
         ("grace", "token_revoked", "other of alice", ""),
     ]
+
+
+def test_an_expired_token_gives_its_name_to_a_new_one_and_a_valid_one_does_not(alice: User) -> None:
+    now = timezone.now()
+    columns = {"name": "feed", "kind": "feed", "expires_at": now + timedelta(days=1)}
+    old = store_api_token(alice, digest="old", now=now, **columns)
+    with pytest.raises(IntegrityError):
+        store_api_token(alice, digest="second", now=now + timedelta(hours=23), **columns)
+    later = now + timedelta(days=1)
+    new = store_api_token(alice, digest="new", now=later, **columns | {"expires_at": later + timedelta(days=1)})
+    old.refresh_from_db()
+    assert (old.revoked_at, new.revoked_at) == (later, None)
+    assert [action for _, action, *_ in entries()] == ["token_made", "token_revoked", "token_made"]
 
 
 def test_shares_begun_replaced_and_ended_by_the_owner() -> None:

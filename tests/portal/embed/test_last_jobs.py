@@ -113,7 +113,9 @@ def test_programs_get_the_same_jobs_with_a_session_or_a_reading_token_and_no_sit
         answer = Client().get(f"{CARD}.json", headers={"Authorization": f"Bearer {secret}"})
         assert answer.status_code == (200 if kind == ApiToken.Kind.READ else 403), kind
     assert Client().get(f"{CARD}.json").status_code == 401
-    assert cast("alice").get(f"{CARD}.json?n=0").status_code == 400
+    for wrong in ("0", "%00"):
+        refused = cast("alice").get(f"{CARD}.json?n={wrong}")
+        assert (refused.status_code, refused["Content-Type"]) == (400, "application/problem+json"), wrong
 
 
 @pytest.mark.parametrize(
@@ -177,5 +179,6 @@ def test_a_browser_shows_the_card_in_the_frame_of_an_allowed_origin_alone(
         texts[origin] = page.frames[1].evaluate("document.body ? document.body.innerText : ''")
     context.close()
     assert "GPU use 22.0" in texts[allowed]
+    assert texts[allowed].index("All jobs") < texts[allowed].index("GPU use"), "seen without scrolling"
     assert "GPU use" not in texts[other]
     assert "refused" in texts[other] or texts[other] == ""

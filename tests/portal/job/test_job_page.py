@@ -51,6 +51,7 @@ def test_the_page_holds_the_report_and_its_downloads(cast, reported) -> None:
         assert f"/api/v1/jobs/lumi/123456/report.{name}?attempt=0" in content
     for name in ("csv", "json"):
         assert f"/api/v1/jobs/lumi/123456/performance.{name}?attempt=0" in content
+    assert [content.count(f">{name}</a>") for name in ("JSON", "JSON for models")] == [1, 1]
     for name in ("gpu_use", "gpu_memory", "gpu_heatmap"):
         assert f"/jobs/lumi/123456/figures/{name}.svg?attempt=0" in content
 

@@ -128,6 +128,14 @@ def test_the_page_offers_the_period_of_the_allocation_first_and_the_files_of_wha
     assert f"{API}.pdf?from={first}&amp;until={last}" in page
 
 
+@pytest.mark.one_database
+def test_a_period_that_has_not_begun_offers_no_report(cast, used) -> None:
+    first = timezone.localdate() + timedelta(days=2)
+    page = cast("carol").get(f"{PAGE}?from={first}&until={first + timedelta(days=30)}").content.decode()
+    assert "This period has not begun" in page
+    assert not any(shown in page for shown in ("so far", ">PDF</a>", ">CSV</a>", "<table"))
+
+
 def test_wrong_days_are_answered_with_what_is_wrong(cast, days: str) -> None:
     carol = cast("carol")
     answer = carol.get(f"{PAGE}?from=2026-02-01&until=2026-01-01")

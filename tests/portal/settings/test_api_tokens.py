@@ -163,7 +163,9 @@ def test_a_name_is_used_once_until_its_token_is_revoked(cast) -> None:
     client, form = cast("alice"), {"name": "notebook", "days": "30"}
     client.post(PAGE, form)
     assert "You already have a token with this name" in client.post(PAGE, form).content.decode()
-    client.post(f"{PAGE}{ApiToken.objects.get().pk}/revoke/")
+    ApiToken.objects.update(expires_at=timezone.now())
+    assert "kaiku_pat_" in client.post(PAGE, form).content.decode(), "an expired one keeps no name"
+    client.post(f"{PAGE}{ApiToken.objects.get(revoked_at=None).pk}/revoke/")
     assert SECRET.search(client.post(PAGE, form).content.decode())
     assert cast("bob").post(PAGE, form).status_code == 200
     assert ApiToken.objects.filter(revoked_at=None).count() == 2

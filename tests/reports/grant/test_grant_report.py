@@ -29,7 +29,7 @@ from reports.grant.report import (
 from reports.grant.rows import rows
 from reports.grant.services import grant_pdf
 from reports.grant.spans import Span, SpanError, before, offered, span_of
-from reports.grant.wording import allocation_lines, headline, tables
+from reports.grant.wording import allocation_lines, headline, period, tables
 
 JANUARY, FEBRUARY, JULY = date(2026, 1, 1), date(2026, 2, 1), date(2026, 7, 1)
 KWH_J = 3_600_000.0
@@ -54,7 +54,7 @@ def made(**more: object) -> GrantReport:
     columns = {
         **{"schema": "grant-report/1", "project": "project_1", "scope": "project", "calendar": "UTC"},
         **{"made_at": datetime(2026, 2, 3, 12, tzinfo=UTC), "first": JANUARY, "last": date(2026, 1, 31)},
-        **{"is_over": True, "use": use_of(now, 2, ended_of({"COMPLETED": 2, "FAILED": 1}))},
+        **{"has_begun": True, "is_over": True, "use": use_of(now, 2, ended_of({"COMPLETED": 2, "FAILED": 1}))},
         **{"before_first": date(2025, 12, 1), "before_last": date(2025, 12, 31)},
         **{"before": use_of(RunSums(), 0, None), "classes": classes_of(now), "step": "day"},
         "steps": tuple(Step(date(2026, 1, day), 2 * (day == 5), 101.0 * (day == 5), {}) for day in range(1, 32)),
@@ -145,11 +145,32 @@ def test_the_words_state_allocation_period_and_what_is_missing() -> None:
     assert energy.rows == (("Energy of the GPUs", "not measured"),)
 
 
+def test_a_period_that_has_not_ended_states_with_what_it_is_compared() -> None:
+    assert not any("has not ended" in note for note in tables(made())[0].notes)
+    # 31 days of December.
+    started = made(is_over=False)
+    assert "compared with as many before, the first 31 days of the period before." in tables(started)[0].notes[0]
+    assert period(started) == "1 January 2026 – 31 January 2026, so far"
+
+
+def test_a_period_that_has_not_begun_has_no_table_of_zeros() -> None:
+    future = made(has_begun=False, is_over=False, use=use_of(RunSums(), 0, None))
+    assert period(future) == "1 January 2026 – 31 January 2026, not begun yet"
+    assert headline(future) == "This period has not begun: there is nothing to report on yet."
+    assert tables(future) == ()
+    assert not any("The jobs of this period" in line for line in allocation_lines(future))
+
+
 def test_the_table_for_spreadsheets_has_the_numbers_of_the_report_and_executes_nothing() -> None:
     found = cells(made(open_savings=(OpenSaving(1, 30.0, (2,), name='=HYPERLINK("x")'),)))
     assert found["use", "billed_gpu_hours"] == "101.0"
     assert found["use", "energy_kwh"] == "25.5"
     assert found["jobs ended", "failed"] == "1"
+    # The efficient hours are those of one job, the wasted ones of another; 28 of the claimed 30 GPU-hours were saved.
+    assert (found["jobs by class", "EFFICIENT"], found["classes", "EFFICIENT"]) == ("1", "60.0")
+    assert (found["jobs by class", "WASTED"], found["classes", "WASTED"]) == ("1", "40.0")
+    assert (found["advice", "gpus claimed_gpu_hours"], found["advice", "gpus saved_gpu_hours"]) == ("30.0", "28.0")
+    assert found["advice", "saved_gpu_hours"] == "28.0"
     assert found["each day", "2026-01-05"] == "101.0"
     assert found["open savings", '\'=HYPERLINK("x")'] == "30.0"
 
