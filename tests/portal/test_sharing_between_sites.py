@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import date
 from io import StringIO
 from pathlib import Path
@@ -87,7 +88,8 @@ def test_a_closed_month_is_exported_as_documented(october, tmp_path) -> None:
         **{"run_time_h": "1-4", "ending": "completed"},
     }
     assert sorted(row["gpu_use_percent"] for row in written) == ["5-15"] * 5 + ["70-85"] * 5
-    text = path.read_text()
+    # Any four digits may stand in a key by chance.
+    text = re.sub(r'"key":"[0-9a-f]+"', "", path.read_text())
     assert not any(word in text for word in (*PEOPLE, *OTHERS, "project_1", "nid", "gromacs_md", "2026-10-15", "7200"))
     entry = AuditEntry.objects.get(action="runs_exported")
     assert (entry.actor, entry.name, entry.details) == (
