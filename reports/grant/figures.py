@@ -32,6 +32,8 @@ FILLS = {
 """The colours of the classes, as `--fill-*` of the portal's style has them."""
 
 NOT_JUDGED = "Not judged"
+SHOWN_HOURS_MIN = 0.005
+"""Less is zero in the digits that are shown."""
 BAR_WIDTH, TICKS_MAX = 0.82, 8
 ROOM_ABOVE = 1.12
 
@@ -58,8 +60,12 @@ def figure_text(report: GrantReport, name: str) -> str:
     """What a figure shows, in a sentence."""
     total = hours(report.use.billed_gpu_hours)
     if name == "by_class":
-        shown = ", ".join(f"{CLASS_NAMES[row.name].lower()} {hours(row.gpu_hours)}" for row in report.classes)
-        return f"GPU-hours of each {report.step} by class of the jobs: {total} in all{f'; {shown}' if shown else ''}."
+        shown = [f"{CLASS_NAMES[row.name].lower()} {hours(row.gpu_hours)}" for row in report.classes]
+        unjudged = report.use.billed_gpu_hours - sum(row.gpu_hours for row in report.classes)
+        if unjudged >= SHOWN_HOURS_MIN:
+            shown.append(f"{NOT_JUDGED.lower()} {hours(unjudged)}")
+        parts = f"; {', '.join(shown)}" if shown else ""
+        return f"GPU-hours of each {report.step} by class of the jobs: {total} in all{parts}."
     allocated = report.allocation if _shows_allocation(report) else None
     of = f" of {allocated.gpu_hours:,.0f} allocated" if allocated else ""
     return f"GPU-hours used since the period began: {total}{of}{' by its end' if report.is_over else ' so far'}."

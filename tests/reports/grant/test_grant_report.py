@@ -14,6 +14,7 @@ from analysis.history.run_sums import ClassSums, RunSums
 from jobs.site_factors import Cost, Emission
 from portal.csv_lines import csv_lines
 from reports.grant.claims import claims
+from reports.grant.figures import figure_text
 from reports.grant.report import (
     Advice,
     AdviceKind,
@@ -79,6 +80,13 @@ def test_a_period_is_its_sums() -> None:
     assert (use.energy_kwh, use.energy_fraction) == (25.5, 0.6)
     nothing = use_of(RunSums(), 0, None)
     assert (nothing.energy_kwh, nothing.mean_use_percent, nothing.unused_fraction) == (None, None, None)
+
+
+def test_the_parts_that_a_figure_names_add_up_to_its_whole() -> None:
+    # 60 + 40 were judged; the short job of 1 GPU-hour is billed as well.
+    assert figure_text(made(), "by_class").endswith("101.0 in all; efficient 60.0, wasted 40.0, not judged 1.00.")
+    everything_judged = dataclasses.replace(made(), use=dataclasses.replace(made().use, billed_gpu_hours=100.0))
+    assert figure_text(everything_judged, "by_class").endswith("100.0 in all; efficient 60.0, wasted 40.0.")
 
 
 @pytest.mark.parametrize(
