@@ -46,7 +46,7 @@ def record_node_summaries(
             for place in rows:
                 is_new[place] = _key(payloads[place]) in stored
             if not sent_by:
-                follow_running([payloads[place] for place in turn if is_new[place]], now)
+                follow_running([payloads[place] for place in turn if is_new[place] or payloads[place].final], now)
     return is_new
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from django.db.models import Count, Max, Sum
@@ -17,7 +17,7 @@ from metrics.selectors import Key
 COLUMNS = ("node", "started_at", "ended_at", "received_at", "recent_s", "figures")
 
 MemoryCourse = tuple[NDArray[np.float64], NDArray[np.float64]]
-"""Of one node: seconds from its start, the middle of each bucket, and memory in 2^30 bytes; without gaps."""
+"""Of one node: seconds from its start, the middle of what each bucket covers, and memory in 2^30 bytes; no gaps."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def running_nodes(key: Key) -> RunningNodes:
         received_at=received,
         recent_s=np.array(recent_s, dtype=np.float64),
         busy_cores=np.array([known.get("busy_cores") for known in figures], dtype=np.float64),
-        memory=tuple(_memory(known.get("memory_step_s"), known.get("memory_gb", ())) for known in figures),
+        memory=tuple(_memory(*node) for node in zip(figures, started, until, strict=True)),
         power_w={
             (node, int(gpu_id)): power_w
             for node, known in zip(nodes, figures, strict=True)
@@ -80,8 +80,11 @@ def running_keys(cluster: str, job_ids: Collection[int]) -> dict[Key, RunningSta
     return {(cluster, job_id, attempt): RunningState(*state) for job_id, attempt, *state in rows}
 
 
-def _memory(step_s: float | None, gb: Collection[float | None]) -> MemoryCourse:
-    points = np.array(tuple(gb), dtype=np.float64)
-    at_s = (np.arange(points.size, dtype=np.float64) + 0.5) * (step_s or 0.0)
+def _memory(figures: dict[str, Any], started_at: datetime | None, until: datetime | None) -> MemoryCourse:
+    """The last bucket of a run that goes on is cut where measuring ended."""
+    points = np.array(tuple(figures.get("memory_gb", ())), dtype=np.float64)
+    edges_s = np.arange(points.size + 1, dtype=np.float64) * figures.get("memory_step_s", 0.0)
+    if points.size and started_at and until:
+        edges_s[-1] = np.clip((until - started_at).total_seconds(), edges_s[-2], edges_s[-1])
     is_known = ~np.isnan(points)
-    return at_s[is_known], points[is_known]
+    return ((edges_s[:-1] + edges_s[1:]) / 2)[is_known], points[is_known]

@@ -17,7 +17,8 @@ FIGURES = ("sequence", "started_at", "ended_at", "received_at", "recent_s", "fig
 def follow_running(stored: Sequence[NodePayload], now: datetime) -> None:
     """Keep the recent use of these summaries of different nodes, and delete that of the nodes whose summary is final.
 
-    Within the transaction that stored them, after them: who holds a summary's row alone touches this one.
+    Within the transaction that stored them, after them: who holds a summary's row alone touches this one. A final one
+    may be among them that was known already: the run has ended.
     """
     rows = [_row(payload, now) for payload in sorted(stored, key=_key) if not payload.final]
     if rows:

@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from metrics.expiry.services import forget_runs
 from metrics.models import NodeSummary, RunningNode
 from metrics.running.selectors import running_keys, running_nodes
-from metrics.selectors import revisions
+from metrics.selectors import revisions, run_metrics
 from metrics.services import record_node_summaries, record_node_summary
 from tests.payloads import decoded, interim, node_payload
 
@@ -75,6 +75,21 @@ def test_the_final_summary_ends_it_whatever_its_number(now: datetime, sequence: 
     assert revisions([123456])[KEY].revision > before
     assert not recorded(now, sequence=9), "what was under way when the final one came"
     assert (RunningNode.objects.count(), NodeSummary.objects.get().is_final) == (0, True)
+
+
+def test_the_word_that_nothing_was_measured_ends_it_and_keeps_what_was_measured(now: datetime) -> None:
+    recorded(now, utils=[70.0])
+    said = node_payload(gpus=[{"gpu_id": 0, "missing": {"avg_util": "no prolog ran"}}], sequence=0)
+    assert not record_node_summary(said, now)
+    assert run_metrics(KEY).gpus.avg_util.tolist() == [70.0]
+    assert RunningNode.objects.count() == 0
+
+
+def test_the_last_bucket_of_memory_ends_where_measuring_did(now: datetime) -> None:
+    # 600 s in buckets of 240 s: 0 to 240, 240 to 480, 480 to 600.
+    cpu = {"memory_timeline": {"step_s": 240.0, "gb": [1.0, 2.0, 3.0]}}
+    recorded(now, cpu=cpu)
+    assert running_nodes(KEY).memory[0][0].tolist() == [120.0, 360.0, 540.0]
 
 
 def test_the_nodes_of_a_run_end_one_by_one(now: datetime) -> None:
