@@ -154,5 +154,6 @@ KINDS = (
     Kind("logged runs", "logged run", "RUN_DAYS", remove_logged_runs),
     Kind("views and logs", "record", "LOG_DAYS", remove_audit_logs),
     Kind("sign-ins of programs", "code", "DEVICE_SIGN_IN_DAYS", remove_over),
+    Kind("recent use of runs that no longer send", "node", "RUNNING_DAYS", measurements.remove_running_nodes),
     Kind("queues that are no longer read", "job", "QUEUE_DAYS", remove_old_queues),
 )

@@ -256,6 +256,8 @@ DEVICE_TOKEN_DAYS = number("DEVICE_TOKEN_DAYS", 90, highest=365)
 DEVICE_SIGN_IN_DAYS = 1
 # Days that the jobs of a queue are kept that is no longer read.
 QUEUE_DAYS = 1
+# Days that the recent use of a node is kept whose final summary does not arrive: longer than a job of LUMI may run.
+RUNNING_DAYS = 4
 # Raw windows: whether jobs have a page that plots them, and when no more are accepted; see portal/ingest/shedding.py.
 RAW_ON_PAGE = flag("RAW_ON_PAGE")
 RAW_WINDOWS_PER_MINUTE = number("RAW_WINDOWS_PER_MINUTE", 600, lowest=0)

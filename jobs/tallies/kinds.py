@@ -111,7 +111,7 @@ LOGGED_POINTS = Count(
     (("stored", "thinned"),),
 )
 EXPORTED_RUNS = Count("kaiku_exported_runs", "Runs that the target of the export has confirmed, repeated ones again")
-SUMMARIES = Count("kaiku_node_summaries", "Node summaries stored from the site's collectors", ("cluster",))
+SUMMARIES = Count("kaiku_node_summaries", "Final node summaries stored from the site's collectors", ("cluster",))
 COLLECTOR_FAILURES = Count(
     "kaiku_collector_failures", "Node summaries that state what their collector could not do", ("cluster", "reason")
 )
