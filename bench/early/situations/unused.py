@@ -31,7 +31,7 @@ UNUSED = (
         "600 - | 1800 - | 4200 -", gpus("u10", 8, work(0.83, (80,) + (0,) * 7), work(9)), host(9, 9, 60)),
     situation("two_stage_pipeline_of_a_day", "Four GPUs generate for three hours, then the other four rank. Planned, "
         "though the waiting half is paid.",
-        "600 ?some_gpus_unused | 4200 ?some_gpus_unused | 7800 - | 15000 -",
+        "600 ?some_gpus_unused | 4200 ?some_gpus_unused | 7800 ?some_gpus_unused | 15000 -",
         gpus("u11", 8, work(3, (90,) * 4 + (0,) * 4), work(8)), _HOST),
     situation("second_trial_after_the_first_results", "The tuner fills a GPU when the first trials end.",
         "600 ?some_gpus_unused | 4200 - | 7800 -",
