@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
@@ -48,11 +49,11 @@ def gap(until_h: float) -> Phase:
 def gpus(seed: str, count: int, *phases: Phase, has_power: bool = True, creep: Memory | None = None) -> Node:
     """One node with `count` GPUs. `creep` replaces the memory of all GPUs by GB over hours."""
     rng = np.random.default_rng(zlib.crc32(seed.encode()))
-    hours = (np.arange(int(phases[-1][0] * HOUR_S / STEP_S)) + 0.5) * STEP_S / HOUR_S
+    hours: Floats = (np.arange(int(phases[-1][0] * HOUR_S / STEP_S), dtype=np.float64) + 0.5) * STEP_S / HOUR_S
     number = np.searchsorted(np.array([phase[0] for phase in phases]), hours, side="right").clip(0, len(phases) - 1)
     level = np.array([np.broadcast_to(np.asarray(phase[1], float), count) for phase in phases])[number]
     util = np.where(level > 0, np.clip(level + rng.normal(0, 3, level.shape), 2, 100), level)
-    gb = creep(hours) if creep else np.array([phase[2] for phase in phases])[number]
+    gb = creep(hours) if creep else np.array([phase[2] for phase in phases], float)[number]
     mem_gb = np.repeat(np.clip(gb + rng.normal(0, 0.03, gb.shape), 0.02, 63.95)[:, None], count, axis=1)
     watts = np.array([phase[3] for phase in phases])[number][:, None] * np.nan_to_num(util) / 100
     modules = [watts[:, first : first + 2].sum(axis=1) for first in range(0, count, 2)]
@@ -65,7 +66,12 @@ def silent_from(node: Node, hour: float) -> Node:
     """The same node without the samples from that hour on: its collector died or its network did."""
     count = int(hour * HOUR_S / STEP_S)
     power_w = node.power_w[:count] if node.power_w is not None else None
-    return Node(node.util[:count], node.mem_gb[:count], power_w, None, node.gpu_ids, step_s=node.step_s)
+    return replace(node, util=node.util[:count], mem_gb=node.mem_gb[:count], power_w=power_w)
+
+
+def without_timeline(node: Node) -> Node:
+    """The same node as a collector reports it that keeps no timeline of its GPUs."""
+    return replace(node, fields={gpu_id: {"timeline": None} for gpu_id in node.gpu_ids})
 
 
 def steps(*phases: tuple[float, float]) -> Memory:
@@ -91,7 +97,7 @@ def host(
 
 
 def situation(
-    name: str, story: str, expected: str, nodes: Node | Sequence[Node], hosts: Host | None | Sequence[Host | None], *,
+    name: str, story: str, expected: str, nodes: Node | Sequence[Node], hosts: Host | Sequence[Host | None] | None, *,
     job: str = "train", partition: str = "standard-g", limit_h: float = 24.0, state: str = "COMPLETED",
     hour: int = MORNING, earlier: Sequence[tuple[float, int]] = (), progress: Progress | None = None,
     lasts_h: float | None = None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.early.situations.build import gap, gpus, host, idle, silent_from, situation, work
+from bench.early.situations.build import gap, gpus, host, idle, silent_from, situation, without_timeline, work
 
 _U = "600 ?some_gpus_unused | 4200 some_gpus_unused | 11400 some_gpus_unused"
 _HOST = host(8, 4, 50)
@@ -22,6 +22,8 @@ UNUSED = (
         gpus("u6", 4, work(8, (90, 0, 0, 0), 58)), host(8, 3, 30, 240, 28), partition="small-g"),
     situation("unused_without_power", "Half of the GPUs unused; no power was read.", _U,
         gpus("u7", 8, work(8, (88,) * 4 + (0,) * 4), has_power=False), None),
+    situation("unused_without_timelines", "Three of four GPUs unused; only totals were sent.", _U,
+        without_timeline(gpus("u18", 4, work(8, (90, 0, 0, 0)))), host(8, 3, 30, 240, 28), partition="small-g"),
     situation("one_idle_node_of_four", "A host file with three names for four nodes.", _U,
         [*(gpus(f"u8{n}", 8, work(8)) for n in range(3)), gpus("u8x", 8, idle(8))], [*(_HOST,) * 3, host(8, 0.02, 1)]),
     situation("ranks_start_one_after_another", "Each rank compiles its kernels in turn; the last begins after an hour.",
@@ -31,9 +33,9 @@ UNUSED = (
         "600 - | 1800 - | 4200 -", gpus("u10", 8, work(0.83, (80,) + (0,) * 7), work(9)), host(9, 9, 60)),
     situation("two_stage_pipeline_of_a_day", "Four GPUs generate for three hours, then the other four rank. Planned, "
         "though the waiting half is paid.",
-        "600 ?some_gpus_unused | 4200 ?some_gpus_unused | 7800 - | 15000 -",
+        "600 ?some_gpus_unused | 4200 ?some_gpus_unused | 7800 ?some_gpus_unused | 15000 -",
         gpus("u11", 8, work(3, (90,) * 4 + (0,) * 4), work(8)), _HOST),
-    situation("second_trial_after_the_first_results", "The tuner fills a GPU when the first trials end after 1.6 hours.",
+    situation("second_trial_after_the_first_results", "The tuner fills a GPU when the first trials end.",
         "600 ?some_gpus_unused | 4200 - | 7800 -",
         gpus("u12", 4, work(1.6, (93, 93, 93, 0)), work(7)), host(7, 5, 40, 240, 28), partition="small-g"),
     situation("light_rank_for_input_and_output", "One GPU of eight only gathers output: three percent, not unused.",
@@ -41,7 +43,7 @@ UNUSED = (
     situation("one_gpu_not_read", "The readings of one node are gone from the start, its GPUs work all the same.",
         "600 - | 4200 -",
         [gpus("u14a", 8, work(8)), gpus("u14b", 8, gap(8))], [_HOST, None]),
-    situation("stopped_early_but_was_used", "Unequal shards: four GPUs are done after half an hour. Imbalance, but used.",
+    situation("stopped_early_but_was_used", "Unequal shards: four GPUs are done after half an hour.",
         "600 - | 4200 - | 7800 -", gpus("u15", 8, work(0.5), work(4, (93,) * 4 + (0,) * 4)), host(4, 6, 50)),
     situation("silent_node_beside_a_working_one", "The second node worked and then fell silent.",
         "600 - | 4200 - | 7800 -", [gpus("u16a", 8, work(8)), silent_from(gpus("u16b", 8, work(8)), 0.5)], _HOST),
