@@ -75,7 +75,7 @@ def _all_idle(facts: EarlyFacts, limits: EarlyLimits) -> IdleStretches | None:
     run = facts.run
     if not run.gpus.count or run.gpus.count < run.allocated_gpus or not is_worth_a_word(facts, limits):
         return None
-    if len(run.nodes) < len(run.record.nodes) or not np.all(is_heard(facts, limits)):
+    if len(run.nodes) < (run.record.node_count or len(run.record.nodes)) or not np.all(is_heard(facts, limits)):
         return None
     idle = idle_stretches(facts, limits)
     if np.any(np.isnan(idle.idle_s)) or float(np.min(idle.idle_s)) < _least_s(facts, idle, limits):
