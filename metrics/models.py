@@ -1,4 +1,5 @@
-"""Tables of what the collectors measured: one summary a node and run, with its GPUs and its host; and raw windows."""
+"""Tables of what the collectors measured: one summary a node and run, with its GPUs and its host; the recent use of
+nodes whose run goes on; and raw windows."""
 
 from __future__ import annotations
 
@@ -57,6 +58,35 @@ class NodeSummary(models.Model):
 
     def __str__(self) -> str:
         return f"{self.cluster}/{self.job_id} on {self.node}"
+
+
+class RunningNode(models.Model):
+    """The recent use of one node of a run that goes on, from the site's collector; beside its `NodeSummary`.
+
+    It is replaced by each later summary of the node and deleted with the final one. `ended_at` is until when was
+    measured. `figures`, each where measured: `power_w`, the mean over `recent_s` of each GPU by its number;
+    `busy_cores` over `recent_s`; `memory_gb` from the start in buckets of `memory_step_s`, without cached files.
+    """
+
+    cluster = models.CharField(max_length=64)
+    job_id = models.BigIntegerField()
+    attempt = models.PositiveIntegerField(default=0)
+    node = models.CharField(max_length=64)
+    sequence = models.BigIntegerField()
+    started_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+    received_at = models.DateTimeField()
+    recent_s = models.FloatField(null=True)
+    figures = models.JSONField(default=dict)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["cluster", "job_id", "attempt", "node"], name="running_node_once")
+        ]
+        indexes = [models.Index(fields=["received_at"], name="running_node_by_arrival")]
+
+    def __str__(self) -> str:
+        return f"{self.cluster}/{self.job_id} on {self.node}, which goes on"
 
 
 class RawWindow(models.Model):

@@ -26,8 +26,11 @@ SECONDS_SLACK_FRACTION = 0.02
 # A peak is read at another instant than the capacity, in another unit: allow rounding only.
 CAPACITY_SLACK_FRACTION = 0.005
 
+MEMORY_POINTS_MAX = TIMELINE_POINTS_MAX
+"""A collector sends 60 (`collector.host`); as many as those of a GPU are accepted."""
+
 PERCENT_MAX, SECONDS_MAX, GIGABYTES_MAX, STEP_MAX_S, INTERVAL_MAX_S = 100, 1e9, 60_000, 1e7, 1e6
-STEP_MIN_S = 0.1
+STEP_MIN_S, CORES_MAX = 0.1, 4096
 
 BUS = re.compile(r"\A[0-9A-Fa-f:.]{0,16}\Z")
 # The same characters as in jobs.records, which this package must not import.
@@ -60,8 +63,18 @@ class TimelinePayload(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     mem_gb: Annotated[tuple[Gigabytes | None, ...], Meta(max_length=TIMELINE_POINTS_MAX)] = ()
 
 
+class MemoryTimelinePayload(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Memory of a run on its node without cached files, by bucket of `step_s` from the node's start; null is a gap."""
+
+    step_s: Annotated[float, within(STEP_MIN_S, STEP_MAX_S)]
+    gb: Annotated[tuple[Gigabytes | None, ...], Meta(max_length=MEMORY_POINTS_MAX)] = ()
+
+
 class GpuPayload(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One GPU of one node over the job; absent numbers are named in `missing` with the reason."""
+    """One GPU of one node over the job; absent numbers are named in `missing` with the reason.
+
+    `recent_power_avg_w` is the mean of its module's power over the summary's `recent_s`; only of a run that goes on.
+    """
 
     gpu_id: Annotated[int, Meta(ge=0, le=1023)]
     avg_util: Percent | None = None
@@ -86,6 +99,7 @@ class GpuPayload(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     temperature_peak_c: Reading | None = None
     pcie_bandwidth_mb_s: Reading | None = None
     throttled_s: Seconds | None = None
+    recent_power_avg_w: Reading | None = None
     missing: dict[str, str] = {}
 
     def __post_init__(self) -> None:
@@ -99,10 +113,13 @@ class GpuPayload(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class CpuPayload(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The host side of one node: physical cores, fractions of the allocated cores, pressure-stall seconds."""
+    """The host side of one node: physical cores, fractions of the allocated cores, pressure-stall seconds.
+
+    Only of a run that goes on: `recent_busy_cores` over the summary's `recent_s`, and `memory_timeline`.
+    """
 
     cores_allocated: Count | None = None
-    busy_cores_avg: Annotated[float, within(0, 4096)] | None = None
+    busy_cores_avg: Annotated[float, within(0, CORES_MAX)] | None = None
     user_fraction: Fraction | None = None
     system_fraction: Fraction | None = None
     iowait_fraction: Fraction | None = None
@@ -116,18 +133,28 @@ class CpuPayload(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     pressure_cpu_s: Seconds | None = None
     pressure_memory_s: Seconds | None = None
     pressure_io_s: Seconds | None = None
+    recent_busy_cores: Annotated[float, within(0, CORES_MAX)] | None = None
+    memory_timeline: MemoryTimelinePayload | None = None
     missing: dict[str, str] = {}
 
     def __post_init__(self) -> None:
         msgspec.structs.force_setattr(self, "missing", printable_map(self.missing))
         drop(self, beyond(self, CPU_BOUNDS))
+        if self.memory_timeline is not None:
+            timeline, reasons = _possible_memory(self.memory_timeline)
+            msgspec.structs.force_setattr(self, "memory_timeline", timeline)
+            drop(self, reasons)
 
 
 GPU_BOUNDS, CPU_BOUNDS = bounds_of(GpuPayload), bounds_of(CpuPayload)
 
 
 class NodePayload(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything one node sends about one job run; a later `sequence` replaces an earlier one."""
+    """Everything one node sends about one job run; a later `sequence` replaces an earlier one.
+
+    While the run goes on `final` is false, and `recent_s` is how long the `recent_…` figures of the GPUs and the host
+    cover. A final summary has none of these fields.
+    """
 
     schema: str
     cluster: Slug
@@ -140,6 +167,7 @@ class NodePayload(msgspec.Struct, frozen=True, kw_only=True):
     started_at: Instant | None = None
     ended_at: Instant | None = None
     interval_s: Annotated[float, within(STEP_MIN_S, INTERVAL_MAX_S)] | None = None
+    recent_s: Seconds | None = None
     collector_version: Annotated[str, Meta(pattern=r"\A[A-Za-z0-9.+-]{0,32}\Z")] = ""
     cpu: CpuPayload | None = None
     errors: tuple[str, ...] = ()
@@ -151,6 +179,10 @@ class NodePayload(msgspec.Struct, frozen=True, kw_only=True):
         if self.interval_s is not None and not STEP_MIN_S <= self.interval_s <= INTERVAL_MAX_S:
             cleaned += (f"interval_s: {PREFIX}{number(self.interval_s)} s",)
             msgspec.structs.force_setattr(self, "interval_s", None)
+        if self.final or not _is_within_run(self):
+            if not self.final and self.recent_s is not None:
+                cleaned += (f"recent_s: {PREFIX}{number(self.recent_s)} s",)
+            _drop_recent(self)
         msgspec.structs.force_setattr(self, "errors", cleaned)
         for gpu in self.gpus:
             drop(gpu, _beyond_measured(gpu, self.interval_s or 0))
@@ -186,6 +218,27 @@ def problems(payload: NodePayload) -> list[Problem]:
             found.append((f"gpus[{index}].avg_util", "required, or a reason for it in missing"))
         seen.add(gpu.gpu_id)
     return found
+
+
+def _is_within_run(payload: NodePayload) -> bool:
+    """Whether the recent figures cover some known time, and no more than was measured."""
+    recent_s, measured_s = payload.recent_s or 0.0, SECONDS_MAX
+    if payload.started_at and payload.ended_at:
+        span_s = (payload.ended_at - payload.started_at).total_seconds()
+        measured_s = span_s * (1 + SECONDS_SLACK_FRACTION) + (payload.interval_s or 0)
+    return 0 < recent_s <= measured_s
+
+
+def _drop_recent(payload: NodePayload) -> None:
+    """Drop what only a summary of a run that goes on has, and the memory over time of one that has ended."""
+    msgspec.structs.force_setattr(payload, "recent_s", None)
+    for gpu in payload.gpus:
+        if gpu.recent_power_avg_w is not None:
+            msgspec.structs.force_setattr(gpu, "recent_power_avg_w", None)
+    if payload.cpu is not None:
+        msgspec.structs.force_setattr(payload.cpu, "recent_busy_cores", None)
+        if payload.final:
+            msgspec.structs.force_setattr(payload.cpu, "memory_timeline", None)
 
 
 def _no_bus(bus: str | None) -> dict[str, str]:
@@ -254,6 +307,14 @@ def _possible_timeline(
         reasons[f"timeline.{shorter}"] = f"lengths differ, {len(util)} points of use and {len(mem_gb)} of memory"
         util, mem_gb = (() if shorter == "util" else util), (() if shorter == "mem_gb" else mem_gb)
     return (TimelinePayload(step_s=timeline.step_s, util=util, mem_gb=mem_gb) if reasons else timeline), reasons
+
+
+def _possible_memory(timeline: MemoryTimelinePayload) -> tuple[MemoryTimelinePayload | None, dict[str, str]]:
+    """The same with gaps for its impossible points, and why."""
+    if not STEP_MIN_S <= timeline.step_s <= STEP_MAX_S:
+        return None, {"memory_timeline": f"buckets of {number(timeline.step_s)} s"}
+    gb, reasons = _possible_points("memory_timeline.gb", timeline.gb, GIGABYTES_MAX)
+    return (MemoryTimelinePayload(step_s=timeline.step_s, gb=gb) if reasons else timeline), reasons
 
 
 def _are_numbers_within(points: Points, highest: float) -> bool:

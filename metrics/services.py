@@ -16,6 +16,7 @@ from metrics.packed_node import host_peak_gb, pack_node
 from metrics.packing import pack_samples, pack_ticks
 from metrics.payloads import NodePayload
 from metrics.raw_samples import RawSamplesPayload, window_end
+from metrics.running.services import follow_running
 from metrics.selectors import token_digest
 
 TOKEN_BYTES = 32
@@ -33,7 +34,7 @@ def record_node_summaries(
 
     A summary replaces one of a lower `sequence`; the same or an older one changes nothing. `sent_by` is the account
     whose own run of the collector measured, empty for the site's: the site's summary replaces an owner's whatever the
-    sequences, and never vice versa.
+    sequences, and never vice versa. A final one replaces in the same way one of a run that goes on.
     """
     now = now or timezone.now()
     is_new = [False] * len(payloads)
@@ -44,6 +45,8 @@ def record_node_summaries(
             stored = upsert(rows.values())
             for place in rows:
                 is_new[place] = _key(payloads[place]) in stored
+            if not sent_by:
+                follow_running([payloads[place] for place in turn if is_new[place] or payloads[place].final], now)
     return is_new
 
 

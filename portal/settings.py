@@ -256,6 +256,8 @@ DEVICE_TOKEN_DAYS = number("DEVICE_TOKEN_DAYS", 90, highest=365)
 DEVICE_SIGN_IN_DAYS = 1
 # Days that the jobs of a queue are kept that is no longer read.
 QUEUE_DAYS = 1
+# Days that the recent use of a node is kept whose final summary does not arrive: longer than a job of LUMI may run.
+RUNNING_DAYS = 4
 # Raw windows: whether jobs have a page that plots them, and when no more are accepted; see portal/ingest/shedding.py.
 RAW_ON_PAGE = flag("RAW_ON_PAGE")
 RAW_WINDOWS_PER_MINUTE = number("RAW_WINDOWS_PER_MINUTE", 600, lowest=0)
@@ -324,10 +326,12 @@ SWEEP_SECONDS = number("SWEEP_SECONDS", 10)
 SETTLE_SECONDS = number("SETTLE_SECONDS", 300)
 RETRY_SECONDS = number("RETRY_SECONDS", 60)
 DELIVER_SECONDS = number("DELIVER_SECONDS", 60)
+WATCH_SECONDS = number("WATCH_SECONDS", 60)
 CELERY_BEAT_SCHEDULE = beat_schedule(
     sweep_seconds=SWEEP_SECONDS,
     deliver_seconds=DELIVER_SECONDS,
     flag_seconds=FLAG_SECONDS,
+    watch_seconds=WATCH_SECONDS,
     directory_seconds=DIRECTORY_SECONDS if DIRECTORY_SOURCE else None,
     queue_seconds=(QUEUE_SECONDS or None) if QUEUE_CLUSTERS else None,
     export_seconds=EXPORT_SECONDS if EXPORT_TARGET else None,

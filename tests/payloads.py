@@ -21,17 +21,17 @@ def gpu(gpu_id: int = 0, avg_util: float | None = 90.0, **changes: Any) -> dict[
     return {"gpu_id": gpu_id, "module_id": gpu_id // 2, "mem_total_gb": 64.0, "peak_mem_gb": 40.0} | steady | changes
 
 
-def _steady(avg_util: float) -> dict[str, Any]:
-    is_idle = avg_util <= 1
+def _steady(avg_util: float, elapsed_s: float = ELAPSED_S) -> dict[str, Any]:
+    is_idle, minutes = avg_util <= 1, round(elapsed_s / 60)
     return {
         "avg_util": avg_util,
         "p95_util": avg_util,
-        "samples": 7200,
-        "measured_s": ELAPSED_S,
-        "active_s": 0.0 if is_idle else ELAPSED_S,
-        "idle_s": ELAPSED_S if is_idle else 0.0,
-        "util_histogram_s": {str(round(avg_util)): ELAPSED_S},
-        "timeline": {"step_s": 60.0, "util": [avg_util] * 120, "mem_gb": [30.0] * 120},
+        "samples": round(elapsed_s),
+        "measured_s": elapsed_s,
+        "active_s": 0.0 if is_idle else elapsed_s,
+        "idle_s": elapsed_s if is_idle else 0.0,
+        "util_histogram_s": {str(round(avg_util)): elapsed_s},
+        "timeline": {"step_s": 60.0, "util": [avg_util] * minutes, "mem_gb": [30.0] * minutes},
     }
 
 
@@ -59,6 +59,25 @@ def summary(utils: list[float] | None = None, **changes: Any) -> dict[str, Any]:
         },
         "errors": [],
     } | changes
+
+
+def interim(
+    utils: list[float] | None = None,
+    *,
+    power_w: float = 100.0,
+    busy_cores: float = 6.5,
+    memory_gb: list[float | None] | None = None,
+    **changes: Any,
+) -> dict[str, Any]:
+    """A summary of a run that goes on, of its first ten minutes: one GPU in two reports the power of their module."""
+    payload = summary(final=False, ended_at="2026-11-20T10:10:00Z", recent_s=600.0)
+    numbers = enumerate([90.0] * 8 if utils is None else utils)
+    gpus = [gpu(index, None) | _steady(util, 600.0) for index, util in numbers]
+    for even in gpus[::2]:
+        even["recent_power_avg_w"] = power_w
+    points = [2.0] * 10 if memory_gb is None else memory_gb
+    cpu = payload["cpu"] | {"recent_busy_cores": busy_cores, "memory_timeline": {"step_s": 60.0, "gb": points}}
+    return payload | {"gpus": gpus, "cpu": cpu} | changes
 
 
 def record(**changes: Any) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
-from metrics.models import NodeSummary, RawWindow
+from metrics.models import NodeSummary, RawWindow, RunningNode
 from metrics.selectors import Key
 
 BATCH_ROWS = 500
@@ -22,6 +22,13 @@ BATCH_ROWS = 500
 def remove_raw_windows(before: datetime) -> Iterator[int]:
     """Delete the raw windows that arrived before then."""
     old = RawWindow.objects.filter(received_at__lt=before)
+    while keys := list(old.order_by("received_at").values_list("pk", flat=True)[:BATCH_ROWS]):
+        yield old.filter(pk__in=keys).delete()[0]
+
+
+def remove_running_nodes(before: datetime) -> Iterator[int]:
+    """Delete the recent use of nodes that sent none since then: their final summary never arrived."""
+    old = RunningNode.objects.filter(received_at__lt=before)
     while keys := list(old.order_by("received_at").values_list("pk", flat=True)[:BATCH_ROWS]):
         yield old.filter(pk__in=keys).delete()[0]
 
@@ -52,6 +59,8 @@ def forget_runs(keys: Iterable[Key]) -> None:
         nodes = NodeSummary.objects.filter(**run)
         while pks := list(nodes.values_list("pk", flat=True)[:BATCH_ROWS]):
             nodes.filter(pk__in=pks).delete()
+        # After the summaries, as where they are stored: two transactions then only wait for each other.
+        RunningNode.objects.filter(**run).delete()
 
 
 def _in_order(rows: QuerySet[NodeSummary]) -> Iterator[list[tuple[Any, ...]]]:

@@ -19,9 +19,12 @@ SAID = (
 FIELDS: list[Any] = [NodeSummary._meta.get_field(name) for name in (*KEY, *SAID)]
 
 COUNTS_FOR_MORE = """
-    (kept.sent_by = excluded.sent_by AND kept.sequence < excluded.sequence)
+    (kept.sent_by = excluded.sent_by AND CASE WHEN kept.is_final = excluded.is_final
+        THEN kept.sequence < excluded.sequence ELSE excluded.is_final AND excluded.sequence > 0 END)
     OR (kept.sent_by <> excluded.sent_by AND kept.sent_by <> '')"""
-"""A row of another owner is replaced too: only the owner of a run gets here, so the run has a new owner."""
+"""A final summary replaces one that is not, and never vice versa, whatever their sequences: a node that lost its files
+during a run numbers its summaries from 1 again. A row of another owner is replaced too: only the owner of a run gets
+here, so the run has a new owner."""
 
 AHEAD = "kept.sequence + kept.revision_lead + 1 - excluded.sequence"
 CONFLICT = f"""ON CONFLICT ({", ".join(KEY)}) DO UPDATE SET

@@ -26,7 +26,7 @@ def receive(request: HttpRequest, schema: str) -> HttpResponse:
         if refused is None:
             raise
         answer = refused
-    if answer.members.get("accepted"):
+    if answer.is_work:
         nudges.arrived()
     waiting.answered(schema, int(answer.status))
     waiting.write()

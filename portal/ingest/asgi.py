@@ -18,7 +18,7 @@ from django.conf import settings
 from django.db import close_old_connections
 from django.utils import timezone
 
-from collector.wire import NODE_SUMMARY, RAW_SAMPLES
+from collector.wire import RAW_SAMPLES
 from jobs.processes.services import seen
 from portal.asgi_bodies import Bodies, BodyPastLimit, Gone, NoRoom, TooSlow, discard
 from portal.ingest.commit import BUSY_AFTER_S, GroupCommit
@@ -28,6 +28,7 @@ from portal.ingest.door import (
     Call,
     come_again,
     count,
+    is_of_running,
     log_turned_away,
     only_post,
     problem,
@@ -84,7 +85,7 @@ class Ingest:
             answer = await self._answered(scope, headers, receive)
         if answer is None:
             return
-        if answer.members.get("accepted") and nudges.is_due:
+        if answer.is_work and nudges.is_due:
             asyncio.get_running_loop().run_in_executor(None, nudges.arrived)
         counted.answered(SCHEMAS[scope["path"]], int(answer.status))
         await _send(answer, request_id, send)
@@ -168,7 +169,7 @@ class Ingest:
         """The outcome of the valid records once they are committed. Raises NoRoom, OperationalError, TurnedAway."""
         if not checked.sound:
             return []
-        if self.fill >= INTERIM_FILL_MAX and _is_repeated_later(checked):
+        if self.fill >= INTERIM_FILL_MAX and all(map(is_of_running, checked.sound)):
             raise NoRoom
         return await self._commit.stored(checked.sound)
 
@@ -186,11 +187,6 @@ def _write_count(kind: str, waiting_records: int) -> None:
 def _fault() -> Answer:
     log.exception("a call of the ingest failed")
     return problem(HTTPStatus.INTERNAL_SERVER_ERROR, "This call failed because of an error in the portal.")
-
-
-def _is_repeated_later(checked: Checked) -> bool:
-    """Whether these are summaries of runs that are still running, whose final summaries will repeat everything."""
-    return all(item.record.schema == NODE_SUMMARY and not item.record.final for item in checked.sound)
 
 
 async def _send(answer: Answer, request_id: str, send: Callable[..., Any]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from itertools import islice
 from typing import Any
@@ -17,7 +17,7 @@ from collector.wire import NODE_SUMMARY, RAW_SAMPLES
 from jobs.records import SCHEMA as JOB_RECORD
 from portal.ingest.body import BodyTooLarge, MalformedBody, gunzip, records
 from portal.ingest.senders import Sender, TurnedAway, kinds_for
-from portal.ingest.services import Checked, Outcome, Result, check, log_refusals, outcome_of
+from portal.ingest.services import Checked, Item, Outcome, Result, check, log_refusals, outcome_of
 from portal.ingest.shedding import Load
 from portal.ingest.tallies import waiting
 from portal.logs import type_of
@@ -58,11 +58,12 @@ class Call:
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer to a call."""
+    """The answer to a call; `is_work` where something was stored that the workers do not yet know."""
 
     status: HTTPStatus
     members: dict[str, Any]
     headers: Mapping[str, str] = field(default_factory=dict)
+    is_work: bool = False
 
     @property
     def content_type(self) -> str:
@@ -113,7 +114,13 @@ def said(call: Call, sender: Sender, checked: Checked, results: Sequence[Result]
     outcome = outcome_of(checked, results)
     waiting.records(call.schema, checked, results, outcome, is_site=sender.user_pk is None)
     log_refusals(outcome, checked.count, sender.name, call.schema)
-    return answer(outcome, _status(call.schema, outcome))
+    is_new = (result is True and not is_of_running(item) for item, result in zip(checked.sound, results, strict=True))
+    return replace(answer(outcome, _status(call.schema, outcome)), is_work=any(is_new))
+
+
+def is_of_running(item: Item) -> bool:
+    """Whether this is a summary of a run that goes on: a later one repeats everything, and it is not judged before."""
+    return item.record.schema == NODE_SUMMARY and not item.record.final
 
 
 def answer(outcome: Outcome, status: HTTPStatus) -> Answer:

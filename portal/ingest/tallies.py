@@ -51,7 +51,10 @@ class Waiting:
     def records(
         self, schema: str, checked: Checked, results: Sequence[Result], outcome: Outcome, is_site: bool
     ) -> None:
-        """The outcome of the records of one call; for the site's collectors also the failures that they reported."""
+        """The outcome of the records of one call; for the site's collectors also the failures that they reported.
+
+        A summary of a run that goes on counts as a record only: the final one reports the same failures.
+        """
         kind = _kind(schema)
         self._add(
             RECORDS.of(kind, "accepted", times=outcome.accepted),
@@ -60,7 +63,7 @@ class Waiting:
         )
         if schema == NODE_SUMMARY and is_site:
             for item, result in zip(checked.sound, results, strict=True):
-                if result is True:
+                if result is True and item.record.final:
                     self._add(SUMMARIES.of(item.record.cluster), _failures(item.record))
 
     def logged(self, code: int) -> None:

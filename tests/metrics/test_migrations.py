@@ -10,7 +10,7 @@ from metrics.packing import pack_histogram, pack_timeline
 from metrics.selectors import gpu_rows, host_peaks_gb, run_metrics
 from tests.metrics.stored import stored_hosts
 
-BEFORE, AFTER = ("metrics", "0004_tokens_of_nodes_and_who_sent_it"), ("metrics", "0007_no_rows_of_gpus")
+BEFORE, AFTER = ("metrics", "0004_tokens_of_nodes_and_who_sent_it"), ("metrics", "0008_running_nodes")
 KEY = ("lumi", 7, 0)
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from metrics.packing import pack_histogram, pack_timeline, unpack_histograms, unpack_timelines
-from metrics.payloads import GpuPayload, NodePayload, TimelinePayload, problems
-from tests.payloads import gpu, node_payload, summary
+from metrics.payloads import GpuPayload, MemoryTimelinePayload, NodePayload, TimelinePayload, problems
+from tests.payloads import decoded, gpu, interim, node_payload, summary
 
 
 def test_a_sound_summary_has_no_problems() -> None:
@@ -197,3 +197,49 @@ def test_packing_keeps_gaps_and_the_stated_precision() -> None:
 def test_a_histogram_comes_back_and_none_is_not_zero() -> None:
     assert unpack_histograms([pack_histogram({0: 5.0, 100: 2.5})])[0][[0, 1, 100]].tolist() == [5.0, 0.0, 2.5]
     assert np.isnan(unpack_histograms([pack_histogram(None)])).all()
+
+
+def test_a_summary_of_a_run_that_goes_on_tells_its_recent_use() -> None:
+    payload = decoded(interim([80.0, 70.0], power_w=120.0, busy_cores=4.0, memory_gb=[1.0, None]))
+    assert problems(payload) == []
+    assert (payload.recent_s, payload.cpu.recent_busy_cores) == (600.0, 4.0)
+    assert [gpu.recent_power_avg_w for gpu in payload.gpus] == [120.0, None]
+    assert payload.cpu.memory_timeline == MemoryTimelinePayload(step_s=60.0, gb=(1.0, None))
+
+
+def test_a_final_summary_has_no_recent_use() -> None:
+    payload = decoded(interim(final=True))
+    assert (payload.recent_s, payload.cpu.recent_busy_cores, payload.cpu.memory_timeline) == (None, None, None)
+    assert {gpu.recent_power_avg_w for gpu in payload.gpus} == {None}
+    assert (payload.errors, payload.cpu.missing) == ((), {})
+
+
+@pytest.mark.parametrize("recent_s", [0.0, -1.0, 613.1, 1e300])
+def test_recent_use_over_a_time_that_cannot_be_is_dropped_and_the_memory_kept(recent_s: float) -> None:
+    # 600 s were measured: with 2 % and one interval of 1 s at most 613 s are recent.
+    payload = decoded(interim(recent_s=recent_s))
+    assert (payload.recent_s, payload.cpu.recent_busy_cores) == (None, None)
+    assert {gpu.recent_power_avg_w for gpu in payload.gpus} == {None}
+    assert len(payload.cpu.memory_timeline.gb) == 10
+    assert payload.errors[0].startswith("recent_s: not possible: ")
+    assert decoded(interim(recent_s=613.0)).recent_s == 613.0
+
+
+def test_impossible_recent_numbers_are_dropped_and_named() -> None:
+    payload = decoded(interim(power_w=-5.0, busy_cores=5000.0, memory_gb=[1.0, -2.0, 1e9]))
+    assert payload.gpus[0].missing == {"recent_power_avg_w": "not possible: -5 is below 0"}
+    assert payload.cpu.memory_timeline.gb == (1.0, None, None)
+    assert payload.cpu.missing == {
+        "recent_busy_cores": "not possible: 5000 is above 4096",
+        "memory_timeline.gb": "not possible: 2 of 3 points, such as -2",
+    }
+
+
+def test_memory_in_impossible_buckets_is_dropped_and_too_many_points_refuse_the_summary() -> None:
+    cpu = {"memory_timeline": {"step_s": 0.0, "gb": [1.0]}}
+    payload = decoded(interim(cpu=cpu))
+    assert payload.cpu.memory_timeline is None
+    assert payload.cpu.missing == {"memory_timeline": "not possible: buckets of 0 s"}
+    assert len(decoded(interim(memory_gb=[1.0] * 240)).cpu.memory_timeline.gb) == 240
+    with pytest.raises(msgspec.ValidationError):
+        decoded(interim(memory_gb=[1.0] * 241))

@@ -29,7 +29,7 @@ from jobs.models import (
     WorkFailure,
 )
 from jobs.services import record_job, record_opening, share_job
-from metrics.models import NodeSummary, RawWindow
+from metrics.models import NodeSummary, RawWindow, RunningNode
 from metrics.selectors import run_metrics
 from metrics.services import record_node_summary, record_raw_window
 from portal import expiry
@@ -38,7 +38,7 @@ from portal.management.commands.worker import expire as worker_expire
 from reports.models import Delivery, Report, StoredPdf
 from reports.selectors import due_efficiencies
 from reports.services.publishing import publish
-from tests.payloads import job_record, node_payload, raw_payload
+from tests.payloads import decoded, interim, job_record, node_payload, raw_payload
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -140,6 +140,7 @@ def test_the_other_kinds_go_after_their_days_and_not_on_the_last(now: datetime, 
     job, reader = make_run(1, now - timedelta(hours=1)), User.objects.create(username="carol")
     for late in (SECOND, timedelta(0)):
         record_raw_window(raw_payload(job_id=2 if late else 3), now - timedelta(days=7) - late)
+        record_node_summary(decoded(interim(job_id=4 if late else 5)), now - timedelta(days=4) - late)
         at = now - timedelta(days=400) - late
         role = JobOpening.Role.PI if late else JobOpening.Role.SUPPORT
         JobOpening.objects.create(job=job, user=reader, role=role, first_at=at, last_at=at)
@@ -160,10 +161,20 @@ def test_the_other_kinds_go_after_their_days_and_not_on_the_last(now: datetime, 
     StoredPdf.objects.create(report=job.report, content=b"%PDF", asked_at=now - timedelta(days=30))
     assert removed(now) == {
         **{"RAW_DAYS": 1, "SERIES_DAYS": 0, "PDF_DAYS": 0, "MAIL_DAYS": 1, "RUN_DAYS": 0},
-        **{"LOG_DAYS": 5, "DEVICE_SIGN_IN_DAYS": 1, "QUEUE_DAYS": 1},
+        **{"LOG_DAYS": 5, "DEVICE_SIGN_IN_DAYS": 1, "QUEUE_DAYS": 1, "RUNNING_DAYS": 1},
     }
     assert (RawWindow.objects.get().job_id, [file.name for file in tmp_path.iterdir()]) == (3, ["0.eml"])
-    for model in (JobOpening, JobShare, DirectoryImport, LogEntry, AuditEntry, DeviceSignIn, QueuedJob, QueueReading):
+    for model in (
+        JobOpening,
+        JobShare,
+        DirectoryImport,
+        LogEntry,
+        AuditEntry,
+        DeviceSignIn,
+        QueuedJob,
+        QueueReading,
+        RunningNode,
+    ):
         assert model.objects.count() == 1, model
     assert removed(now + SECOND)["PDF_DAYS"] == 1
 
@@ -178,7 +189,7 @@ def test_zero_days_are_for_ever(now: datetime, settings, tmp_path: Path) -> None
     record_opening(job, User.objects.create(username="carol"), JobOpening.Role.PI, now)
     before = {model: model.objects.count() for model in models_of_runs()}
     outcomes = expiry.expire(now + timedelta(days=20_000))
-    assert [(outcome.removed, outcome.is_all) for outcome in outcomes] == [(0, True)] * 10
+    assert [(outcome.removed, outcome.is_all) for outcome in outcomes] == [(0, True)] * 11
     assert str(outcomes[0]) == "raw samples: 0 windows deleted, kept for ever"
     assert {model: model.objects.count() for model in models_of_runs()} == before
     assert run_metrics(("lumi", 1, 0)).series.length > 0
@@ -226,6 +237,7 @@ def test_a_kind_that_fails_stops_no_other(broken_runs, now: datetime, capsys, se
         "logged runs: 0 logged runs deleted, kept for 1,100 days",
         "views and logs: 1 record deleted, kept for 400 days",
         "sign-ins of programs: 0 codes deleted, kept for 1 day",
+        "recent use of runs that no longer send: 0 nodes deleted, kept for 4 days",
         "queues that are no longer read: 0 jobs deleted, kept for 1 day",
     ]
     assert not worker_expire()

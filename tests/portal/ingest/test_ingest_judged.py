@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from analysis.models import JobEfficiency
-from analysis.selectors import assessment, judged_metrics
+from analysis.selectors import assessment, due_jobs, judged_metrics
 from analysis.services import analyse_due
 from collector.wire import JOB_RECORD, NODE_SUMMARY
 from jobs.models import Job
+from jobs.services import record_job
+from metrics.services import record_node_summary
 from portal.ingest.body import records
 from portal.ingest.services import ingest
-from tests.payloads import gpu, record, summary
+from tests.payloads import decoded, gpu, interim, job_record, record, summary
 
 pytestmark = pytest.mark.django_db
 
@@ -52,3 +55,23 @@ def test_one_gpu_with_an_impossible_use_keeps_the_seven_others(now) -> None:
     assert "avg_util: not possible: 250 is above 100" in row.not_measured
     assert judged_metrics(Job.objects.get()).gpus.gpu_id.tolist() == [1, 2, 3, 4, 5, 6, 7]
     assert assessment(Job.objects.get()).facts.gpus.count == 7
+
+
+def test_a_run_whose_final_summary_never_came_is_judged_on_what_came_before_once_it_is_settled(now, settings) -> None:
+    settings.SETTLE_SECONDS = 300
+    record_node_summary(decoded(interim([80.0] * 8)), now - timedelta(hours=2))
+    assert list(due_jobs(now)) == [], "its record says first that it has ended"
+    record_job(job_record(ended_at=now.isoformat(), walltime_used_s=9000), now)
+    assert list(due_jobs(now + timedelta(seconds=299))) == []
+    at = now + timedelta(seconds=300)
+    assert analyse_due(10, at) == 1
+    row = JobEfficiency.objects.get()
+    # Ten minutes of two and a half hours: 600 s / 9000 s.
+    assert (row.avg_gpu_util, round(row.coverage_fraction, 4), row.is_partial) == (80.0, 0.0667, True)
+    assert analyse_due(10, at) == 0
+    # The final one may still come: it takes the place of the other, and the run is judged once more.
+    record_node_summary(decoded(summary([40.0] * 8)), at)
+    assert analyse_due(10, at + timedelta(seconds=300)) == 1
+    row.refresh_from_db()
+    assert (row.avg_gpu_util, row.coverage_fraction) == (40.0, 0.8)
+    assert JobEfficiency.objects.count() == 1

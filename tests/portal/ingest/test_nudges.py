@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
+from django.test import Client
 from kombu.exceptions import OperationalError
 
+from metrics.services import create_collector_token
 from portal import tasks
 from portal.ingest import nudges
 from portal.ingest.nudges import Nudges
+from tests.payloads import interim, summary
 
 
 class Broker:
@@ -57,6 +62,29 @@ def test_without_a_broker_nobody_is_told(monkeypatch: pytest.MonkeyPatch, settin
     monkeypatch.setattr(nudges, "follow_up", broker)
     Nudges().arrived()
     assert broker.words == 0
+
+
+@pytest.mark.django_db
+def test_what_a_run_that_goes_on_tells_wakes_nobody(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    words: list[str] = []
+    monkeypatch.setattr("portal.api.ingest.nudges.arrived", lambda: words.append("arrived"))
+    secret = create_collector_token("nodes", "lumi")
+    seen = []
+    for documents in (
+        [interim()],
+        [interim()],
+        [interim(node="nid005124"), interim(sequence=2)],
+        [interim(sequence=3), summary(node="nid005124", sequence=2)],
+        [summary(node="nid005124", sequence=2)],
+    ):
+        client.post(
+            "/api/v1/ingest/node-summaries",
+            json.dumps(documents),
+            content_type="application/json",
+            headers={"Authorization": f"Bearer {secret}"},
+        )
+        seen.append(len(words))
+    assert seen == [0, 0, 0, 1, 1]
 
 
 @pytest.mark.django_db
