@@ -7,7 +7,6 @@ import pytest
 from analysis.early.findings import EarlyCode
 from tests.analysis.early.running import HOUR_S, minutes, running, word, words
 
-
 QUIET, COMPUTES = 0.2, 40.0
 """Busy cores: nothing runs but a shell; most of the 56 cores compute."""
 
