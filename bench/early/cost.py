@@ -76,11 +76,9 @@ class Noise:
     def table(self) -> Iterator[str]:
         words = self.right + self.wrong
         weeks = self.person_weeks / PEOPLE
-        most = max(self.by_person.values(), default=0) / weeks
-        yield (
-            f"the demo's {PEOPLE} people, {self.runs} runs in {weeks:.1f} weeks: {words} words,"
-            f" {words / self.person_weeks:.2f} per person and week, {most:.2f} for the one with most; {self.wrong} wrong"
-        )
+        usual, most = words / self.person_weeks, max(self.by_person.values(), default=0) / weeks
+        yield f"the demo's {PEOPLE} people, {self.runs} runs in {weeks:.1f} weeks: {words} words, {self.wrong} wrong;"
+        yield f"{usual:.2f} words per person and week, {most:.2f} for the one with most"
 
 
 def noise(seed: int = 0) -> Noise:
