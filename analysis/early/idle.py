@@ -102,7 +102,9 @@ def _least_s(facts: EarlyFacts, idle: IdleStretches, limits: EarlyLimits) -> flo
         return max(least_s, limits.pause_factor * longest_pause_s(facts, limits))
     if cores < limits.quiet_cores:
         return limits.idle_quiet_s
-    is_busy = fraction is not None and fraction >= limits.host_busy_fraction
+    if fraction is None:
+        return limits.idle_s
+    is_busy = fraction >= limits.host_busy_fraction
     return limits.idle_start_busy_s if is_busy else limits.idle_start_s
 
 

@@ -29,9 +29,15 @@ def limit_too_short(facts: EarlyFacts, limits: EarlyLimits = EARLY_LIMITS) -> Ea
     if any(run.is_cut for run in facts.earlier) or _goes_on_by_design(facts, facts.time_limit_s):
         return None
     known = _progress(facts, limits)
-    if known is not None:
+    if known is not None and not _has_ended_in_time(facts, facts.time_limit_s):
         return _by_progress(facts, known, facts.time_limit_s, limits)
     return _by_earlier_runs(facts, facts.time_limit_s, limits)
+
+
+def _has_ended_in_time(facts: EarlyFacts, time_limit_s: float) -> bool:
+    """Whether an earlier run of the same work on as many GPUs ended by itself within this limit: its total is not
+    always reached, as where training stops early."""
+    return any(run.gpus == facts.run.allocated_gpus and run.elapsed_s <= time_limit_s for run in facts.earlier)
 
 
 def _goes_on_by_design(facts: EarlyFacts, time_limit_s: float) -> bool:

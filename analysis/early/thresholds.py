@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-EARLY_RULES_VERSION = "early-1"
+EARLY_RULES_VERSION = "early-2"
 """Stored with every word; a change of the rules or of a threshold changes it."""
 
 

@@ -53,6 +53,14 @@ def test_gpus_that_never_worked_have_as_long_as_what_the_host_does_may_take(
     assert words(running(*[minutes((minute_count, 0.0))] * 8, busy_cores=busy_cores)) == said
 
 
+def test_a_host_that_was_not_measured_leaves_an_hour() -> None:
+    def idle_for(count: int) -> list[str]:
+        unknown = {"busy_cores_avg": None}
+        return words(running(*[minutes((count, 0.0))] * 8, busy_cores=float("nan"), cpu=unknown))
+
+    assert (idle_for(59), idle_for(60)) == ([], ["all_gpus_idle"])
+
+
 def test_a_program_on_the_cpu_is_stated_with_its_cores() -> None:
     found = word(running(*[minutes((70, 0.0))] * 8, busy_cores=COMPUTES), EarlyCode.CPU_ONLY)
     assert (found.evidence["busy_cores"], found.evidence["cores_allocated"]) == (40.0, 56)

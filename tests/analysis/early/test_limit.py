@@ -114,6 +114,15 @@ def test_work_that_is_speeding_up_is_not_judged_by_its_past() -> None:
     assert words(running(*AT_WORK, logged=[run], limit_s=4 * HOUR_S)) == []
 
 
+def test_work_whose_earlier_runs_ended_in_time_stops_before_its_total() -> None:
+    run = steps(max_steps="3000")
+    ended = [ComparableRun(8, 2 * HOUR_S)]
+    assert words(running(*AT_WORK, logged=[run], earlier=ended, limit_s=4 * HOUR_S)) == []
+    # On other GPUs that says nothing.
+    other = [ComparableRun(4, 2 * HOUR_S)]
+    assert words(running(*AT_WORK, logged=[run], earlier=other, limit_s=4 * HOUR_S)) == ["limit_too_short"]
+
+
 def test_sessions_and_trials_have_limits_of_another_kind() -> None:
     for name in ("sys/dashboard/sys/jupyter", "train-kaiku-trial-2"):
         assert words(running(*AT_WORK, earlier=SLOW, limit_s=3 * HOUR_S, job_name=name)) == []
