@@ -65,6 +65,7 @@ from portal.pages.public.views import public
 from portal.pages.queue.views import queue_page
 from portal.pages.raw_window.views import raw_window_page
 from portal.pages.run.views import kept_text, remove_run, run
+from portal.pages.running.views import running
 from portal.pages.settings.views import api_tokens, appearance, mail_settings, revoke
 from portal.pages.settings.views import slurm_comments as slurm_comments_page
 from portal.pages.site.views import site
@@ -121,6 +122,7 @@ urlpatterns = [
     path("flags/requests/<int:pk>/", answer_request, name="answer-request"),
     path("history/", history, name="history"),
     path("queue/", queue_page, name="queue"),
+    path("running/", running, name="running"),
     path("projects/", projects, name="projects"),
     path("projects/<str:name>/", project, name="project"),
     path("projects/<str:name>/grant-report/", grant_page, name="grant-report"),

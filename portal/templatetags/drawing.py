@@ -9,6 +9,7 @@ from django import template
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
+from analysis.early.figures import RunningFigures
 from analysis.models import JobEfficiency
 from analysis.use_course import course_points
 from portal.charts.columns import HEIGHT, Column
@@ -82,15 +83,30 @@ def spark(judged: JobEfficiency) -> SafeString:
         points = (round(judged.avg_gpu_util),)
     if not any(point is not None for point in points):
         return mark_safe("")
+    return _steps("spark", judged.efficiency_class.lower(), points)
+
+
+@register.filter
+def use_so_far(figures: RunningFigures, css_class: str = "spark") -> SafeString:
+    """The use of a job that still runs, from its start until it was measured last; nothing where nothing was.
+
+    Its text is beside it.
+    """
+    if not any(point is not None for point in figures.use):
+        return mark_safe("")
+    return _steps(css_class, "finding", figures.use)
+
+
+def _steps(css_class: str, fill: str, points: Sequence[float | None]) -> SafeString:
     step = SPARK_WIDTH / len(points)
     steps = "".join(_spark_step(place * step, step, point) for place, point in enumerate(points) if point is not None)
-    return mark_safe(  # noqa: S308 (numbers of ours and the name of a class)
-        f'<svg class="spark" viewBox="0 0 {SPARK_WIDTH} {SPARK_HEIGHT}" preserveAspectRatio="none" aria-hidden="true">'
-        f'<path class="c-{escape(judged.efficiency_class.lower())}" d="{steps}"/></svg>'
+    return mark_safe(  # noqa: S308 (numbers of ours and the names of classes)
+        f'<svg class="{escape(css_class)}" viewBox="0 0 {SPARK_WIDTH} {SPARK_HEIGHT}" preserveAspectRatio="none"'
+        f' aria-hidden="true"><path class="c-{escape(fill)}" d="{steps}"/></svg>'
     )
 
 
-def _spark_step(left: float, width: float, percent: int) -> str:
+def _spark_step(left: float, width: float, percent: float) -> str:
     """One part of the run as a column from the ground; idle is a thin line, what was not measured is a gap."""
     height = max(percent / 100 * SPARK_HEIGHT, 1.0)
     return f"M{left:.1f} {SPARK_HEIGHT}v{-height:.1f}h{width:.1f}v{height:.1f}z"
