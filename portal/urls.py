@@ -29,6 +29,7 @@ from portal.api import (
 )
 from portal.api import device as device_api
 from portal.api import projects as project_api
+from portal.api import running as running_api
 from portal.mlflow import addresses
 from portal.mlflow import views as mlflow
 from portal.pages.about.views import about
@@ -194,6 +195,8 @@ urlpatterns = [
     path("api/v1/check", check.Check.as_view(), name="api-check"),
     path("api/v1/platforms/", check.Platforms.as_view(), name="api-platforms"),
     path("api/v1/insights/", insights.Insights.as_view(), name="api-insights"),
+    path("api/v1/running/", running_api.Running.as_view(), name="api-running"),
+    re_path(rf"^api/v1/running/{JOB}/$", running_api.RunningDetail.as_view(), name="api-running-job"),
     path("api/v1/hints/", hints.Hints.as_view(), name="api-hints"),
     path("api/v1/works/", works.Works.as_view(), name="api-works"),
     re_path(r"^api/v1/works/(?P<key>[0-9a-f]{32})/$", works.WorkDetail.as_view(), name="api-work"),

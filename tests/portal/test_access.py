@@ -159,6 +159,9 @@ TABLE: dict[str, tuple[dict[str, object], tuple[int, ...]]] = {
     "api-latest-job": ({}, (401, 404, 404, 200, 404, 404, 404, 404)),
     "api-check": ({}, (401, *(405,) * 7)),
     "api-platforms": ({}, API),
+    "api-running": ({}, API),
+    # Of a job that runs: tests/portal/running.
+    "api-running-job": (JOB, API_NOT_FOUND),
     "api-insights": ({}, API),
     "api-hints": ({}, API),
     "api-works": ({}, API),

@@ -13,7 +13,7 @@ from jobs.models import Job
 from jobs.selectors import Reach, jobs_within, reach_of
 from portal.access import person
 from portal.charts.running import RunningJob, running_job
-from reports.numbers import percent, to_the_minute
+from reports.numbers import percent, to_the_minute, unbroken
 
 GRID_PERCENT = (100, 50, 0)
 
@@ -66,7 +66,7 @@ def course_of(found: RunningJob) -> Course | None:
     gaps = len(figures.use) - len(known)
     missing = f"; {gaps} of {len(figures.use)} parts were not measured" if gaps else ""
     span = f"between {percent(min(known))} and {percent(max(known))}, {percent(known[-1])} at the end"
-    return Course(f"Mean use of all GPUs {parts}: {span}{missing}.")
+    return Course(unbroken(f"Mean use of all GPUs {parts}: {span}{missing}."))
 
 
 def _earlier_attempts(reach: Reach, cluster: str, job_id: int) -> list[Job]:

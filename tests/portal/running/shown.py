@@ -1,4 +1,4 @@
-"""Running jobs for the page tests: in the queue, measured through the real ingest, with words as the sweep stores them."""
+"""Running jobs for the page tests: in the queue, measured through the real ingest, with words as the sweep has them."""
 
 from __future__ import annotations
 
