@@ -14,13 +14,13 @@ from django.urls import reverse
 
 from analysis.early.figures import RunningFigures, figures_from
 from analysis.early.models import EarlyWord, RunningRun
-from analysis.early.selectors import visible_running, visible_words, words_of_runs
+from analysis.early.selectors import visible_running
 from jobs.models import QueuedJob
 from jobs.queue.selectors import ended_meanwhile, running_gpu_jobs
 from jobs.selectors import Reach
 from portal.charts.queue_lines import Line, lines_of
 from portal.charts.queue_readings import Reading, queue_readings
-from portal.charts.running_words import ShownWord, shown_words
+from portal.charts.running_words import ShownWord, held_words, shown_words
 from reports.early.wording import EarlyJob
 
 LISTED_MAX = 20
@@ -165,7 +165,7 @@ def _rows(jobs: Sequence[QueuedJob], readings: Mapping[str, Reading], reach: Rea
     runs = _runs(jobs, reach)
     figures = {key: _figures(run) for key, run in runs.items()}
     keys = {(run.cluster, run.job_id, run.attempt) for key, run in runs.items() if figures[key]}
-    words = words_of_runs(visible_words(reach).filter(over_at=None), keys) if keys else {}
+    words = held_words(reach, keys)
     rows = []
     for line in lines_of(jobs, as_of, reach.user_id):
         run = runs.get(key := _key(line.job))

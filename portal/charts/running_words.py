@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from analysis.early.findings import EarlyCode
 from analysis.early.models import EarlyWord
+from analysis.early.selectors import visible_words
+from jobs.selectors import Reach
 from reports.early.wording import EarlyJob, EarlyText, early_text
+
+RunKey = tuple[str, int, int]
+"""Cluster, number and attempt."""
 
 IMPORTANCE = [code.value for code in EarlyCode]
 
@@ -33,6 +38,18 @@ class ShownWord:
     def confidence_percent(self) -> int:
         """How often such words are right, in percent."""
         return round(100 * self.row.confidence)
+
+
+def held_words(reach: Reach, keys: Collection[RunKey]) -> dict[RunKey, list[EarlyWord]]:
+    """The words that hold of these runs, as far as this person sees them, by run: one query, none for no run."""
+    found: dict[RunKey, list[EarlyWord]] = {}
+    if not keys:
+        return found
+    numbers = {job_id for _, job_id, _ in keys}
+    for word in visible_words(reach).filter(over_at=None, job_id__in=numbers).order_by("found_at", "pk"):
+        if (key := (word.cluster, word.job_id, word.attempt)) in keys:
+            found.setdefault(key, []).append(word)
+    return found
 
 
 def shown_words(rows: Iterable[EarlyWord], job: EarlyJob) -> tuple[ShownWord, ...]:
