@@ -44,7 +44,7 @@ def clock(written: str) -> str:
     at = instant(written)
     if at is None:
         return NOT_KNOWN
-    there, now = time.localtime(at), time.localtime()
+    there, now = time.localtime(at), time.localtime(time.time())
     return time.strftime("%H:%M", there) if there[:3] == now[:3] else date(written, is_short=True)
 
 
@@ -111,10 +111,20 @@ def _step(terminal: Terminal, step: dict[str, Any], first: str) -> Iterator[str]
         yield f"      {terminal.paint(command, 'bold')}"
 
 
+def _minutes(seconds: float | None) -> str:
+    """A duration without its seconds.
+
+    >>> _minutes(433.0), _minutes(4273.0), _minutes(None)
+    ('7\\xa0min', '1\\xa0h 11\\xa0min', '–')
+    """
+    minutes = None if seconds is None else round(seconds / 60)
+    return f"{minutes}\u00a0min" if minutes is not None and minutes < 60 else duration(minutes and 60.0 * minutes)
+
+
 def _times(job: dict[str, Any]) -> str:
     left_s = number(job, "left_s")
-    left = "no time limit" if left_s is None else f"{duration(left_s)} left"
-    return f"runs {duration(number(job, 'ran_s'))}, {left}"
+    left = "no time limit" if left_s is None else f"{_minutes(left_s)} left"
+    return f"runs {_minutes(number(job, 'ran_s'))}, {left}"
 
 
 def _costs(job: dict[str, Any]) -> str:

@@ -158,7 +158,7 @@ class Watch:
             self._print([self._headed(name, job), *lines])
 
     def _headed(self, name: str, job: dict[str, Any]) -> str:
-        clock = time.strftime("%H:%M", time.localtime())
+        clock = time.strftime("%H:%M", time.localtime(time.time()))
         return self.terminal.paint(cut(f"{clock} {name} {text(job, 'name')}", self.terminal.columns), "bold")
 
     def _end(self, jobs: dict[str, dict[str, Any]]) -> None:
