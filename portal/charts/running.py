@@ -207,9 +207,10 @@ def _as_worded(row: RunningJob, words: Sequence[EarlyWord]) -> EarlyJob:
 
 def _runs(jobs: Sequence[QueuedJob], reach: Reach) -> dict[Key, RunningRun]:
     """What was measured of these jobs; the last attempt of each."""
-    wanted = {_key(job) for job in jobs}
+    began = {_key(job): job.started_at for job in jobs}
     rows = visible_running(reach).filter(job_id__in={job.job_id for job in jobs}).order_by("attempt")
-    return {key: row for row in rows if (key := (row.cluster, row.job_id)) in wanted}
+    # After a requeue the queue states another start than that of the attempt that was measured.
+    return {key: row for row in rows if began.get(key := (row.cluster, row.job_id)) == row.started_at}
 
 
 def _figures(run: RunningRun) -> RunningFigures | None:
