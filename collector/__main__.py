@@ -4,7 +4,7 @@
     run -- COMMAND   for every user: run a command, sample the job's GPUs on this node meanwhile, keep a summary
     send FILE...     send kept summaries to the portal, with a personal token
     run --job DIR    sample one job until its epilog ends it (started by prolog)
-    ship             send waiting data (started by epilog and by a timer)
+    ship             send waiting data (started by epilog and by a timer, which also sends interim summaries)
     resend           the same, and what was set aside before
     check            whether everything on this node works, one line for each check; status 1 if something does not
     once             one sample of every GPU of this node, as JSON
@@ -101,7 +101,7 @@ def _run(command: str, config: Config, options: dict[str, str], words: list[str]
         return _sample(config, options["--job"])
     if command == "ship":
         nodes = options["--nodes"]
-        return int(_loaded("drain").drain(config, options["--config"], int(nodes) if nodes.isdecimal() else 1))
+        return int(_loaded("drain").drain(config, options["--config"], int(nodes) if nodes.isdecimal() else 0))
     if command == "resend":
         return int(_loaded("drain").resend(config, options["--config"]))
     if command == "check":

@@ -97,7 +97,7 @@ def keep(config: Config, payload: dict[str, Any], ended_at_s: float) -> None:
     """
     failed = failures.take(config)
     whole = {**payload, "errors": payload["errors"] + failures.sentences(failed)}
-    name = f"{payload['job_id']}.{payload['attempt']}-{payload['node']}"
+    name = spool_name(payload)
     content = encoded(whole)
     room = config.spool_max_mb * BYTES_PER_MB
     try:
@@ -105,6 +105,12 @@ def keep(config: Config, payload: dict[str, Any], ended_at_s: float) -> None:
     except OSError:
         failures.put_back(config, failed)
         raise
+    spool.drop_interim(config.spool_dir, name)
+
+
+def spool_name(of_node: dict[str, Any]) -> str:
+    """What identifies the payloads of one run on one node on disk; `of_node` is a payload, or the job."""
+    return f"{of_node['job_id']}.{of_node['attempt']}-{of_node['node']}"
 
 
 def _keep_raw(config: Config, folder: str, job: dict[str, Any], summary: dict[str, Any]) -> None:
@@ -114,7 +120,7 @@ def _keep_raw(config: Config, folder: str, job: dict[str, Any], summary: dict[st
     if not rows or not rows["rows"] or "interval_s" not in summary:
         return
     raw = __import__("collector.raw_payload", fromlist=["raw_samples"])
-    name = f"{summary['job_id']}.{summary['attempt']}-{summary['node']}"
+    name = spool_name(summary)
     try:
         content = encoded(raw.raw_samples(summary, rows, job["started_at"]))
         spool.put(config.spool_dir, spool.RAW, name, content, config.spool_max_mb * BYTES_PER_MB)
@@ -198,10 +204,12 @@ def payload(folder: str, job: dict[str, Any], ended: dict[str, Any]) -> dict[str
     """The summary of the collected data, or, if they cannot be read, one that states so."""
     state, errors = own(folder, "checkpoint"), _errors(folder, job, ended)
     try:
-        return node_summary(job, state, ended["ended_at"], errors)
+        made = node_summary(job, state, ended["ended_at"], errors)
     except Exception as error:
         why = f"not sampled: the collected data cannot be read: {type(error).__name__}"
-        return node_summary(job, None, ended["ended_at"], [why, *errors])
+        made = node_summary(job, None, ended["ended_at"], [why, *errors])
+    before = statefile.read(f"{folder}/interim")
+    return {**made, "sequence": 1 + (before["number"] if before else 0)}
 
 
 def _errors(folder: str, job: dict[str, Any], ended: dict[str, Any]) -> list[str]:
@@ -216,10 +224,15 @@ def _errors(folder: str, job: dict[str, Any], ended: dict[str, Any]) -> list[str
         )
     elif not failed and lost_s > LOST_S_MIN:
         said.append(f"the sampling process hung or was killed: the last {lost_s:.0f} s of the job were not measured")
-    for other, gpus in sorted(shared(folder).items()):
-        listed = ", ".join(map(str, gpus))
-        said.append(f"GPU {listed} was job {other}'s as well for some of the time: its use is of both")
-    return said
+    return said + shared_gpus(folder)
+
+
+def shared_gpus(folder: str) -> list[str]:
+    """A sentence for each other job that also had GPUs of this one."""
+    return [
+        f"GPU {', '.join(map(str, gpus))} was job {other}'s as well for some of the time: its use is of both"
+        for other, gpus in sorted(shared(folder).items())
+    ]
 
 
 def _ask_for_record(config: Config, job: dict[str, Any], ended: dict[str, Any]) -> None:

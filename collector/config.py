@@ -33,6 +33,8 @@ class Config:
     request_max_s = 20.0
     nodes_per_s = 50.0  # rate at which the nodes of one job send their first payload
     spread_max_s = 60.0  # and the longest wait; zero: at once
+    interim_first_s = 600.0  # how long a job runs before its first interim summary; zero: none at all
+    interim_every_s = 3600.0  # and between further ones; zero: no further one
     scontrol = "scontrol"  # if this or squeue is empty, job records come from accounting only
     squeue = "squeue"
     sysfs_root = "/sys"

@@ -1,6 +1,6 @@
 """`collector ship`: close ended jobs, query Slurm for the records that are due, send all waiting data.
 
-Started by every epilog, and by a timer for what those left behind.
+Started by every epilog, and by a timer for what those left behind and for the interim summaries of jobs that go on.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import random
 import sys
 import time
 
-from collector import asking, closing, failures, folder, shipper, spool, statefile
+from collector import asking, closing, failures, folder, interim, shipper, spool, statefile
 from collector.hooks import start_sampling
 from collector.record import Unfinished, by_hooks, job_record
 
@@ -59,10 +59,10 @@ def spread_s(config: Config, nodes: int) -> float:
     return min(nodes / config.nodes_per_s, config.spread_max_s)
 
 
-def drain(config: Config, config_file: str, nodes: int = 1) -> int:
+def drain(config: Config, config_file: str, nodes: int = 0) -> int:
     """One sender at a time on a node, and one that waits for it; the exit status shows whether anything is left.
 
-    `nodes` are those of the job whose epilog started this one.
+    `nodes` are those of the job whose epilog started this one; 0 if the timer did.
     """
     until = time.monotonic() + config.ship_max_s
     time.sleep(first_pause_s(config, nodes))
@@ -77,12 +77,14 @@ def drain(config: Config, config_file: str, nodes: int = 1) -> int:
         failures.note(config, None, f"ship: {type(error).__name__}: {error}")
     try:
         sent, reason = _send(config, until)
-        spool.forget_old_raw(config.spool_dir)
+        spool.forget_old(config.spool_dir)
         if not spool.due(config.spool_dir):
             shipper.ship_raw(config)
     except (shipper.ShipError, OSError) as error:
         sent, reason = 0, f"{type(error).__name__}: {error}"
         failures.note(config, None, f"ship: {reason}")
+    if not nodes:
+        interim.interim_summaries(config, lambda of_job: first_pause_s(config, of_job), lambda: _is_called(config))
     left = len(spool.due(config.spool_dir))
     print(f"{sent} sent, {left} left{': ' + reason if reason else ''}", file=sys.stderr)
     return 1 if left else 0
@@ -92,7 +94,7 @@ def resend(config: Config, config_file: str) -> int:
     """Send what was set aside again, with everything that waits."""
     count = spool.resend(config.spool_dir)
     print(f"{count} payloads that were set aside will be sent again", file=sys.stderr)
-    return drain(config, config_file)
+    return drain(config, config_file, nodes=1)
 
 
 def _close(config: Config, config_file: str) -> None:
@@ -127,6 +129,11 @@ def _send(config: Config, until: float) -> tuple[int, str]:
     return sent, reason
 
 
+def _is_called(config: Config) -> bool:
+    """Whether something waits that must arrive: whoever stored it starts a sender, which waits for this one to end."""
+    return bool(spool.due(config.spool_dir) or _asked_records(config))
+
+
 def _take_turn(state_dir: str) -> None:
     """Hold `ship.lock` until this process ends; BlockingIOError if another one already waits for it.
 
@@ -143,12 +150,8 @@ def _take_turn(state_dir: str) -> None:
 
 def _make_records(config: Config, waiting: Waiting) -> int:
     """Write a record to disk for every job that requested one and has ended in Slurm; returns how many."""
-    try:
-        names = sorted(name for name in os.listdir(config.records_dir) if not name.endswith(".new"))
-    except FileNotFoundError:
-        names = []
     made = 0
-    for name in names:
+    for name in _asked_records(config):
         path = f"{config.records_dir}/{name}"
         job = statefile.read(path)
         if job is not None:
@@ -167,3 +170,11 @@ def _make_records(config: Config, waiting: Waiting) -> int:
         os.unlink(path)
         made += 1
     return made
+
+
+def _asked_records(config: Config) -> list[str]:
+    """The jobs for whose record Slurm is to be asked."""
+    try:
+        return sorted(name for name in os.listdir(config.records_dir) if not name.endswith(".new"))
+    except FileNotFoundError:
+        return []

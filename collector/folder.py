@@ -5,6 +5,7 @@
                          from the moment its folder is there until its sampling process ends, however slowly that starts
     process              which process that is, to kill one that hangs
     ended                written by the epilog before it writes to `wake`
+    interim              written by the sender: how many interim summaries it made, and the sums of the last one
     gpus-of-<id>.<n>     the GPUs that another job on this node also has
     own/                 the sampling process's: checkpoint, calibration, failed
 
@@ -118,6 +119,11 @@ def say_ended(folder: str, ended: dict[str, Any]) -> None:
         if fd is not None:
             os.write(fd, b"end")
             os.close(fd)
+
+
+def has_ended(folder: str) -> bool:
+    """Whether a job's end was recorded, or its folder is gone."""
+    return os.path.exists(f"{folder}/ended") or not os.path.exists(f"{folder}/job")
 
 
 def say_process(folder: str) -> None:

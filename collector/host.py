@@ -24,6 +24,39 @@ READING_FRACTION = 0.1
 short job."""
 
 
+MEMORY_POINTS_MAX, MEMORY_STEP_S = 60, 60.0
+"""An hour by minutes, a day by half-hours: enough to see whether memory grows, in half a kilobyte of a payload."""
+
+
+class MemoryCourse:
+    """Mean memory by bucket of `step_s` from the start of the job; when full, neighbours merge and the step doubles."""
+
+    __slots__ = ("counts", "step_s", "sums")
+
+    def __init__(self) -> None:
+        self.step_s = MEMORY_STEP_S
+        self.sums: list[float] = []
+        self.counts: list[int] = []
+
+    def add(self, at_s: float, used_bytes: float) -> None:
+        """One reading, `at_s` seconds after the start; a bucket without any stays a gap."""
+        while at_s >= MEMORY_POINTS_MAX * self.step_s:
+            self.sums, self.counts, self.step_s = _merged(self.sums), _merged(self.counts), 2 * self.step_s
+        place = int(at_s / self.step_s)
+        lacking = place + 1 - len(self.sums)
+        self.sums += [0.0] * lacking
+        self.counts += [0] * lacking
+        self.sums[place] += used_bytes
+        self.counts[place] += 1
+
+    def state(self) -> dict[str, Any]:
+        return {"step_s": self.step_s, "sums": self.sums, "counts": self.counts}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue from a checkpoint."""
+        self.step_s, self.sums, self.counts = state["step_s"], list(state["sums"]), list(state["counts"])
+
+
 class HostTotals:
     """Read at intervals, because the control group no longer exists when the job's last step ends. `due_s`: when to
     read next."""
@@ -34,6 +67,7 @@ class HostTotals:
         self.searches = 0
         self.due_s = 0.0
         self.values: dict[str, float] = {}
+        self.memory = MemoryCourse()
         self.oom_log = OomLog()
         self.freeze_fd: int | None = None
         self.are_stopped = False
@@ -89,7 +123,10 @@ class HostTotals:
             return
         self.values["elapsed_s"] = elapsed_s
         self._keep_peak("peak_memory_bytes", _peak_memory_bytes(group))
-        self._keep_peak("peak_memory_anon_bytes", _anon_bytes(group))
+        anon_bytes = _anon_bytes(group)
+        self._keep_peak("peak_memory_anon_bytes", anon_bytes)
+        if anon_bytes is not None:
+            self.memory.add(elapsed_s, anon_bytes)
         self._keep_peak("oom_kills", group.oom_kills())
         limit = group.number("memory", "memory.max" if group.is_v2 else "memory.limit_in_bytes")
         if limit is not None and limit < NO_LIMIT_BYTES:
@@ -120,11 +157,19 @@ class HostTotals:
             self.values[name] = max(value, self.values.get(name, 0))
 
     def state(self) -> dict[str, Any]:
-        return {"values": self.values, "iowait": (self.first_iowait_s, self.last_iowait_s)}
+        iowait = (self.first_iowait_s, self.last_iowait_s)
+        return {"values": self.values, "iowait": iowait, "memory": self.memory.state()}
 
     def restore(self, state: dict[str, Any]) -> None:
         self.values = dict(state["values"])
         self.first_iowait_s, self.last_iowait_s = state["iowait"]
+        if "memory" in state:  # a collector of the previous version wrote none
+            self.memory.restore(state["memory"])
+
+
+def _merged(values: list[Any]) -> list[Any]:
+    """Neighbours added, the last one alone where it has none."""
+    return [sum(values[place : place + 2]) for place in range(0, len(values), 2)]
 
 
 def threads_per_core(sysfs: str) -> int:

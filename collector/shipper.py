@@ -21,6 +21,7 @@ from collector import spool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import FrameType
     from typing import Any
 
@@ -30,8 +31,12 @@ PATHS = {
     spool.SUMMARY: "/api/v1/ingest/node-summaries",
     spool.RECORD: "/api/v1/ingest/job-records",
     spool.RAW: "/api/v1/ingest/raw-samples",
+    spool.INTERIM: "/api/v1/ingest/node-summaries",
 }
 BACK_OFF_S_MAX = 60.0
+INTERIM_S_MAX = 5.0
+"""The longest that what must arrive may wait for an interim summary that is being sent."""
+
 ANSWER_BYTES_MAX = 1 << 20
 # The portal has read the payload and will never accept it: malformed, too large, wrong type, wrong structure.
 NEVER = frozenset({400, 413, 415, 422})
@@ -170,6 +175,32 @@ def ship_raw(config: Config) -> None:
         return
     finally:
         portal.connection.close()
+
+
+def ship_interims(config: Config, is_called: Callable[[], bool]) -> list[str]:
+    """Offer the waiting interim summaries, each once, until `is_called` finds something that must arrive; returns why
+    the portal will never accept some of them, which are dropped.
+
+    Raises ShipError if nothing can be sent at all.
+    """
+    portal, refused = Portal(config), []
+    portal.request_max_s = min(portal.request_max_s, INTERIM_S_MAX)
+    try:
+        for entry in spool.interims(config.spool_dir):
+            if is_called():
+                break
+            try:
+                portal.send(entry)
+            except FileNotFoundError:
+                continue
+            except Refused as refusal:
+                refused.append(str(refusal))
+            spool.done(entry)
+    except TryLater:
+        return refused
+    finally:
+        portal.connection.close()
+    return refused
 
 
 def _ship_through(portal: Portal, folder: str, until: float) -> tuple[int, str]:

@@ -6,6 +6,7 @@ reason, and never blocks the others.
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 
@@ -15,11 +16,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SUMMARY, RECORD, RAW = "summary", "record", "raw"
-SENT_FIRST = (SUMMARY, RECORD, RAW)
-# When the disk allowance is used up: raw samples are optional, accounting can replace a record, nothing a summary.
-GIVEN_UP_FIRST = (RAW, RECORD, SUMMARY)
-RAW_KEPT_NS = 86_400 * 10**9
+SUMMARY, RECORD, RAW, INTERIM = "summary", "record", "raw", "interim"
+SENT_FIRST = (SUMMARY, RECORD, RAW, INTERIM)
+# When the disk allowance is used up: a later summary repeats an interim one, raw samples are optional, accounting can
+# replace a record, nothing a summary.
+GIVEN_UP_FIRST = (INTERIM, RAW, RECORD, SUMMARY)
+KEPT_NS = {RAW: 86_400 * 10**9, INTERIM: 2 * 3600 * 10**9}
+"""How long what need not arrive is kept: raw samples are not wanted later, and an interim summary is no longer true."""
+
 SET_ASIDE = "set-aside"
 SET_ASIDE_FILES_MAX = 200
 
@@ -42,28 +46,74 @@ def put(folder: str, kind: str, name: str, content: bytes, max_bytes: float, ord
     """
     statefile.private_folder(folder)
     make_room(folder, max_bytes - len(content))
-    path = os.path.join(folder, f"{kind}-{order or time.time_ns():020d}-{name}.json")
-    statefile.write_bytes(path, content, is_durable=True)
+    statefile.write_bytes(_path(folder, kind, name, order), content, is_durable=True)
+
+
+def put_interim(folder: str, name: str, content: bytes, max_bytes: float) -> None:
+    """Store an interim summary in place of that of the same name, without waiting for the disk. Raises OSError.
+
+    It pushes out nothing else: where there is no room beside the other kinds it is not stored.
+    """
+    statefile.private_folder(folder)
+    before = _interim(folder, name)
+    if sum(_size(entry) for entry in entries(folder) if entry.kind != INTERIM) + len(content) > max_bytes:
+        raise OSError(errno.ENOSPC, "no room for an interim summary")
+    make_room(folder, max_bytes - len(content))
+    statefile.write_bytes(_path(folder, INTERIM, name), content, is_durable=False)
+    for entry in before:
+        done(entry)
+
+
+def drop_interim(folder: str, name: str) -> None:
+    """Drop the interim summaries of this name: a final one has taken their place. Never raises."""
+    try:
+        for entry in _interim(folder, name):
+            done(entry)
+    except OSError:
+        return
+
+
+def _interim(folder: str, name: str) -> list[Entry]:
+    """All of one name; more than one only where a sender was killed."""
+    return [
+        Entry(folder, listed)
+        for listed in _listed(folder)
+        if listed.startswith(f"{INTERIM}-") and listed.split("-", 2)[2:] == [f"{name}.json"]
+    ]
+
+
+def _path(folder: str, kind: str, name: str, order: int = 0) -> str:
+    return os.path.join(folder, f"{kind}-{order or time.time_ns():020d}-{name}.json")
 
 
 def entries(folder: str) -> Iterator[Entry]:
-    """Everything that waits: summaries first and raw samples last, of each kind the oldest first."""
+    """Everything that waits: summaries first and what need not arrive last, of each kind the oldest first."""
     found = [Entry(folder, name) for name in _listed(folder) if name.endswith(".json")]
     rank = {kind: place for place, kind in enumerate(SENT_FIRST)}
     yield from sorted(found, key=lambda entry: (rank.get(entry.kind, len(rank)), entry.name))
 
 
 def due(folder: str) -> list[Entry]:
-    """Everything that must arrive; raw samples are optional."""
-    return [entry for entry in entries(folder) if entry.kind != RAW]
+    """Everything that must arrive: neither raw samples nor interim summaries."""
+    return [entry for entry in entries(folder) if entry.kind not in KEPT_NS]
 
 
-def forget_old_raw(folder: str) -> None:
-    """Raw samples that the portal did not accept within a day are of no use any more."""
+def interims(folder: str) -> list[Entry]:
+    """The interim summaries that wait."""
+    return [entry for entry in entries(folder) if entry.kind == INTERIM]
+
+
+def forget_old(folder: str) -> None:
+    """Drop what need not arrive and was not accepted in time."""
     for entry in entries(folder):
         written_ns = entry.name.split("-")[1]
-        if entry.kind == RAW and written_ns.isdecimal() and time.time_ns() - int(written_ns) > RAW_KEPT_NS:
+        if entry.kind in KEPT_NS and written_ns.isdecimal() and _is_old(entry.kind, time.time_ns() - int(written_ns)):
             done(entry)
+
+
+def _is_old(kind: str, age_ns: int) -> bool:
+    """A clock that was set back dates an interim summary later than now, for as long as that was."""
+    return age_ns > KEPT_NS[kind] or (kind == INTERIM and age_ns < 0)
 
 
 def done(entry: Entry) -> None:

@@ -31,7 +31,7 @@ def running_job(
     minutes = len(utils[0])
     started_at = timezone.now() - timedelta(minutes=minutes + 1)
     until = started_at + timedelta(minutes=minutes)
-    known = {
+    known: dict[str, Any] = {
         "job_id": job_id,
         "started_at": _text(started_at),
         "ended_at": _text(until),

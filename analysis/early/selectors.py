@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
 from django.db.models import F, Q, QuerySet
-from metrics.running.selectors import RunningNodes, RunningState, running_keys, running_nodes
 
 from analysis.comparable import ComparableRun
 from analysis.early.facts import EarlyFacts, MemoryCourse, NodeStretch, early_facts
 from analysis.early.models import EarlyWord, RunningRun
 from analysis.early.thresholds import EARLY_RULES_VERSION
+from analysis.early.won import PastWord
 from analysis.progress.logged import LoggedRun
 from analysis.selectors import comparable_runs
 from jobs.billing import Allocation, gpu_hours
@@ -24,6 +24,7 @@ from jobs.queue.selectors import fresh_readings, listed_in
 from jobs.records import JobRecord
 from jobs.runs.services import key_of_work
 from jobs.selectors import Reach
+from metrics.running.selectors import RunningNodes, RunningState, running_keys, running_nodes
 from metrics.selectors import run_metrics
 
 WORD = "early word"
@@ -39,6 +40,7 @@ class Measured(NamedTuple):
     """A running job of the queue and the state of its measurements."""
 
     job: QueuedJob
+    started_at: datetime
     attempt: int
     state: RunningState
 
@@ -54,7 +56,11 @@ def measured_jobs(now: datetime) -> Iterator[list[Measured]]:
         keys = list(jobs)
         for first in range(0, len(keys), TOGETHER):
             states = running_keys(cluster, keys[first : first + TOGETHER])
-            yield [Measured(jobs[job_id], attempt, state) for job_id, attempt, state in _last_attempts(states)]
+            yield [
+                Measured(jobs[job_id], began_at, attempt, state)
+                for job_id, attempt, state in _last_attempts(states)
+                if (began_at := jobs[job_id].started_at) is not None
+            ]
 
 
 def _last_attempts(states: dict[tuple[str, int, int], RunningState]) -> Iterator[tuple[int, int, RunningState]]:
@@ -127,17 +133,20 @@ def visible_words(reach: Reach) -> QuerySet[EarlyWord]:
     return EarlyWord.objects.filter(reach.all)
 
 
-def words_of_runs(
-    words: QuerySet[EarlyWord], keys: Collection[tuple[str, int, int]]
-) -> dict[tuple[str, int, int], list[EarlyWord]]:
-    """Those of these words that are about these runs, by run, the first found first: one query."""
-    rows = words.filter(job_id__in={job_id for _, job_id, _ in keys}).order_by("found_at", "pk")
-    found: dict[tuple[str, int, int], list[EarlyWord]] = {}
-    for word in rows:
-        key = (word.cluster, word.job_id, word.attempt)
-        if key in keys:
-            found.setdefault(key, []).append(word)
-    return found
+def past_words(job: Job) -> tuple[PastWord, ...]:
+    """The early words about a run that has ended, the first found first: one query."""
+    start = job.started_at
+    if start is None:
+        return ()
+    of_run = EarlyWord.objects.filter(cluster=job.cluster, job_id=job.job_id, attempt=job.attempt, user=job.user_id)
+    return tuple(
+        PastWord(
+            word.code,
+            max((word.found_at - start).total_seconds(), 0.0),
+            None if word.over_at is None else max((word.over_at - start).total_seconds(), 0.0),
+        )
+        for word in of_run.order_by("found_at", "pk")
+    )
 
 
 def _record(run: RunningRun, job: QueuedJob, nodes: tuple[str, ...], measured_s: float) -> JobRecord:

@@ -102,7 +102,7 @@ def _row(measured: Measured) -> RunningRun:
         attempt=measured.attempt,
         user_id=job.user_id,
         project_id=job.project_id,
-        started_at=job.started_at,
+        started_at=measured.started_at,
         new_revision=measured.state.revision,
         gpu_hours_per_hour=hourly_price(job),
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from collector import cgroup
-from collector.host import HostTotals, threads_per_core
+from collector.host import HostTotals, MemoryCourse, threads_per_core
 from collector.sources.base import Gpu
 from collector.sources.cray_pm_counters import CrayCounters
 
@@ -166,3 +166,40 @@ def test_cray_counters_give_joules_of_whole_packages_and_of_the_node(tmp_path: P
     assert cray.gpu_energies_j() == {2: 130.0}
     assert cray.energy_j("energy") == 1000.0
     assert CrayCounters(str(tmp_path / "no"), [package(2)], is_whole_node=False).gpu_energies_j() == {}
+
+
+def course(readings: list[tuple[float, float]]) -> MemoryCourse:
+    made = MemoryCourse()
+    for at_s, used_bytes in readings:
+        made.add(at_s, used_bytes)
+    return made
+
+
+def test_memory_over_time_is_the_mean_of_each_minute_and_a_gap_where_nothing_was_read() -> None:
+    made = course([(5.0, 10.0), (59.9, 30.0), (60.0, 50.0), (185.0, 70.0)])
+    assert (made.step_s, made.sums, made.counts) == (60.0, [40.0, 50.0, 0.0, 70.0], [2, 1, 0, 1])
+
+
+def test_memory_over_time_never_has_more_than_sixty_buckets() -> None:
+    # A reading a minute: after the 61st the minutes merge in pairs, the last one alone.
+    made = course([(60.0 * minute, float(minute)) for minute in range(61)])
+    assert (made.step_s, len(made.sums)) == (120.0, 31)
+    assert (made.sums[:2], made.sums[-1], made.counts[0], made.counts[-1]) == ([1.0, 5.0], 60.0, 2, 1)
+    # Three days later: 259,200 s need buckets of 7,680 s (60 x 3,840 = 230,400 are too few), 33 of them and one more.
+    made.add(259_200.0, 1.0)
+    assert (made.step_s, len(made.sums), sum(made.counts)) == (7680.0, 34, 62)
+
+
+def test_memory_over_time_goes_on_after_a_restart_also_from_an_older_checkpoint(tmp_path: Path) -> None:
+    roots = v2(tmp_path, "system.slice/slurmstepd.scope/job_42")
+    group = tmp_path / "cgroup/system.slice/slurmstepd.scope/job_42"
+    write(group / "memory.stat", "anon 100\nshmem 20\nfile 5000\n")
+    first = HostTotals(roots, job(), is_whole_node=False)
+    first.slow_tick(30.0)
+    state = first.state()
+    assert state["memory"] == {"step_s": 60.0, "sums": [120.0], "counts": [1]}
+    for kept, expected in ((state, [1, 1]), ({name: state[name] for name in ("values", "iowait")}, [0, 1])):
+        again = HostTotals(roots, job(), is_whole_node=False)
+        again.restore(kept)
+        again.slow_tick(90.0)
+        assert again.memory.counts == expected

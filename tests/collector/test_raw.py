@@ -159,7 +159,7 @@ def test_what_nobody_took_for_a_day_is_forgotten(tmp_path: Path) -> None:
     put(folder, spool.RAW, "old", order=1)
     put(folder, spool.SUMMARY, "old", order=1)
     put(folder, spool.RAW, "new")
-    spool.forget_old_raw(folder)
+    spool.forget_old(folder)
     assert [(entry.kind, entry.name.rpartition("-")[2]) for entry in spool.entries(folder)] == [
         ("summary", "old.json"),
         ("raw", "new.json"),
