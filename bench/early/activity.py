@@ -42,7 +42,8 @@ class Activity:
     @cached_property
     def is_idle(self) -> Bools:
         """(W,) windows in which some GPU was measured and none was used."""
-        return ~np.all(np.isnan(self.util), axis=1) & ~np.any(self.util >= IDLE_BELOW_PERCENT, axis=1)
+        is_read, is_used = ~np.isnan(self.util), self.util >= IDLE_BELOW_PERCENT
+        return np.asarray(is_read.any(axis=1) & ~is_used.any(axis=1))
 
     @cached_property
     def works(self) -> Bools:
@@ -66,7 +67,8 @@ class Activity:
     def unused(self, at_s: float) -> Bools:
         """(G,) GPUs that were measured and not used in any window so far."""
         past = self.util[: _window(at_s)]
-        return ~np.all(np.isnan(past), axis=0) & ~np.any(past >= IDLE_BELOW_PERCENT, axis=0)
+        is_read, is_used = ~np.isnan(past), past >= IDLE_BELOW_PERCENT
+        return np.asarray(is_read.any(axis=0) & ~is_used.any(axis=0))
 
     def work_s(self, at_s: float) -> float:
         """Seconds so far in which some GPU did real work."""

@@ -89,8 +89,8 @@ def _memory(kind: str, peak_gb: float, count: int) -> Floats:
     if kind == "gathered":
         is_late = np.arange(count) >= count - GATHERS_S / STEP_S
         return peak_gb * np.where(is_late, 1.0, PLATEAU_SHARE)
-    rises = max(1.0, min(RISES_SHARE * count, RISES_S_MAX / STEP_S))
-    return peak_gb * np.minimum(1.0, (np.arange(count) + 1.0) / rises)
+    rises = float(max(1.0, min(RISES_SHARE * count, RISES_S_MAX / STEP_S)))
+    return np.asarray(peak_gb * np.minimum(1.0, (np.arange(count) + 1.0) / rises))
 
 
 def course_of_real_run(run: RealRun) -> Course | None:

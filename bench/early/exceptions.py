@@ -1,4 +1,4 @@
-"""Cases of the noisy library and real runs whose mechanical truth would be doubtful, set by hand after their stories."""
+"""Cases of the noisy library whose mechanical truth would be doubtful, set by hand after their stories."""
 
 from __future__ import annotations
 

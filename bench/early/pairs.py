@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -31,6 +32,12 @@ class Pair:
     cut: Cut
     words: Words
     situation: Situation | None = None
+
+    @property
+    def unused_gpu_hours(self) -> float:
+        """GPU-hours (of single GPUs) without work from the cut to the end: the most that a word then can win."""
+        shares = [1.0 - mean / 100.0 for mean in self.cut.after.util_mean.values() if not math.isnan(mean)]
+        return sum(shares) * self.cut.left_s / 3600.0
 
 
 def scheduled(course: Course) -> tuple[float, ...]:
@@ -65,13 +72,19 @@ def _pairs(course: Course, at_s: Sequence[float] | None, gpu_out_of_memory: bool
 
 
 def counted(pairs: Iterable[Pair]) -> str:
-    """One line: pairs, then due + right words by code."""
-    count, due, right = 0, Counter[str](), Counter[str]()
+    """One line: pairs, due + right words by code, unused GPU-hours after the first due word of each run, and pairs in
+    which the newest payload of a node is an old one."""
+    count, stale, due, right = 0, 0, Counter[str](), Counter[str]()
+    winnable: dict[str, float] = {}
     for pair in pairs:
         count += 1
+        stale += bool(pair.cut.silent and pair.cut.standing)
         due.update(pair.words.must)
         right.update(pair.words.may)
-    return f"{count} pairs; " + ", ".join(f"{code} {due[code]}+{right[code]}" for code in CODES)
+        if pair.words.must:
+            winnable.setdefault(pair.cut.course.name, pair.unused_gpu_hours)
+    words = ", ".join(f"{code} {due[code]}+{right[code]}" for code in CODES)
+    return f"{count} pairs; {words}; {sum(winnable.values()):.0f} unused GPU-hours; {stale} with a silent node"
 
 
 def main() -> int:

@@ -48,11 +48,11 @@ def gap(until_h: float) -> Phase:
 def gpus(seed: str, count: int, *phases: Phase, has_power: bool = True, creep: Memory | None = None) -> Node:
     """One node with `count` GPUs. `creep` replaces the memory of all GPUs by GB over hours."""
     rng = np.random.default_rng(zlib.crc32(seed.encode()))
-    hours = (np.arange(int(phases[-1][0] * HOUR_S / STEP_S)) + 0.5) * STEP_S / HOUR_S
+    hours: Floats = (np.arange(int(phases[-1][0] * HOUR_S / STEP_S), dtype=np.float64) + 0.5) * STEP_S / HOUR_S
     number = np.searchsorted(np.array([phase[0] for phase in phases]), hours, side="right").clip(0, len(phases) - 1)
     level = np.array([np.broadcast_to(np.asarray(phase[1], float), count) for phase in phases])[number]
     util = np.where(level > 0, np.clip(level + rng.normal(0, 3, level.shape), 2, 100), level)
-    gb = creep(hours) if creep else np.array([phase[2] for phase in phases])[number]
+    gb = creep(hours) if creep else np.array([phase[2] for phase in phases], float)[number]
     mem_gb = np.repeat(np.clip(gb + rng.normal(0, 0.03, gb.shape), 0.02, 63.95)[:, None], count, axis=1)
     watts = np.array([phase[3] for phase in phases])[number][:, None] * np.nan_to_num(util) / 100
     modules = [watts[:, first : first + 2].sum(axis=1) for first in range(0, count, 2)]
@@ -91,7 +91,7 @@ def host(
 
 
 def situation(
-    name: str, story: str, expected: str, nodes: Node | Sequence[Node], hosts: Host | None | Sequence[Host | None], *,
+    name: str, story: str, expected: str, nodes: Node | Sequence[Node], hosts: Host | Sequence[Host | None] | None, *,
     job: str = "train", partition: str = "standard-g", limit_h: float = 24.0, state: str = "COMPLETED",
     hour: int = MORNING, earlier: Sequence[tuple[float, int]] = (), progress: Progress | None = None,
     lasts_h: float | None = None,

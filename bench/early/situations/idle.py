@@ -5,7 +5,7 @@ from __future__ import annotations
 from bench.early.situations.build import gap, gpus, host, idle, silent_from, situation, steps, work
 
 IDLE = (
-    situation("exception_then_hang", "An exception on rank 3 after an hour; the other ranks wait in a socket for a day.",
+    situation("exception_then_hang", "An exception on rank 3 after an hour; the other ranks wait in a socket.",
         "600 - | 4200 - | 7800 all_gpus_idle | 11400 all_gpus_idle",
         gpus("i1", 8, idle(0.1), work(1.1), idle(12, 40)), host(12, steps((1.1, 12), (12, 0.2)), 90),
         limit_h=12, state="TIMEOUT"),

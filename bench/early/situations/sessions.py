@@ -41,7 +41,8 @@ SESSIONS = (
         gpus("s8", 2, work(2.7, (40, 0), 10), work(4, (60, 60), 10)), host(4, 1.2, 9, 120, 14),
         job="interactive", partition="dev-g", limit_h=4),
     situation("rstudio_on_a_gpu_all_day", "Statistics in R on the cores; the GPU came with the form.",
-        "600 - | 4200 - | 7800 ?all_gpus_idle ?cpu_only | 15000 all_gpus_idle ?cpu_only | 22200 all_gpus_idle ?cpu_only",
+        "600 - | 4200 - | 7800 ?all_gpus_idle ?cpu_only | 15000 all_gpus_idle ?cpu_only "
+        "| 22200 all_gpus_idle ?cpu_only",
         gpus("s9", 2, idle(9)), host(9, 3.0, 25, 120, 14),
         job="sys/dashboard/sys/ood-rstudio", partition="small-g", limit_h=10, state="CANCELLED"),
     situation("vscode_with_a_training_inside", "A remote editor in which a training runs for hours. All well.",

@@ -13,12 +13,12 @@ from bench.noisy.readings import Node
 
 @dataclass(frozen=True)
 class Progress:
-    """Steps that a script logged: (seconds since the start, step). `total` is what a logged parameter named
-    `total_name` says the run will take, None where it logged none."""
+    """Steps that a script logged: (seconds since the start, step). `total` is what a logged parameter of
+    that name says the run will take, None where it logged none."""
 
     points: tuple[tuple[float, int], ...]
     total: int | None = None
-    total_name: str = "max_steps"
+    parameter: str = "max_steps"
 
 
 @dataclass(frozen=True)
