@@ -48,7 +48,7 @@ class WebhookForm(forms.Form):
     """Where words are posted, about whose jobs, and in which shape."""
 
     name = forms.CharField(max_length=64, widget=forms.TextInput(attrs={"autocomplete": "off"}))
-    project = forms.ModelChoiceField(None, required=False, empty_label="My own jobs", label="About")
+    project: forms.Field = forms.ModelChoiceField(None, required=False, empty_label="My own jobs", label="About")
     shape = forms.ChoiceField(choices=Webhook.Shape.choices, initial=Webhook.Shape.GENERIC, label="Receiver")
     webhook_address = forms.CharField(
         max_length=1000,
