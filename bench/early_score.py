@@ -136,9 +136,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--half", choices=("tuned", "kept"), help="only one half of the situations, and nothing else")
     asked = parser.parse_args(arguments)
     situations = score(situation_pairs())
-    tuned, kept = (
-        situations.only(lambda name, _, __, back=back: is_kept_back(name) == back) for back in (False, True)
-    )
+    tuned, kept = (situations.only(lambda name, _, __, back=back: is_kept_back(name) == back) for back in (False, True))
     parts = {"situations, tuned on": tuned, "situations, kept back": kept}
     if asked.half:
         parts = {"situations": kept if asked.half == "kept" else tuned}

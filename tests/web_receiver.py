@@ -1,4 +1,4 @@
-"""A real https server in a thread of the test with a certificate of its own CA: it takes posts, refuses them, or stalls."""
+"""A real https server in a thread of the test, with its own CA: it takes posts, refuses them, or stalls."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Received:
 
 @dataclass
 class Receiver:
-    """What arrived, and how to answer: `statuses` by path, else 200; a path in `stalls` dribbles its answer for ever."""
+    """What arrived, and how to answer: `statuses` by path, else 200; a path in `stalls` dribbles its answer."""
 
     port: int = 0
     posts: list[Received] = field(default_factory=list)

@@ -27,7 +27,7 @@ class EarlyChoice(models.Model):
 
 
 class MailedWord(models.Model):
-    """The one message that a word belongs to, or the reason for none; `work` is the number of its array, else of its job."""
+    """The one message that a word belongs to, or the reason for none; `work` is its array's number, else its job's."""
 
     word = models.OneToOneField(EarlyWord, on_delete=models.CASCADE, related_name="mailed")
     delivery = models.ForeignKey("reports.Delivery", on_delete=models.CASCADE, related_name="early_words")

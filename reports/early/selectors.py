@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Sequence
 from datetime import datetime, tzinfo
 from zoneinfo import ZoneInfo
 
@@ -12,7 +12,7 @@ from django.db.models.functions import Coalesce
 
 from analysis.models import EarlyWord, RunningRun
 from analysis.rollups.selectors import site_zone
-from jobs.models import QueuedJob, User
+from jobs.models import Job, QueuedJob, User
 from reports.early.models import EarlyChoice, MailedWord
 from reports.early.planning import TOLD_FOR, OpenWord, PastMail
 from reports.models import Delivery
@@ -29,12 +29,17 @@ def zone_of(user: User) -> tzinfo:
 
 
 def holding_words() -> QuerySet[EarlyWord]:
-    """The words that hold now, of jobs that the queue lists as running; `work` is the number of the array or job."""
-    same = {name: OuterRef(name) for name in ("cluster", "job_id")}
-    queued = QueuedJob.objects.filter(**same, state=QueuedJob.State.RUNNING)
-    watched = RunningRun.objects.filter(**same, attempt=OuterRef("attempt"))
-    return EarlyWord.objects.filter(Exists(queued), Exists(watched), over_at=None).annotate(
-        work=Coalesce(Subquery(queued.values("array_job_id")[:1]), F("job_id"))
+    """The words that hold now, of jobs that the queue lists as running."""
+    watched = RunningRun.objects.filter(
+        cluster=OuterRef("cluster"), job_id=OuterRef("job_id"), attempt=OuterRef("attempt")
+    )
+    return EarlyWord.objects.filter(Exists(_queued()), Exists(watched), over_at=None)
+
+
+def _queued() -> QuerySet[QueuedJob]:
+    """The running job of a word."""
+    return QueuedJob.objects.filter(
+        cluster=OuterRef("cluster"), job_id=OuterRef("job_id"), state=QueuedJob.State.RUNNING
     )
 
 
@@ -46,8 +51,9 @@ def words_to_mail() -> QuerySet[EarlyWord]:
 
 
 def open_words(words: QuerySet[EarlyWord]) -> list[OpenWord]:
-    """The same as values."""
-    rows = words.values_list("pk", "cluster", "work", "code")
+    """The same as values, each with the number of its array, or of its job where it is in none."""
+    work = Coalesce(Subquery(_queued().values("array_job_id")[:1]), F("job_id"))
+    rows = words.annotate(work=work).values_list("pk", "cluster", "work", "code")
     return [OpenWord(pk, (cluster, work), code) for pk, cluster, work, code in rows]
 
 
@@ -79,7 +85,18 @@ def words_in(delivery: Delivery) -> QuerySet[EarlyWord]:
 
 def feed_words(user: User, limit: int) -> QuerySet[EarlyWord]:
     """The latest words about a person's own jobs."""
-    return EarlyWord.objects.filter(user=user).select_related("project").order_by("-found_at", "-pk")[:limit]
+    return EarlyWord.objects.filter(user=user).select_related("user", "project").order_by("-found_at", "-pk")[:limit]
+
+
+def job_ends(words: Sequence[EarlyWord]) -> dict[int, datetime]:
+    """When the jobs of these words ended, by the words' keys; without those that run or have no record yet."""
+    rows = Job.objects.filter(job_id__in={word.job_id for word in words}, ended_at__isnull=False)
+    ended = {
+        (cluster, job_id, attempt): ended_at
+        for cluster, job_id, attempt, ended_at in rows.values_list("cluster", "job_id", "attempt", "ended_at")
+    }
+    ends = ((word.pk, ended.get((word.cluster, word.job_id, word.attempt))) for word in words)
+    return {pk: ended_at for pk, ended_at in ends if ended_at is not None}
 
 
 def people_to_mail() -> list[int]:
@@ -91,8 +108,3 @@ def still_to_mail(user_pks: Collection[int]) -> list[int]:
     """Which of these people, in their order, still have such words."""
     left = set(people_to_mail())
     return [pk for pk in user_pks if pk in left]
-
-
-def running_now(words: Iterable[EarlyWord]) -> set[int]:
-    """The keys of those of these words that hold and whose jobs run."""
-    return set(holding_words().filter(pk__in=[word.pk for word in words]).values_list("pk", flat=True))

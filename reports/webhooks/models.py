@@ -8,6 +8,9 @@ from django.db import models
 
 from analysis.models import EarlyWord
 from jobs.models import Project, ShownText, User
+from reports.webhooks.shapes import LABELS
+
+SHAPE_CHOICES = [(shape.value, label) for shape, label in LABELS.items()]
 
 
 class Webhook(models.Model):
@@ -19,15 +22,10 @@ class Webhook(models.Model):
     tried. Since `off_at` it is switched off; null while it is on.
     """
 
-    class Shape(models.TextChoices):
-        GENERIC = "generic", "JSON with a signature"
-        SLACK = "slack", "Slack"
-        MATTERMOST = "mattermost", "Mattermost"
-
     owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="webhooks")
     project = models.ForeignKey(Project, on_delete=models.CASCADE, null=True, related_name="+")
     name = ShownText(max_length=64)
-    shape = models.CharField(max_length=16, choices=Shape.choices)
+    shape = models.CharField(max_length=16, choices=SHAPE_CHOICES)
     sealed_address = models.TextField()
     host = models.CharField(max_length=255)
     ending = models.CharField(max_length=4)

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from typing import Any
 
 from reports.early.steps import Step
@@ -33,6 +34,17 @@ NO_MENTION = "@\u200b"
 """A space without width after the sign: neither Slack nor Mattermost takes what follows for a name."""
 
 MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~:&=])")
+
+
+class Shape(StrEnum):
+    """What a receiver takes."""
+
+    GENERIC = "generic"
+    SLACK = "slack"
+    MATTERMOST = "mattermost"
+
+
+LABELS = {Shape.GENERIC: "JSON with a signature", Shape.SLACK: "Slack", Shape.MATTERMOST: "Mattermost"}
 
 
 @dataclass(frozen=True)
@@ -82,14 +94,14 @@ def mattermost_body(post: Post) -> dict[str, Any]:
     return {"text": "\n\n".join(parts)[:MESSAGE_CHARACTERS_MAX]}
 
 
-SHAPES: Mapping[str, Callable[[Post], dict[str, Any]]] = {
-    "generic": generic_body,
-    "slack": slack_body,
-    "mattermost": mattermost_body,
+SHAPES: Mapping[Shape, Callable[[Post], dict[str, Any]]] = {
+    Shape.GENERIC: generic_body,
+    Shape.SLACK: slack_body,
+    Shape.MATTERMOST: mattermost_body,
 }
 
 
-def body_of(shape: str, post: Post) -> bytes:
+def body_of(shape: Shape, post: Post) -> bytes:
     """The body of a delivery as it is sent."""
     return json.dumps(SHAPES[shape](post), ensure_ascii=False, separators=(",", ":")).encode()
 

@@ -25,6 +25,7 @@ from portal.rate_limits import CHANGES, limited, seconds_to_wait, too_often
 from portal.unsaved import OF_A_WEBHOOK, keeps_unsaved
 from reports.early.services.telling import sample_word
 from reports.models import Webhook
+from reports.webhooks.models import SHAPE_CHOICES
 from reports.webhooks.rules import OF_PERSON_MAX, OF_PROJECT_MAX
 from reports.webhooks.selectors import visible_webhooks
 from reports.webhooks.services.keeping import (
@@ -37,7 +38,7 @@ from reports.webhooks.services.keeping import (
 )
 from reports.webhooks.services.posting import checked_target
 from reports.webhooks.services.secrets import signing_secret
-from reports.webhooks.shapes import SHAPES, Post
+from reports.webhooks.shapes import LABELS, SHAPES, Post, Shape
 from reports.webhooks.signing import DELIVERY_HEADER, SIGNATURE_HEADER
 
 SAMPLE_KEY = "00000000-0000-0000-0000-000000000000"
@@ -49,7 +50,7 @@ class WebhookForm(forms.Form):
 
     name = forms.CharField(max_length=64, widget=forms.TextInput(attrs={"autocomplete": "off"}))
     project: forms.Field = forms.ModelChoiceField(None, required=False, empty_label="My own jobs", label="About")
-    shape = forms.ChoiceField(choices=Webhook.Shape.choices, initial=Webhook.Shape.GENERIC, label="Receiver")
+    shape = forms.ChoiceField(choices=SHAPE_CHOICES, initial=Shape.GENERIC.value, label="Receiver")
     webhook_address = forms.CharField(
         max_length=1000,
         label="Address",
@@ -166,7 +167,7 @@ def _created(request: HttpRequest, form: WebhookForm) -> Webhook | None:
 
 
 def _page(request: HttpRequest, form: WebhookForm, new: Webhook | None = None) -> HttpResponse:
-    is_signed = new is not None and new.shape == Webhook.Shape.GENERIC
+    is_signed = new is not None and new.shape == Shape.GENERIC
     context = {
         "form": form,
         "webhooks": visible_webhooks(person(request)),
@@ -184,7 +185,4 @@ def _samples(user: User) -> list[tuple[str, str]]:
     """The bodies of a test in each shape."""
     now = timezone.now()
     post = Post(SAMPLE_KEY, [sample_word(user, now)], now, is_test=True)
-    return [
-        (Webhook.Shape(shape).label, json.dumps(body(post), indent=2, ensure_ascii=False))
-        for shape, body in SHAPES.items()
-    ]
+    return [(LABELS[shape], json.dumps(body(post), indent=2, ensure_ascii=False)) for shape, body in SHAPES.items()]

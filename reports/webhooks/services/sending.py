@@ -25,7 +25,7 @@ from reports.webhooks.selectors import due_posts, webhooks_to_try, words_of, wor
 from reports.webhooks.services.outcomes import give_up, held, record_answer, suppress
 from reports.webhooks.services.posting import post
 from reports.webhooks.services.secrets import Unreadable, address_of, signing_secret
-from reports.webhooks.shapes import Post, body_of
+from reports.webhooks.shapes import Post, Shape, body_of
 from reports.webhooks.signing import DELIVERY_HEADER, SIGNATURE_HEADER, signature
 
 AT_ONCE, ROUND_S = 8, 60.0
@@ -103,9 +103,9 @@ def _made(delivery: WebhookDelivery, webhook: Webhook, now: datetime) -> Ready |
     if not words:
         return None
     key = str(delivery.key)
-    body = body_of(webhook.shape, Post(key, words, now, is_test=delivery.is_test))
+    body = body_of(Shape(webhook.shape), Post(key, words, now, is_test=delivery.is_test))
     headers = {"Content-Type": "application/json", DELIVERY_HEADER: key}
-    if webhook.shape == Webhook.Shape.GENERIC:
+    if webhook.shape == Shape.GENERIC:
         headers[SIGNATURE_HEADER] = signature(signing_secret(webhook), int(now.timestamp()), body)
     try:
         address = address_of(webhook)
