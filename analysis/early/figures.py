@@ -31,9 +31,10 @@ class NodeHeard:
 class RunningFigures:
     """A running job, measured until `until_s` after its start; None is not measured.
 
-    `active_gpus` have worked at some time. `idle_since_s` is since when no GPU did anything, None while one works. `use` are means over all GPUs in parts of
-    `step_s`, None where nothing was measured. `host_peak_gb` is that of the fullest node (2^30 bytes, without page
-    cache), `host_limit_gb` its limit. `longest_silent` are the nodes that were heard least lately.
+    `active_gpus` have worked at some time. `idle_since_s` is since when no GPU did anything, None while one works.
+    `use` are means over all GPUs in parts of `step_s`, None where nothing was measured. `host_peak_gb` is that of the
+    fullest node (2^30 bytes, without page cache), `host_limit_gb` its limit. `longest_silent` are the nodes that were
+    heard least lately.
     """
 
     until_s: float
