@@ -8,6 +8,7 @@ a test database. Takes some minutes.
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import json
 import os
@@ -32,7 +33,8 @@ from bench.ingest import BATCH, CALLS, PATH, SENDERS, STORM, calls, payloads, pr
 from bench.latency import arrival, worker  # noqa: E402
 from bench.senders import request, send_all  # noqa: E402
 from metrics.models import RunningNode  # noqa: E402
-from metrics.services import create_collector_token  # noqa: E402
+from metrics.services import create_collector_token, record_node_summary  # noqa: E402
+from tests.payloads import node_payload  # noqa: E402
 
 NODES, HOUR_S = 3000, 3600.0
 RATE_S = NODES / HOUR_S
@@ -93,6 +95,9 @@ def compared(name: str, turn: Callable[[], float], around: Callable[[bool], Any]
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", choices=("ingest", "report"), help="one half of the table")
+    only = parser.parse_args().only
     token, source, others = create_collector_token("bench", "lumi"), payloads(), payloads()
     kinds: dict[str, tuple[Callable[[], list[bytes]], int]] = {
         f"{CALLS} calls, 64 senders": (lambda: calls(source, CALLS, token), SENDERS),
@@ -104,11 +109,12 @@ def main() -> None:
     with server("kaiku") as (port, pid):
         send_all(port, calls(source, 200, token), SENDERS)
         around, cpu_s = partial(beside, port, token, others), partial(processor_s, pid)
-        for name, (make, senders) in kinds.items():
+        for name, (make, senders) in kinds.items() if only != "report" else ():
             compared(name, partial(_seconds, port, make, senders), around, cpu_s)
+        record_node_summary(node_payload())  # of which `arrival` makes its nodes
         ids = count(1000)
         with worker() as is_there:
-            for nodes in (1, STORM):
+            for nodes in (1, STORM) if only != "ingest" else ():
                 compared(f"to the report, {nodes:,} nodes", partial(_report_s, ids, nodes, is_there), around, cpu_s)
     print(f"  {RunningNode.objects.count()} nodes that go on were stored")
 
