@@ -13,6 +13,8 @@ from analysis.cases.models import CaseEvent as CaseEvent
 from analysis.cases.models import ShareRequest as ShareRequest
 from analysis.cases.models import SupportCase as SupportCase
 from analysis.comments.models import SlurmComment as SlurmComment
+from analysis.early.models import EarlyWord as EarlyWord
+from analysis.early.models import RunningRun as RunningRun
 from analysis.efficiency import EfficiencyClass
 from analysis.elsewhere.models import ElsewhereMonth as ElsewhereMonth
 from analysis.escalation.models import Flag as Flag

@@ -13,6 +13,7 @@ from django.contrib.admin.models import LogEntry
 from django.db import close_old_connections, transaction
 from django.utils import timezone
 
+from analysis.early.services import remove_words
 from analysis.escalation.services import remove_cleared
 from analysis.expiry.services import thin_measurements
 from analysis.models import JobEfficiency
@@ -110,6 +111,7 @@ def remove_runs(before: datetime) -> Iterator[int]:
     yield from (0 for _ in remove_deliveries(before))
     yield from (0 for _ in forget_silent_nodes(timezone.now()))
     yield from (0 for _ in remove_policy_rows(before))
+    yield from (0 for _ in remove_words(before))
 
 
 def _forget_some(user_pk: int, before: datetime) -> int:

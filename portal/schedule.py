@@ -12,12 +12,20 @@ from celery.schedules import crontab
 LINKS_SECONDS = 60
 EXPIRES_S = 3600
 
+NIGHTLY = {
+    "expire": ("portal.tasks.expire", crontab(hour=3, minute=17)),
+    "backtest-waits": ("portal.tasks.backtest_waits", crontab(hour=4, minute=17)),
+    "check-predictions": ("portal.tasks.check_predictions", crontab(hour=4, minute=37)),
+}
+"""At a time of day, not at an interval: with the loss of its host the beat forgets when it ran last."""
+
 
 def beat_schedule(
     *,
     sweep_seconds: int,
     deliver_seconds: int,
     flag_seconds: int,
+    watch_seconds: int,
     directory_seconds: int | None,
     queue_seconds: int | None,
     export_seconds: int | None,
@@ -31,6 +39,7 @@ def beat_schedule(
         ("follow-up", "portal.tasks.follow_up", sweep_seconds),
         ("deliver", "reports.tasks.deliver", deliver_seconds),
         ("escalate", "portal.tasks.escalate", flag_seconds),
+        ("watch", "portal.tasks.watch", watch_seconds),
         ("check-links", "education.tasks.check_links", LINKS_SECONDS),
     ]
     if directory_seconds is not None:
@@ -43,13 +52,7 @@ def beat_schedule(
     entries = {
         name: {"task": task, "schedule": seconds, "options": {"expires": seconds}} for name, task, seconds in every
     }
-    # At a time of day, not at an interval: with the loss of its host the beat forgets when it ran last.
-    nightly = {
-        "expire": ("portal.tasks.expire", crontab(hour=3, minute=17)),
-        "backtest-waits": ("portal.tasks.backtest_waits", crontab(hour=4, minute=17)),
-        "check-predictions": ("portal.tasks.check_predictions", crontab(hour=4, minute=37)),
-    }
     return entries | {
         name: {"task": task, "schedule": at_night, "options": {"expires": EXPIRES_S}}
-        for name, (task, at_night) in nightly.items()
+        for name, (task, at_night) in NIGHTLY.items()
     }

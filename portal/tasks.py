@@ -10,6 +10,7 @@ from kombu.exceptions import OperationalError as BrokerError
 
 from analysis.anonymous.services import anonymise_months
 from analysis.answers.services import close_months as close_months_of_answers
+from analysis.early.services import watch_running
 from analysis.escalation.services import escalate as raise_and_clear
 from analysis.outcomes.services import close_months as close_months_of_advice
 from analysis.outcomes.services import settle_due
@@ -40,6 +41,9 @@ PEOPLE = 50
 
 IDLE_RUNS = 200
 """Runs with idle GPUs for which one run checks who waited."""
+
+RUNNING_JOBS = 2000
+"""Running jobs that one run looks at: more than all of LUMI-G's nodes send in half an hour."""
 
 LOGGED_RUNS = 200
 """Runs of scripts whose points one run sorts, and whose jobs it follows."""
@@ -75,6 +79,12 @@ def escalate() -> None:
     raise_and_clear(timezone.now())
     close_policy_months(timezone.now())
     anonymise_months(timezone.now(), program_codes)
+
+
+@shared_task(acks_late=True, ignore_result=True, soft_time_limit=240)
+def watch() -> None:
+    """Look at the running jobs that were measured again."""
+    watch_running(RUNNING_JOBS, timezone.now())
 
 
 def call_another() -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, fields, replace
 import numpy as np
 
 from analysis.assess import Assessment
+from analysis.early.won import PastWord
 from analysis.efficiency import Efficiency
 from analysis.facts import JobFacts
 from analysis.findings import Finding
@@ -20,6 +21,7 @@ from analysis.thresholds import LIMITS
 from education.lesson import Lessons, Programs
 from jobs.records import JobRecord
 from reports.advice import assumption, reason
+from reports.early.past import EarlyView, early_view
 from reports.finding_texts import finding_text
 from reports.lessons import CODES, LessonView, lesson_view
 from reports.measured_part import measured_on, unmeasured_hours
@@ -138,7 +140,7 @@ class JobReport:
 
     `no_causes` and `no_advice` replace findings and advice where there are none; empty in reports stored without them.
     `origin` is set where not all data comes from the site, `is_told_by_owner` where only the owner reported the job.
-    `program` is what the job probably runs, by its name alone.
+    `program` is what the job probably runs, by its name alone. `early` are the words about it while it ran.
     """
 
     job: JobRecord
@@ -158,6 +160,7 @@ class JobReport:
     origin: str = ""
     is_told_by_owner: bool = False
     program: ProgramView | None = None
+    early: EarlyView | None = None
     schema: str = SCHEMA
 
 
@@ -178,9 +181,17 @@ HEATMAP_GPUS_MIN = 2
 
 
 def job_report(
-    judged: Assessment, lessons: Lessons, programs: Programs = NO_PROGRAMS, *, is_told_by_owner: bool = False
+    judged: Assessment,
+    lessons: Lessons,
+    programs: Programs = NO_PROGRAMS,
+    *,
+    is_told_by_owner: bool = False,
+    early: Sequence[PastWord] = (),
 ) -> JobReport:
-    """The report of one run, with the lessons as they are now; `is_told_by_owner` as the job has it."""
+    """The report of one run, with the lessons as they are now; `is_told_by_owner` as the job has it.
+
+    `early` are the words about it while it ran.
+    """
     facts = judged.facts
     texts = _figures(facts)
     return JobReport(
@@ -190,17 +201,7 @@ def job_report(
         verdict=verdict(judged),
         observed=_observed(facts, judged.efficiency),
         findings=tuple(_finding(found, judged, lessons) for found in judged.findings),
-        recommendations=tuple(
-            RecommendationView(
-                kind=advice.kind.value,
-                recommended_gpus=advice.recommended_gpus,
-                reason=reason(advice, facts),
-                diff=tuple(str(change) for change in advice.changes),
-                basis=advice.basis,
-                request=advice.request,
-            )
-            for advice in judged.recommendations
-        ),
+        recommendations=_recommendations(judged),
         savings=_savings(judged),
         not_measured=judged.not_measured,
         figures=tuple(texts),
@@ -210,6 +211,7 @@ def job_report(
         is_use_judged=facts.is_use_judged,
         origin=origin(len(facts.own_nodes), len(facts.nodes), is_told_by_owner=is_told_by_owner),
         is_told_by_owner=is_told_by_owner,
+        early=early_view(early, facts),
         program=_program(facts.record, judged.efficiency.efficiency_class.value, _codes(judged.findings), programs),
     )
 
@@ -220,6 +222,20 @@ def _codes(findings: Iterable[Finding | FindingView]) -> list[str]:
 
 def _program(record: JobRecord, of_class: str, codes: Sequence[str], programs: Programs) -> ProgramView | None:
     return program_view(record.job_name or "", (record.cluster, record.partition), of_class, codes, programs)
+
+
+def _recommendations(judged: Assessment) -> tuple[RecommendationView, ...]:
+    return tuple(
+        RecommendationView(
+            kind=advice.kind.value,
+            recommended_gpus=advice.recommended_gpus,
+            reason=reason(advice, judged.facts),
+            diff=tuple(str(change) for change in advice.changes),
+            basis=advice.basis,
+            request=advice.request,
+        )
+        for advice in judged.recommendations
+    )
 
 
 def _savings(judged: Assessment) -> SavingsView | None:

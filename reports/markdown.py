@@ -9,7 +9,7 @@ from reports.job_report import JobReport, Observation
 from reports.numbers import NO_BREAK
 from reports.reader import page_for
 from reports.request_diff import DiffLine, is_whole
-from reports.sections import Layout
+from reports.sections import WHILE_IT_RAN, Layout
 
 # What CommonMark 0.31 and GitHub's extensions interpret inside a line: emphasis, code, links, HTML, entities, cells,
 # and addresses that would become links automatically.
@@ -56,6 +56,9 @@ def _lines(page: Layout) -> Iterator[str]:
     yield from _advice(page)
     yield "\n## Findings\n"
     yield from _findings(page)
+    if page.early:
+        yield f"\n## {WHILE_IT_RAN}\n"
+        yield from (f"- {escaped(_on_one_line(text))}" for text in page.early)
     if page.program:
         yield f"\n## Hint for {escaped(page.program.name)}\n\n{escaped(page.program.said)}\n"
         yield from (f"- {escaped(_on_one_line(text))}" for text in page.program.texts)

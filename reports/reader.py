@@ -76,6 +76,7 @@ def as_read_by_others(page: Layout, owner: str) -> Layout:
             for each in page.findings
         ),
         introduction=said(page.introduction),
+        early=tuple(map(said, page.early)),
         program=page.program and replace(page.program, texts=tuple(map(said, page.program.texts))),
         recommendations=tuple(replace(each, reason=said(each.reason)) for each in page.recommendations),
     )

@@ -29,6 +29,7 @@ SAME_BILL = "The bill stays the same, but smaller requests often start sooner."
 ADVISORY = "This is advice. Nothing was changed, and this does not affect your account."
 OPTIONS_NOT_KNOWN = f"Your own options are not known. {REPLACE}"
 OPTIONS_NOT_ENOUGH = f"Changing single lines of your recorded options is not enough. {REPLACE}"
+WHILE_IT_RAN = "While the job ran"
 ONE_LINE = "In your batch script:"
 
 CLASS_NAMES = {
@@ -108,6 +109,7 @@ class Layout:
     not_measured: tuple[str, ...]
     figures: tuple[tuple[str, str], ...]
     program: ProgramView | None = None
+    early: tuple[str, ...] = ()
     advisory: str = ADVISORY
 
 
@@ -145,6 +147,7 @@ def _layout(report: JobReport, zone: tzinfo) -> Layout:
         not_measured=tuple(in_words(printable(text)) for text in report.not_measured),
         figures=tuple((name, report.figure_texts[name]) for name in report.figures),
         program=report.program,
+        early=report.early.texts if report.early else (),
     )
 
 

@@ -11,7 +11,7 @@ from reports.numbers import NO_BREAK, unbroken
 from reports.program_hints import ProgramView
 from reports.reader import page_for
 from reports.request_diff import DiffLine
-from reports.sections import Layout
+from reports.sections import WHILE_IT_RAN, Layout
 
 WIDTH = 78
 LABEL_WIDTH = 28
@@ -36,6 +36,8 @@ def _lines(page: Layout) -> Iterator[str]:
     yield from wrapped(page.bill_note)
     yield from _section("Suggested request", _advice(page))
     yield from _section("Findings", _findings(page))
+    if page.early:
+        yield from _section(WHILE_IT_RAN, (line for text in page.early for line in _item(text)))
     if page.program:
         yield from _section(f"Hint for {page.program.name}", _program(page.program))
     yield from _section("Measurements", _table(page.observed))

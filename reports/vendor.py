@@ -17,9 +17,13 @@ SHORT_TEST_PARTITION = "dev-g"
 
 @dataclass(frozen=True)
 class Tools:
-    """Phrases for use within a sentence; `look` is a command for a running job, with JOBID for its number."""
+    """Phrases for use within a sentence; `look` is a command for a running job, with JOBID for its number.
+
+    `monitor` is the program that shows the GPUs, empty where it is not known.
+    """
 
     look: str
+    monitor: str
     profiler: str
     collectives: str
     runtime: str
@@ -28,6 +32,7 @@ class Tools:
 
 AMD = Tools(
     look="srun --overlap --jobid=JOBID rocm-smi",
+    monitor="rocm-smi",
     profiler="rocprofv3 or the PyTorch profiler",
     collectives="RCCL",
     runtime="HIP",
@@ -35,6 +40,7 @@ AMD = Tools(
 )
 NVIDIA = Tools(
     look="srun --overlap --jobid=JOBID nvidia-smi",
+    monitor="nvidia-smi",
     profiler="Nsight Systems (nsys profile) or the PyTorch profiler",
     collectives="NCCL",
     runtime="CUDA",
@@ -42,6 +48,7 @@ NVIDIA = Tools(
 )
 ANY = Tools(
     look="srun --overlap --jobid=JOBID --pty bash and the GPU monitor of your system",
+    monitor="",
     profiler="a GPU profiler or the PyTorch profiler",
     collectives="the collective library",
     runtime="the GPU runtime",

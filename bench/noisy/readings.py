@@ -49,7 +49,7 @@ class Node:
 
 def payloads(record: Mapping[str, Any], nodes: list[Node]) -> list[dict[str, Any]]:
     """The summaries of all nodes of one run, one after another in the order of the record's node list."""
-    return [_summary(record, node, node.name or name) for node, name in zip(nodes, record["nodes"], strict=False)]
+    return [summary(record, node, node.name or name) for node, name in zip(nodes, record["nodes"], strict=False)]
 
 
 def complete_record(fields: Mapping[str, Any], index: int) -> dict[str, Any]:
@@ -73,7 +73,8 @@ def complete_record(fields: Mapping[str, Any], index: int) -> dict[str, Any]:
     }
 
 
-def _summary(record: Mapping[str, Any], node: Node, name: str) -> dict[str, Any]:
+def summary(record: Mapping[str, Any], node: Node, name: str) -> dict[str, Any]:
+    """The final summary of one node, over all its samples."""
     ids = node.gpu_ids or tuple(range(node.util.shape[1]))
     return {
         "schema": NODE_SUMMARY,
@@ -142,6 +143,8 @@ def _power(node: Node, gpu_id: int, ids: tuple[int, ...]) -> dict[str, Any]:
         return {}
     modules = sorted({number // node.gpus_per_module for number in ids})
     watts = node.power_w[:, modules.index(gpu_id // node.gpus_per_module)]
+    if np.all(np.isnan(watts)):
+        return {}
     average_w = float(np.nanmean(watts))
     return {
         "power_avg_w": round(average_w, 1),

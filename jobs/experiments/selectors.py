@@ -215,7 +215,20 @@ def logged_anything(job: str = "pk") -> Exists:
 def logged_in(job: Job) -> list[tuple[dict[str, str], dict[str, Series]]]:
     """The parameters and metrics of the runs that were in this job, without what is not sorted yet or was measured by
     a client's own timer: two queries. Of very many the runs that began first, and the metrics with most points."""
-    runs = dict(runs_of_job(job).values_list("pk", "params")[:RUNS_JUDGED_MAX])
+    return _logged(runs_of_job(job))
+
+
+def logged_while_running(owner_pk: int, cluster: str, job_id: int) -> list[tuple[dict[str, str], dict[str, Series]]]:
+    """The same of the runs whose scripts stated that they are in this job, which still runs and has no record."""
+    stated = RunJob.objects.filter(
+        run=OuterRef("pk"), job_id=job_id, cluster__in=("", cluster), linked_job__isnull=True
+    )
+    runs = ExperimentRun.objects.filter(Exists(stated), owner=owner_pk)
+    return _logged(runs.order_by("started_at", "pk"))
+
+
+def _logged(of_job: QuerySet[ExperimentRun]) -> list[tuple[dict[str, str], dict[str, Series]]]:
+    runs = dict(of_job.values_list("pk", "params")[:RUNS_JUDGED_MAX])
     found: dict[int, dict[str, Series]] = {pk: {} for pk in runs}
     rows = MetricSeries.objects.filter(run__in=found).exclude(name__startswith=SYSTEM_METRICS)
     for row in rows.order_by("-count", "pk")[:SERIES_JUDGED_MAX] if found else ():

@@ -67,7 +67,7 @@ PAYLOADS = ("node-summary", "job-record", "raw-samples")
 STATUSES = ("200", "201", "202", "400", "401", "403", "404", "408", "413", "422", "429", "500", "503")
 SWEEPS = (
     *("follow_up", "deliver", "escalate", "check_links", "import_directory", "read_queue"),
-    *("expire", "backtest_waits", "check_predictions", "export"),
+    *("expire", "backtest_waits", "check_predictions", "export", "watch"),
 )
 
 END_TO_JUDGEMENT = Times("kaiku_end_to_judgement_seconds", "From a job's end to its first judgement", SINCE_END_S)

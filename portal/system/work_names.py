@@ -25,6 +25,7 @@ FAILED = {
     "run points": "Points of a logged run",
     "experiment run": "Status of a logged run",
     "export of runs": "Export of runs",
+    "early word": "Running job",
     "month of advice": "Monthly figures of the advice",
     "month of predictions": "Monthly figures of predictions",
     "month of the site": "Monthly figures of the site",
@@ -47,6 +48,7 @@ COUNTED = {
     "run points": ("logged run with points to sort,", "logged runs with points to sort,"),
     "experiment run": ("logged run without a new status,", "logged runs without a new status,"),
     "export of runs": ("batch of runs to export", "batches of runs to export"),
+    "early word": ("running job that was not looked at,", "running jobs that were not looked at,"),
     "month of advice": ("month of the figures of advice", "months of the figures of advice"),
     "month of predictions": ("month of the figures of predictions", "months of the figures of predictions"),
     "month of the site": ("month of the site's figures", "months of the site's figures"),
@@ -57,6 +59,7 @@ COUNTED = {
 
 SWEEPS = {
     "follow_up": "analysis, reports and sums",
+    "watch": "running jobs",
     "deliver": "mail",
     "escalate": "flags, the policy export and the rows for other sites",
     "check_links": "link check",

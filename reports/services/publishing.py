@@ -10,6 +10,7 @@ import msgspec
 from django.db import transaction
 from django.utils import timezone
 
+from analysis.early.selectors import past_words
 from analysis.models import JobEfficiency
 from analysis.selectors import assessment
 from analysis.services import Judged, analyse_changed, mark_swept
@@ -108,7 +109,8 @@ def publish(
         job = efficiency.job
         is_same = judged is not None and judged.row.revision == efficiency.revision
         found = judged.assessment if judged and is_same else assessment(job)
-        content = msgspec.to_builtins(job_report(found, *taught(), is_told_by_owner=job.is_told_by_owner))
+        report = job_report(found, *taught(), is_told_by_owner=job.is_told_by_owner, early=past_words(job))
+        content = msgspec.to_builtins(report)
         made = {"efficiency_revision": efficiency.revision, "published_at": now or timezone.now()}
         known = Report.objects.filter(job=job)
         is_first = not hasattr(job, "report")

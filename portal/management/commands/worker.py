@@ -18,6 +18,7 @@ from django.utils import timezone
 
 from analysis.anonymous.services import anonymise_months
 from analysis.answers.services import close_months as close_months_of_answers
+from analysis.early.services import watch_running
 from analysis.escalation.services import escalate
 from analysis.outcomes.services import close_months as close_months_of_advice
 from analysis.outcomes.services import settle_due
@@ -40,7 +41,7 @@ from portal import expiry
 from portal.charts.programs import program_codes, program_titles
 from portal.logs import during_task
 from portal.rounds import a_round
-from portal.tasks import IDLE_RUNS, LOGGED_RUNS, PEOPLE, PROJECTS
+from portal.tasks import IDLE_RUNS, LOGGED_RUNS, PEOPLE, PROJECTS, RUNNING_JOBS
 from portal.troubles import trouble
 from reports.mail.services.sending import deliver_due
 from reports.performance.targets.services.sweep import export_due
@@ -69,7 +70,7 @@ class Command(BaseCommand):
         stop = threading.Event()
         for name in (signal.SIGTERM, signal.SIGINT):
             signal.signal(name, lambda *_: stop.set())
-        delivered_at = expire_at = escalate_at = backtest_at = queue_at = export_at = -math.inf
+        delivered_at = watched_at = expire_at = escalate_at = backtest_at = queue_at = export_at = -math.inf
         keep_saying(Process.Kind.WORKER)
         while not stop.is_set():
             if time.monotonic() - delivered_at >= settings.DELIVER_SECONDS:
@@ -89,6 +90,9 @@ class Command(BaseCommand):
             if settings.QUEUE_CLUSTERS and settings.QUEUE_SECONDS and time.monotonic() >= queue_at:
                 queue_at = time.monotonic() + settings.QUEUE_SECONDS
                 done("read_queue", read_queues_and_left_jobs)
+            if time.monotonic() - watched_at >= settings.WATCH_SECONDS:
+                watched_at = time.monotonic()
+                done("watch", lambda: watch_running(RUNNING_JOBS, timezone.now()))
             if settings.EXPORT_TARGET and time.monotonic() >= export_at:
                 export_at = time.monotonic() + settings.EXPORT_SECONDS
                 done("export", lambda: export_due(EXPORT_ROUND_S))

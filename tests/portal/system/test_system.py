@@ -9,6 +9,7 @@ import pytest
 from django.utils import timezone
 
 from analysis.anonymous import services as anonymous
+from analysis.early.selectors import WORD
 from analysis.escalation import services as escalation
 from analysis.models import ExportBatch, ExportDue, PolicyMonth, SiteMonth
 from analysis.outcomes import services as outcomes
@@ -112,12 +113,18 @@ def test_all_work_that_can_fail_and_every_sweep_has_a_name_of_its_own() -> None:
         *(escalation.OF_PEOPLE, escalation.OF_PROJECTS, outcomes.SETTLE, outcomes.CLOSE_MONTH, policy.CLOSE_MONTH),
         predictions.CLOSE_MONTH,
         *(site.CLOSE_MONTH, rollups.ROLL_UP, IMPORT, SUMMARY, PLANNING, LINK, REPORT, JUDGEMENT, SORTING, FOLLOWING),
-        *(READING, EXPORT, anonymous.CLOSE_MONTH),
+        *(READING, EXPORT, WORD, anonymous.CLOSE_MONTH),
     }
     assert kinds == set(FAILED)
     assert kinds - {PLANNING} == set(COUNTED)
     tasks = beat_schedule(
-        sweep_seconds=1, deliver_seconds=1, flag_seconds=1, directory_seconds=1, queue_seconds=1, export_seconds=1
+        sweep_seconds=1,
+        deliver_seconds=1,
+        flag_seconds=1,
+        watch_seconds=1,
+        directory_seconds=1,
+        queue_seconds=1,
+        export_seconds=1,
     ).values()
     assert {entry["task"].rpartition(".")[2] for entry in tasks} == set(NAMES_OF_SWEEPS) == set(SWEEPS)
 

@@ -1,0 +1,129 @@
+"""GPUs of a running job that have no work: all of them for a while, all of them from the start, or some of them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from analysis.early.facts import EarlyFacts
+from analysis.early.findings import EarlyCode, EarlyFinding
+from analysis.early.stretches import (
+    IdleStretches,
+    idle_stretches,
+    is_heard,
+    is_worth_a_word,
+    longest_pause_s,
+    mean_use,
+)
+from analysis.early.thresholds import EARLY_LIMITS, EarlyLimits
+from analysis.naming import gpu_list
+
+
+def all_gpus_idle(facts: EarlyFacts, limits: EarlyLimits = EARLY_LIMITS) -> EarlyFinding | None:
+    """No GPU of the job has had work for half an hour: since their work ended, or since the start."""
+    idle = _all_idle(facts, limits)
+    if idle is None or _is_cpu_only(facts, idle, limits):
+        return None
+    return EarlyFinding(EarlyCode.ALL_GPUS_IDLE, _measured_fraction(facts), _evidence(facts, idle), is_fact=True)
+
+
+def cpu_only(facts: EarlyFacts, limits: EarlyLimits = EARLY_LIMITS) -> EarlyFinding | None:
+    """No GPU has had work since the start, and the host computes: the program runs on the CPU alone."""
+    idle = _all_idle(facts, limits)
+    if idle is None or not _is_cpu_only(facts, idle, limits):
+        return None
+    busy, allocated = facts.run.cores
+    evidence = _evidence(facts, idle) | {
+        "busy_cores": float(np.sum(busy)),
+        "cores_allocated": round(float(np.sum(allocated))),
+    }
+    return EarlyFinding(EarlyCode.CPU_ONLY, _measured_fraction(facts), evidence, is_fact=True)
+
+
+def some_gpus_unused(facts: EarlyFacts, limits: EarlyLimits = EARLY_LIMITS) -> EarlyFinding | None:
+    """Some GPUs have had no work since the start of the job, for half an hour or more, while others work now."""
+    run = facts.run
+    if facts.is_interactive or run.gpus.count < 2 or not is_worth_a_word(facts, limits):
+        return None
+    idle = idle_stretches(facts, limits)
+    unused = run.is_idle & ~run.did_work & (idle.idle_s >= limits.idle_s) & is_heard(facts, limits)[run.gpus.node_index]
+    unused &= ~(idle.has_worked & (idle.since_s > limits.idle_s))
+    works = mean_use(facts, limits.idle_s) >= limits.working_percent
+    # Whoever requested fewer GPUs than the site allocated did not choose those that are left over.
+    if not np.any(works) or int(np.sum(unused)) <= run.unasked_gpus:
+        return None
+    nodes = np.unique(run.gpus.node_index[unused])
+    return EarlyFinding(
+        EarlyCode.SOME_GPUS_UNUSED,
+        _measured_fraction(facts),
+        {
+            "since_s": float(np.max(idle.since_s[unused])),
+            "idle_s": float(np.min(idle.idle_s[unused])),
+            "unused_gpus": int(np.sum(unused)),
+            "working_gpus": int(np.sum(works)),
+            "gpus": run.allocated_gpus,
+            "nodes": int(nodes.size),
+            "node": run.nodes[int(nodes[0])],
+            "gpu_list": gpu_list(run, unused),
+        },
+        is_fact=True,
+    )
+
+
+def _all_idle(facts: EarlyFacts, limits: EarlyLimits) -> IdleStretches | None:
+    """The idle stretches of all allocated GPUs, where each is known and long enough; a node that is not heard any more
+    decides nothing."""
+    run = facts.run
+    if not run.gpus.count or run.gpus.count < run.allocated_gpus or not is_worth_a_word(facts, limits):
+        return None
+    if len(run.nodes) < (run.record.node_count or len(run.record.nodes)) or not np.all(is_heard(facts, limits)):
+        return None
+    idle = idle_stretches(facts, limits)
+    if np.any(np.isnan(idle.idle_s)) or float(np.min(idle.idle_s)) < _least_s(facts, idle, limits):
+        return None
+    return idle
+
+
+def _least_s(facts: EarlyFacts, idle: IdleStretches, limits: EarlyLimits) -> float:
+    """How long all GPUs must be idle before it is worth a word."""
+    if facts.is_interactive:
+        return limits.idle_interactive_s
+    least_s = max(limits.idle_s, limits.pause_factor * longest_pause_s(facts, limits))
+    if np.any(idle.has_worked) and _host_is_busy(facts, limits):
+        return max(least_s, limits.idle_host_busy_s)
+    return least_s
+
+
+def _host_is_busy(facts: EarlyFacts, limits: EarlyLimits) -> bool:
+    """Whether the hosts computed with most of their cores in their last stretch."""
+    is_known = ~np.isnan(facts.recent.busy_cores) & (facts.run.hosts.cores_allocated > 0)
+    allocated = float(np.sum(facts.run.hosts.cores_allocated[is_known]))
+    return allocated > 0 and float(np.sum(facts.recent.busy_cores[is_known])) >= limits.host_busy_fraction * allocated
+
+
+def _is_cpu_only(facts: EarlyFacts, idle: IdleStretches, limits: EarlyLimits) -> bool:
+    """Whether no GPU ever worked while at least about a core, and a tenth of the cores, did."""
+    busy_fraction, busy_cores = facts.run.busy_host_fraction, facts.run.busy_cores
+    if np.any(idle.has_worked) or facts.is_interactive or busy_fraction is None or busy_cores is None:
+        return False
+    return busy_cores >= limits.busy_cores_min and busy_fraction >= limits.busy_cores_fraction
+
+
+def _evidence(facts: EarlyFacts, idle: IdleStretches) -> dict[str, float | int | str]:
+    """When the last GPU became idle, for how long at least, and whether any worked before."""
+    return {
+        "since_s": float(np.max(idle.since_s)),
+        "idle_s": float(np.min(idle.idle_s)),
+        "gpus": facts.run.gpus.count,
+        "nodes": len(facts.run.nodes),
+        "node": facts.run.nodes[int(facts.run.gpus.node_index[int(np.argmax(idle.since_s))])],
+        "worked_before": int(np.any(idle.has_worked)),
+    }
+
+
+def _measured_fraction(facts: EarlyFacts) -> float:
+    """What was counted is as sure as it was measured; until each node's own last sample."""
+    run = facts.run
+    until_s = facts.gpu_until_s
+    known = float(np.nansum(np.minimum(run.measured_s, until_s)))
+    whole = float(np.nansum(until_s)) or 1.0
+    return min(known / whole, 1.0)

@@ -1,0 +1,200 @@
+"""Reading jobs that still run: which are due for a look, what is known of one, and whose running jobs a person sees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from django.db.models import F, Q, QuerySet
+
+from analysis.comparable import ComparableRun
+from analysis.early.facts import EarlyFacts, MemoryCourse, NodeStretch, early_facts
+from analysis.early.models import EarlyWord, RunningRun
+from analysis.early.thresholds import EARLY_RULES_VERSION
+from analysis.early.won import PastWord
+from analysis.progress.logged import LoggedRun
+from analysis.selectors import comparable_runs
+from jobs.billing import Allocation, gpu_hours
+from jobs.experiments.selectors import logged_while_running
+from jobs.hardware import partition_of
+from jobs.models import Job, QueuedJob
+from jobs.queue.costs import GPU_HOUR
+from jobs.queue.selectors import fresh_readings, listed_in
+from jobs.records import JobRecord
+from jobs.runs.services import key_of_work
+from jobs.selectors import Reach
+from metrics.running.selectors import RunningNodes, RunningState, running_keys, running_nodes
+from metrics.selectors import run_metrics
+
+WORD = "early word"
+"""The kind of work under which a failed look at a running job is recorded; its key is the row of the run."""
+
+TOGETHER = 500
+"""So many jobs are looked up in one query."""
+
+HOUR_S = 3600.0
+
+
+class Measured(NamedTuple):
+    """A running job of the queue and the state of its measurements."""
+
+    job: QueuedJob
+    started_at: datetime
+    attempt: int
+    state: RunningState
+
+
+def measured_jobs(now: datetime) -> Iterator[list[Measured]]:
+    """The running GPU jobs of queues that were read lately of which something was measured, page by page.
+
+    Of several attempts the last one counts.
+    """
+    for cluster in sorted(fresh_readings(now)):
+        running = listed_in([cluster]).filter(state=QueuedJob.State.RUNNING, gpus__gt=0, started_at__isnull=False)
+        jobs = {job.job_id: job for job in running.order_by("job_id")}
+        keys = list(jobs)
+        for first in range(0, len(keys), TOGETHER):
+            states = running_keys(cluster, keys[first : first + TOGETHER])
+            yield [
+                Measured(jobs[job_id], began_at, attempt, state)
+                for job_id, attempt, state in _last_attempts(states)
+                if (began_at := jobs[job_id].started_at) is not None
+            ]
+
+
+def _last_attempts(states: dict[tuple[str, int, int], RunningState]) -> Iterator[tuple[int, int, RunningState]]:
+    last: dict[int, int] = {}
+    for _, job_id, attempt in states:
+        last[job_id] = max(attempt, last.get(job_id, attempt))
+    for (_, job_id, attempt), state in sorted(states.items()):
+        if last[job_id] == attempt:
+            yield job_id, attempt, state
+
+
+def due_runs() -> Iterator[list[int]]:
+    """The keys of the running jobs with newer measurements than were looked at, or that other rules looked at."""
+    is_newer = ~Q(new_revision=F("revision")) | ~Q(rules_version=EARLY_RULES_VERSION)
+    yield list(RunningRun.objects.filter(is_newer).order_by("pk").values_list("pk", flat=True))
+
+
+def still_due(keys: Sequence[int]) -> list[int]:
+    """Which of these runs, in their order, are still due."""
+    due = {key for page in due_runs() for key in page}
+    return [key for key in keys if key in due]
+
+
+def queued_job(run: RunningRun) -> QueuedJob | None:
+    """The job in the queue; None once it is no longer listed as running."""
+    listed = listed_in([run.cluster]).filter(job_id=run.job_id, state=QueuedJob.State.RUNNING)
+    return listed.select_related("user", "project").first()
+
+
+def facts_of(run: RunningRun, job: QueuedJob, now: datetime) -> EarlyFacts:
+    """What is known of a running job now."""
+    key = (run.cluster, run.job_id, run.attempt)
+    metrics, nodes = run_metrics(key), running_nodes(key)
+    until = max(filter(None, nodes.measured_until), default=now)
+    return early_facts(
+        _record(run, job, metrics.nodes, max((until - run.started_at).total_seconds(), 0.0)),
+        metrics,
+        _stretches(nodes, run.started_at),
+        ran_s=max((now - run.started_at).total_seconds(), 0.0),
+        time_limit_s=job.time_limit_s,
+        earlier=_earlier_runs(job, now),
+        logged=[
+            LoggedRun(params, series) for params, series in logged_while_running(job.user_id, run.cluster, run.job_id)
+        ],
+    )
+
+
+def hourly_price(job: QueuedJob) -> float | None:
+    """The GPU-hours that an hour of this job is billed; None where its partition has no price in them."""
+    partition = partition_of(job.cluster, job.partition)
+    if partition is None or partition.price is None or partition.price.unit != GPU_HOUR:
+        return None
+    held = Allocation(
+        nodes=job.node_count or 0,
+        gpus=job.gpus or 0,
+        cores=job.cores or 0,
+        memory_gb=job.memory_gb or 0.0,
+        is_exclusive=bool(job.is_exclusive),
+    )
+    return gpu_hours(partition, held, HOUR_S)
+
+
+def visible_running(reach: Reach) -> QuerySet[RunningRun]:
+    """The measured running jobs that a person sees: their own, and those of projects they lead."""
+    return RunningRun.objects.filter(reach.all)
+
+
+def visible_words(reach: Reach) -> QuerySet[EarlyWord]:
+    """The early words that a person may read, of running and ended jobs."""
+    return EarlyWord.objects.filter(reach.all)
+
+
+def past_words(job: Job) -> tuple[PastWord, ...]:
+    """The early words about a run that has ended, the first found first: one query."""
+    start = job.started_at
+    if start is None:
+        return ()
+    of_run = EarlyWord.objects.filter(cluster=job.cluster, job_id=job.job_id, attempt=job.attempt, user=job.user_id)
+    return tuple(
+        PastWord(
+            word.code,
+            max((word.found_at - start).total_seconds(), 0.0),
+            None if word.over_at is None else max((word.over_at - start).total_seconds(), 0.0),
+        )
+        for word in of_run.order_by("found_at", "pk")
+    )
+
+
+def _record(run: RunningRun, job: QueuedJob, nodes: tuple[str, ...], measured_s: float) -> JobRecord:
+    """The running job as a record that ends with its last sample."""
+    return JobRecord(
+        cluster=run.cluster,
+        job_id=run.job_id,
+        attempt=run.attempt,
+        user_id=job.user.username,
+        project_id=job.project.name,
+        state=QueuedJob.State.RUNNING.value,
+        job_name=job.job_name,
+        partition=job.partition,
+        qos=job.qos,
+        nodes=nodes,
+        node_count=job.node_count,
+        is_exclusive=job.is_exclusive,
+        gpus_requested=job.gpus,
+        gpus_allocated=job.gpus,
+        cpus_allocated=job.cores,
+        memory_requested_gb=job.memory_gb,
+        walltime_requested_s=job.time_limit_s,
+        walltime_used_s=measured_s,
+        submitted_at=job.submitted_at,
+        started_at=run.started_at,
+    )
+
+
+def _stretches(nodes: RunningNodes, started_at: datetime) -> dict[str, NodeStretch]:
+    """What each node sent of its last stretch, in seconds of the job's clock."""
+    found = {}
+    for place, name in enumerate(nodes.nodes):
+        until, began = nodes.measured_until[place], nodes.started_at[place] or started_at
+        if until is None:
+            continue
+        late_s = max((began - started_at).total_seconds(), 0.0)
+        at_s, gb = nodes.memory[place]
+        found[name] = NodeStretch(
+            until_s=(until - started_at).total_seconds(),
+            span_s=float(nodes.recent_s[place]),
+            busy_cores=float(nodes.busy_cores[place]),
+            power_w={gpu_id: watts for (node, gpu_id), watts in nodes.power_w.items() if node == name},
+            memory=MemoryCourse(at_s + late_s, gb),
+        )
+    return found
+
+
+def _earlier_runs(job: QueuedJob, now: datetime) -> tuple[ComparableRun, ...]:
+    """The last ended runs of the same work."""
+    key = key_of_work(job.cluster, job.user, job.project, job.job_name, "")
+    return comparable_runs(Job(cluster=job.cluster, user=job.user, job_name=job.job_name, work_key=key, ended_at=now))

@@ -1,0 +1,149 @@
+"""GPUs of a running job that show as busy and draw little power: kernels that wait in a loop that never ends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.causes.progress import clock_of, flat_progress
+from analysis.early.facts import EarlyFacts
+from analysis.early.findings import EarlyCode, EarlyFinding
+from analysis.early.stretches import is_heard, is_worth_a_word, mean_use
+from analysis.early.thresholds import EARLY_LIMITS, EarlyLimits
+from analysis.facts import divide
+from analysis.findings import confidence, margin_above, margin_below
+from analysis.module_power import gpus_per_module
+from analysis.progress.logged import progress_s
+from analysis.validation import module_groups
+from metrics.series import Floats
+
+
+@dataclass(frozen=True)
+class LastPower:
+    """The modules `(M,)` whose GPUs are all the job's, over the last stretch: busy percent, power and its cap."""
+
+    busy_percent: Floats
+    power_w: Floats
+    cap_w: Floats
+    known_fraction: float
+
+    @property
+    def power_fraction(self) -> Floats:
+        return divide(self.power_w, self.cap_w)
+
+
+def spinning(facts: EarlyFacts, limits: EarlyLimits = EARLY_LIMITS) -> EarlyFinding | None:
+    """Busy GPUs at low power for half an hour: likely a hang. Where steps were logged, these must have stopped too, and
+    then it was counted."""
+    if not is_worth_a_word(facts, limits) or not facts.run.gpus.count:
+        return None
+    power = _last_power(facts, limits)
+    flat = _flat(facts, power, limits)
+    if flat is not None:
+        evidence = (_power_evidence(power) if power else {}) | flat
+        return EarlyFinding(EarlyCode.SPINNING, 1.0, _of_job(facts) | evidence, is_fact=True)
+    if power is None or facts.is_interactive or _gets_on(facts) or not _all_spin(facts, power, limits):
+        return None
+    sure = confidence(
+        power.known_fraction,
+        margin_above(float(np.mean(power.busy_percent)), limits.spinning_busy_percent, 100.0),
+        margin_below(float(np.mean(power.power_fraction)), limits.spinning_power_fraction),
+    )
+    since_s = max(float(np.nanmin(facts.recent.until_s - _spans_s(facts, limits))), 0.0)
+    spins = {"since_s": since_s, "spinning_s": float(np.nanmin(_spans_s(facts, limits)))}
+    return EarlyFinding(EarlyCode.SPINNING, sure, _of_job(facts) | _power_evidence(power) | spins)
+
+
+def _spans_s(facts: EarlyFacts, limits: EarlyLimits) -> Floats:
+    """How long the judged stretch of each node `(N,)` is: the last one, or the whole run where that is short."""
+    is_short = facts.recent.span_s < limits.spinning_s
+    return np.where(is_short, facts.recent.until_s, facts.recent.span_s)
+
+
+def _last_power(facts: EarlyFacts, limits: EarlyLimits) -> LastPower | None:
+    """Power by module over the judged stretch; None where any node is not heard or none of its power is known.
+
+    Of a run that is younger than half an hour nothing is judged; a short last stretch must be as low as the whole.
+    """
+    run = facts.run
+    spans_s = _spans_s(facts, limits)
+    if not np.all(is_heard(facts, limits)) or not np.all(spans_s >= limits.spinning_s):
+        return None
+    is_short = (facts.recent.span_s < limits.spinning_s)[run.gpus.node_index]
+    power_w = np.where(is_short, np.fmax(run.gpus.power_avg_w, facts.recent.power_w), facts.recent.power_w)
+    use = _use_over(facts, spans_s)
+    module, gpus = module_groups(run.gpus)
+    lowest = np.full(gpus.size, np.inf)
+    np.minimum.at(lowest, module, use)
+    watts, cap_w = _highest(module, power_w), _highest(module, run.gpus.power_cap_w)
+    if run.partition is not None:
+        cap_w = np.where(np.isnan(cap_w), run.partition.node.module_power_cap_w, cap_w)
+    is_known = (gpus == gpus_per_module(run)) & (watts > 0) & (cap_w > 0) & np.isfinite(lowest)
+    if not np.any(is_known):
+        return None
+    return LastPower(lowest[is_known], watts[is_known], cap_w[is_known], float(np.mean(is_known)))
+
+
+def _use_over(facts: EarlyFacts, spans_s: Floats) -> Floats:
+    """Mean busy percent of each GPU `(G,)` over the judged stretch of its node."""
+    use = np.full(facts.run.gpus.count, np.nan)
+    for span_s in np.unique(spans_s):
+        chosen = spans_s[facts.run.gpus.node_index] == span_s
+        use[chosen] = mean_use(facts, float(span_s))[chosen]
+    return use
+
+
+def _all_spin(facts: EarlyFacts, power: LastPower, limits: EarlyLimits) -> bool:
+    """Whether nearly all modules are busy at low power, none works, and all are busy in the same way all the time."""
+    is_low = power.power_fraction < limits.spinning_power_fraction
+    spins = is_low & (power.busy_percent >= limits.spinning_busy_percent)
+    if not np.all(is_low) or float(np.mean(spins)) < limits.spinning_modules_fraction:
+        return False
+    course = _last_course(facts, limits)
+    known = course[~np.isnan(course)]
+    return known.size >= limits.spinning_parts_min and float(np.std(known)) <= limits.spinning_spread_points
+
+
+def _last_course(facts: EarlyFacts, limits: EarlyLimits) -> Floats:
+    """Mean use over time in the last half hour, or in as many of the last parts as are needed."""
+    step_s = facts.run.series.step_s
+    parts = max(round(limits.spinning_s / step_s), limits.spinning_parts_min) if step_s > 0 else 0
+    return facts.run.working_use[-parts:] if parts else np.zeros(0)
+
+
+def _flat(facts: EarlyFacts, power: LastPower | None, limits: EarlyLimits) -> dict[str, float | int | str] | None:
+    """The evidence of a step counter that has stood still for half an hour while the GPUs stayed busy."""
+    is_low = None if power is None else bool(np.all(power.power_fraction < facts.run.limits.flat_power_fraction))
+    flat = flat_progress(facts.run, facts.run.limits, is_power_low=is_low)
+    if flat is None or float(flat["flat_s"]) < limits.spinning_s:
+        return None
+    return {"since_s": flat["since_s"], "flat_s": flat["flat_s"]}
+
+
+def _gets_on(facts: EarlyFacts) -> bool:
+    """Whether a script logged steps in this job: then they decide, and not power alone."""
+    clock = clock_of(facts.run)
+    return clock is not None and any(progress_s(run, clock).size for run in facts.run.logged)
+
+
+def _highest(module: NDArray[np.int64], values: Floats) -> Floats:
+    """The highest known value of each module `(M,)`, NaN where none is known."""
+    highest = np.full(int(module.max()) + 1, np.nan)
+    np.fmax.at(highest, module, values)
+    return highest
+
+
+def _of_job(facts: EarlyFacts) -> dict[str, float | int | str]:
+    return {"gpus": facts.run.gpus.count, "nodes": len(facts.run.nodes), "node": facts.run.nodes[0]}
+
+
+def _power_evidence(power: LastPower) -> dict[str, float | int | str]:
+    return {
+        "busy_percent": float(np.mean(power.busy_percent)),
+        "power_w": float(np.mean(power.power_w)),
+        "cap_w": float(np.mean(power.cap_w)),
+        "power_fraction": float(np.mean(power.power_fraction)),
+        "modules": int(power.power_w.size),
+    }

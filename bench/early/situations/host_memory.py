@@ -1,0 +1,78 @@
+"""Host memory on its way to the limit, and memory that only looks so. LUMI kills a job at its limit without a word."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bench.early.situations.build import gpus, host, idle, line, situation, steps, work
+
+_LEAK = line((0, 30), (8, 480))
+_M = "host_memory_filling"
+
+HOST_MEMORY = (
+    situation("loader_leak_on_a_node", "Worker copies grow in a straight line; killed after eight hours.",
+        f"600 ?{_M} | 4200 ?{_M} | 11400 {_M} | 22200 {_M}",
+        gpus("h1", 8, work(8)), host(8, 9, _LEAK), state="OUT_OF_MEMORY"),
+    situation("leak_on_one_gpu_share", "60 GB beside one GPU, 10 GB more an hour.",
+        f"600 ?{_M} | 4200 ?{_M} | 7800 {_M} | 15000 {_M}",
+        gpus("h2", 1, work(5.5)), host(5.5, 3, line((0, 5), (5.5, 60)), 60, 7), partition="small-g",
+        state="OUT_OF_MEMORY"),
+    situation("staircase_of_epochs", "Each epoch of 40 minutes keeps its results: 50 GB more each time until the kill.",
+        f"600 ?{_M} | 4200 ?{_M} | 11400 {_M} | 18600 {_M}",
+        gpus("h3", 8, work(6)), host(6, 9, lambda hours: np.minimum(480, 60 + 54 * np.floor(hours / 0.67))),
+        state="OUT_OF_MEMORY"),
+    situation("fast_load_of_a_table", "A table is read at 3 GB a minute into 60 GB.",
+        f"600 {_M} ?cpu_only",
+        gpus("h4", 1, idle(0.33)), host(0.33, 1, line((0, 1), (0.3, 60)), 60, 7), partition="small-g",
+        state="OUT_OF_MEMORY"),
+    situation("one_node_of_four_leaks", "Rank 0 keeps the history of all ranks; the other nodes stay flat.",
+        f"600 ?{_M} | 7800 {_M} | 15000 {_M}",
+        [gpus(f"h5{n}", 8, work(7)) for n in range(4)], [host(7, 9, line((0, 80), (7, 480))), *(host(7, 9, 80),) * 3],
+        state="OUT_OF_MEMORY"),
+    situation("leak_with_gaps", "The memory could be read only every third ten minutes; it grows to the kill.",
+        f"600 ?{_M} | 7800 {_M} | 15000 {_M}",
+        gpus("h6", 8, work(6)),
+        host(6, 9, lambda hours: np.where((hours * 6).astype(int) % 3 == 1, np.nan, 40 + 73.4 * hours)),
+        state="OUT_OF_MEMORY"),
+    situation("preparation_fills_the_memory", "Three hours of features on the cores, GPUs idle, then the kill.",
+        f"600 ?{_M} ?cpu_only | 4200 {_M} cpu_only ?all_gpus_idle | 7800 {_M} cpu_only ?all_gpus_idle",
+        gpus("h7", 2, idle(3)), host(3, 6, line((0, 10), (3, 120)), 120, 14), partition="small-g",
+        state="OUT_OF_MEMORY"),
+    situation("leak_after_two_flat_hours", "Flat through the first phase, then 60 GB an hour.",
+        f"4200 ?{_M} | 7000 ?{_M} | 15000 {_M}",
+        gpus("h8", 8, work(8)), host(8, 9, line((0, 100), (2, 100), (8, 480))), state="OUT_OF_MEMORY"),
+    situation("plateau_at_80_percent", "384 of 480 GB after half an hour, for a day. Well planned.",
+        "600 - | 1800 - | 4200 - | 11400 -", gpus("h9", 8, work(12)),
+        host(12, 9, line((0, 10), (0.5, 384), (12, 384)))),
+    situation("saturating_cache_of_the_loader", "Grows fast, then ever slower, to 85 percent: a cache with a bound.",
+        "600 - | 4200 - | 7800 - | 15000 -",
+        gpus("h10", 8, work(10)), host(10, 9, lambda hours: 408 * (1 - np.exp(-hours / 1.5)))),
+    situation("page_cache_only", "The cgroup is full of cached files, the program has 40 GB.",
+        "600 - | 4200 - | 11400 -", gpus("h11", 8, work(8)), host(8, 9, 40, cache_gb=440)),
+    situation("sawtooth_of_batches", "Memory swings between 100 and 380 GB with each group of files.",
+        "600 - | 1500 - | 4200 - | 4900 - | 7800 -",
+        gpus("h12", 8, work(8)), host(8, 9, lambda hours: 100 + 280 * (hours * 1.5 % 1))),
+    situation("loads_all_data_in_two_hours", "Reads 300 GB in two hours while it trains, and stays there.",
+        "600 - | 3600 - | 4200 - | 7800 -",
+        gpus("h13", 8, work(10)), host(10, 9, line((0, 20), (2, 320), (10, 320)))),
+    situation("slow_leak_that_ends_before", "5 GB an hour from 100 GB: done long before the limit.",
+        "600 - | 7800 - | 18600 -", gpus("h14", 8, work(10)), host(10, 9, line((0, 100), (10, 150)))),
+    situation("one_output_gathers_all", "Flat at half, then one output gathers all fields and the kernel kills. "
+        "Nobody could see it.",
+        f"600 ?{_M} | 4200 ?{_M} | 11400 ?{_M}",
+        gpus("h15", 8, work(4)), host(4, 9, line((0, 230), (3.96, 240), (3.99, 480))), state="OUT_OF_MEMORY"),
+    situation("steps_that_stop_at_70_percent", "Ranks load their parts in turn: five steps in two hours, then flat.",
+        "600 - | 4200 - | 7800 - | 11400 -",
+        gpus("h16", 8, work(9)), host(9, 9, steps((0.4, 70), (0.8, 140), (1.2, 210), (1.6, 270), (9, 336)))),
+    situation("tight_but_flat", "56 of 60 GB from the first minutes to the end of a long run.",
+        "600 - | 4200 - | 11400 -",
+        gpus("h17", 1, work(9)), host(9, 4, line((0, 5), (0.1, 56), (9, 56.3)), 60, 7), partition="small-g"),
+    situation("leak_that_just_fits", "Grows to 97.5 percent at the very end and completes. It might as well have died.",
+        f"4200 ?{_M} | 11400 {_M} | 18600 {_M}",
+        gpus("h18", 8, work(6)), host(6, 9, line((0, 60), (6, 470)))),
+    situation("memory_not_read", "The host's memory could not be read at all; the job is killed for it later.",
+        "600 - | 4200 -", gpus("h19", 8, work(3)), host(3, 9, None), state="OUT_OF_MEMORY"),
+    situation("copy_at_a_checkpoint", "Each hour a copy of the model doubles memory for a minute: 200 to 400 GB.",
+        "600 - | 3900 - | 7800 - | 11400 -",
+        gpus("h20", 8, work(8)), host(8, 9, lambda hours: np.where((hours > 0.9) & (hours % 1 < 0.04), 400, 200))),
+)  # fmt: skip
