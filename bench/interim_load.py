@@ -30,7 +30,7 @@ from django.db import connection  # noqa: E402
 
 from bench.empty_database import empty_database  # noqa: E402
 from bench.ingest import BATCH, CALLS, PATH, SENDERS, STORM, calls, payloads, processor_s, server  # noqa: E402
-from bench.latency import arrival, worker  # noqa: E402
+from bench.latency import report_s, worker  # noqa: E402
 from bench.senders import request, send_all  # noqa: E402
 from metrics.models import RunningNode  # noqa: E402
 from metrics.services import create_collector_token, record_node_summary  # noqa: E402
@@ -111,7 +111,7 @@ def main() -> None:
         around, cpu_s = partial(beside, port, token, others), partial(processor_s, pid)
         for name, (make, senders) in kinds.items() if only != "report" else ():
             compared(name, partial(_seconds, port, make, senders), around, cpu_s)
-        record_node_summary(node_payload())  # of which `arrival` makes its nodes
+        record_node_summary(node_payload())  # of which `report_s` makes its nodes
         ids = count(1000)
         with worker() as is_there:
             for nodes in (1, STORM) if only != "ingest" else ():
@@ -124,7 +124,7 @@ def _seconds(port: int, make: Callable[[], list[bytes]], senders: int) -> float:
 
 
 def _report_s(ids: Iterator[int], nodes: int, is_there: Callable[[], bool]) -> float:
-    return arrival(next(ids), nodes, is_there)[0]
+    return report_s(next(ids), nodes, is_there)
 
 
 if __name__ == "__main__":
