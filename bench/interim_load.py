@@ -39,7 +39,8 @@ from tests.payloads import node_payload  # noqa: E402
 NODES, HOUR_S = 3000, 3600.0
 RATE_S = NODES / HOUR_S
 RATIO_MAX = 1.05
-TURNS = 4
+TURNS = 6
+CPU_MIN_S = 0.1
 MEMORY = {"step_s": 60.0, "gb": [100.0] * 60}
 """The points that a collector sends at most."""
 
@@ -79,7 +80,10 @@ def beside(port: int, token: str, source: Iterator[dict[str, Any]], is_on: bool)
 
 
 def compared(name: str, turn: Callable[[], float], around: Callable[[bool], Any], cpu_s: Callable[[], float]) -> None:
-    """One line of the table: seconds by the clock and of the ingest's CPU, without and with them."""
+    """One line of the table: seconds by the clock and of the ingest's CPU, without and with them.
+
+    Without a ratio where the ingest has nothing else to do.
+    """
     taken: dict[bool, list[tuple[float, float]]] = {False: [], True: []}
     for place in range(2 * TURNS):
         is_on = place % 2 == 1
@@ -90,7 +94,8 @@ def compared(name: str, turn: Callable[[], float], around: Callable[[bool], Any]
     cells = []
     for without, with_them in zip(zip(*taken[False], strict=True), zip(*taken[True], strict=True), strict=True):
         first_s, second_s = min(without), min(with_them)
-        cells.append(f"{first_s:9.3f} s{second_s:9.3f} s{second_s / first_s if first_s else 1.0:8.3f}")
+        ratio = f"{second_s / first_s:8.3f}" if first_s >= CPU_MIN_S else f"{'–':>8}"
+        cells.append(f"{first_s:9.3f} s{second_s:9.3f} s{ratio}")
     print(f"  {name:30}{''.join(cells)}", flush=True)
 
 
