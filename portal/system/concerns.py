@@ -56,6 +56,10 @@ PREDICTION_ADVICE = (
 WAIT_ESTIMATES = (
     "They are shown on, with the share that the nightly backtest measured. docs/queue-waits.md has the method."
 )
+WEBHOOK_ADVICE = (
+    "Their owners see it on their settings page, and each is switched off after 3 days. Where many fail, check that "
+    "the workers reach the web: see docs/webhooks.md."
+)
 WORK_ADVICE = "Check that enough workers run, and check their log."
 
 
@@ -80,7 +84,9 @@ def concerns(state: SystemState) -> list[Concern]:
         *_directory(state),
         *_queues(state),
         *_export(state),
+        *_webhooks(state),
         *_nodes(state),
+        *_running_nodes(state),
         *_predictions(state),
         *_storage(state),
         *_versions(state),
@@ -158,11 +164,27 @@ def _export(state: SystemState) -> Iterator[Concern]:
         yield Concern(f"The target of the export takes nothing: {fault.said}", advice, state.refused.failed_since)
 
 
+def _webhooks(state: SystemState) -> Iterator[Concern]:
+    count, since = state.failing_webhooks
+    if count:
+        yield Concern(f"{counted(count, 'webhook')} failing for longer than a day", WEBHOOK_ADVICE, since)
+
+
 def _nodes(state: SystemState) -> Iterator[Concern]:
     if state.silent_count:
         title = f"{counted(state.silent_count, 'node')} silent: no summary for their latest jobs"
         advice = "Run kaiku-collector.pyz check there, and check the messages of the hooks in the system's log."
         yield Concern(title, advice, state.silent[0].since, "#silent")
+
+
+def _running_nodes(state: SystemState) -> Iterator[Concern]:
+    if state.silent_running:
+        title = f"{counted(len(state.silent_running), 'node')} of running jobs silent"
+        advice = (
+            "They sent measurements of a job that runs, and then nothing. Run kaiku-collector.pyz check there, and"
+            " check kaiku-ship.timer and whether the node answers. The jobs themselves are not affected."
+        )
+        yield Concern(title, advice, state.silent_running[0].since, "#silent-running")
 
 
 def _predictions(state: SystemState) -> Iterator[Concern]:

@@ -39,9 +39,11 @@ from portal.system.state import (
     database_bytes,
     due_work,
     seconds_since,
+    silent_in_running_jobs,
     unclosed_months,
 )
 from portal.troubles import Trouble, trouble
+from reports.webhooks.selectors import webhook_states
 
 Values = Mapping[Any, float]
 
@@ -75,6 +77,8 @@ def _rows(now: datetime) -> Iterator[Metric]:
     yield from _work(now)
     yield from _missing(now)
     yield from _advice(now)
+    what = "Webhooks by receiver and state; a failing one has not taken its last post"
+    yield _gauge("kaiku_webhooks", what, ("shape", "state"), webhook_states())
     stored_at = {(source,): at.timestamp() for source, at in last_imports(now - IMPORTS_LOOKED_AT).items()}
     what = "When a directory was last imported"
     yield _gauge("kaiku_directory_imported_timestamp_seconds", what, ("source",), stored_at)
@@ -105,6 +109,9 @@ def _missing(now: datetime) -> Iterator[Metric]:
     silent = Counter((cluster,) for cluster in silent_nodes(now).order_by().values_list("cluster", flat=True))
     what = "Nodes without a summary for their latest jobs"
     yield _gauge("kaiku_silent_nodes", what, ("cluster",), silent)
+    silent_running = Counter((node.cluster,) for node in silent_in_running_jobs(now))
+    what = "Nodes that sent something of a job that runs, and then nothing for too long"
+    yield _gauge("kaiku_silent_running_nodes", what, ("cluster",), silent_running)
 
 
 def _advice(now: datetime) -> Iterator[Metric]:

@@ -17,7 +17,12 @@ from analysis.models import ExportBatch, MethodRecord, SilentNode
 from analysis.policy import selectors as policy
 from analysis.predictions.selectors import methods_that_miss
 from analysis.selectors import waiting_since
-from analysis.silence.selectors import jobs_missing_summaries, silent_nodes
+from analysis.silence.selectors import (
+    SilentRunningNode,
+    jobs_missing_summaries,
+    silent_nodes,
+    silent_running_nodes,
+)
 from analysis.site import selectors as site
 from jobs.failures.selectors import failures
 from jobs.imports.selectors import directory_imports, last_imports
@@ -28,6 +33,7 @@ from jobs.tallies.kinds import COLLECTOR_FAILURES, MESSAGES, SWEEP_FAILURES
 from jobs.tallies.selectors import counted_since, last_rounds
 from portal.system.readiness import Part, parts
 from reports.selectors import messages_waiting_since, reports_waiting_since
+from reports.webhooks.selectors import failing_webhooks
 
 DUE_MAX = 10_000
 """Work is counted up to this number; otherwise a scrape would take longer the more work there is."""
@@ -78,6 +84,7 @@ class SystemState:
     missing: Counter[tuple[str, str]]
     silent: list[SilentNode]
     silent_count: int
+    silent_running: list[SilentRunningNode]
     collectors: list[tuple[tuple[str, ...], Tally]]
     rounds_failed: list[tuple[tuple[str, ...], Tally]]
     rounds: dict[str, datetime]
@@ -88,6 +95,7 @@ class SystemState:
     queues: list[QueueReading]
     predictions: list[MethodRecord]
     refused: ExportBatch | None
+    failing_webhooks: tuple[int, datetime | None]
     processes: list[Process]
     database_bytes: int
     disk: tuple[int, int] | None
@@ -111,6 +119,11 @@ def unclosed_months(now: datetime) -> dict[str, date]:
 def seconds_since(month: date, now: datetime) -> float:
     """How long ago a month ended."""
     return (now - site.month_ends(month)[1]).total_seconds()
+
+
+def silent_in_running_jobs(now: datetime) -> list[SilentRunningNode]:
+    """The nodes of running jobs that have been silent for longer than the site allows."""
+    return silent_running_nodes(now, timedelta(seconds=settings.INTERIM_SILENT_SECONDS))
 
 
 def database_bytes() -> int:
@@ -144,6 +157,7 @@ def system_state(now: datetime) -> SystemState:
         missing=jobs_missing_summaries(now),
         silent=list(silent[:SILENT_SHOWN]),
         silent_count=silent.count(),
+        silent_running=silent_in_running_jobs(now),
         collectors=counted_since(COLLECTOR_FAILURES.name, day_ago)[:REASONS_SHOWN],
         rounds_failed=counted_since(SWEEP_FAILURES.name, day_ago),
         rounds=last_rounds(),
@@ -154,6 +168,7 @@ def system_state(now: datetime) -> SystemState:
         queues=list(readings()),
         predictions=methods_that_miss(),
         refused=refused_batch() if settings.EXPORT_TARGET else None,
+        failing_webhooks=failing_webhooks(now),
         processes=list(processes_there(now)),
         database_bytes=database_bytes(),
         disk=data_directory(),
