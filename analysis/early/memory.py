@@ -24,7 +24,8 @@ def host_memory_filling(facts: EarlyFacts, limits: EarlyLimits = EARLY_LIMITS) -
     heard = is_heard(facts, limits)
     for node, course in enumerate(facts.recent.memory):
         limit_gb = float(facts.run.hosts.memory_limit_gb[node])
-        if not heard[node] or not limit_gb > 0:
+        is_high = course.gb.size > 0 and course.gb[-1] >= limits.host_memory_fraction_min * limit_gb
+        if not heard[node] or not limit_gb > 0 or not is_high:
             continue
         trend = steady_rise(course.at_s, course.gb, limits)
         if trend and _will_be_full(facts, trend, limit_gb, limits.host_memory_fraction_min, limits):
