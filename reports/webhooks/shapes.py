@@ -197,8 +197,8 @@ def _slack_escaped(text: str) -> str:
 def _markdown(text: str) -> str:
     """Text in which nothing is Markdown, a link, a mention, a channel or an emoji.
 
-    >>> print(_markdown("[x] *b*: #1"))
-    \[x\] \*b\*: \#1
+    >>> _markdown("_a_ #1").replace(chr(92), "/")
+    '/_a/_ /#1'
     """
     marked = MARKDOWN.sub(r"\\\1", _said(text)).replace("@", NO_MENTION)
     return NO_EMOJI.sub(":\u200b", marked)
