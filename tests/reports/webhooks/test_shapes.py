@@ -14,7 +14,7 @@ from tests.early_words import FOUND_AT, found_word
 
 pytestmark = pytest.mark.django_db
 
-HOSTILE = "<!channel> @all *b* [x](http://evil.example) `c` :tada: <http://evil.example|y> & ~s~ #town"
+HOSTILE = "<!channel> @all *b* #town [x](http://evil.example) `c` :tada: ~s~"
 
 
 def body(shape: str, *names: str) -> dict:
