@@ -25,6 +25,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from bench.interims import ALL_NODES, hour_s, most_a_second
 from collector import hooks, statefile
 from collector.calibration import Calibration
 from collector.config import Config, load
@@ -305,9 +306,12 @@ def main() -> None:
         package = zipped(node.folder)
         zip_mb, _ = process_costs(node, package, state)
         added_ms = own_run_ms(node, package)
+        today_s, interim_s = hour_s(node, sampler, package)
+        at_most = most_a_second()
         waves = {"counter": wave_errors(node, has_table=True), "samples alone": wave_errors(node, has_table=False)}
         with_counter, alone = ([error for _, row in errors for error in row] for errors in waves.values())
         started = "timeline full, started as the prolog does it"
+        hour = f"interim summaries {interim_s * 1e3:.1f} ms, an hour without them {today_s * 1e3:.0f} ms"
         rows = [
             ("tick / bare reads", tick_s / bare_s, "<=", 1.5, f"{tick_s * 1e6:.1f} us against {bare_s * 1e6:.1f} us"),
             ("command start / tick", start_s / tick_s, ">=", 70, f"{start_s * 1e3:.0f} ms of CPU a start"),
@@ -319,6 +323,8 @@ def main() -> None:
             ("payload, kB of JSON", json_kb, "<=", 12, "8 GPUs, timeline full"),
             ("payload, kB as sent", gzip_kb, "<=", 4, "the same with gzip"),
             ("run -- COMMAND, ms", added_ms, "<=", 50, "added to a command of a second; one start of Python among it"),
+            ("CPU, with interims", 1 + interim_s / today_s, "<=", 1.01, hour),
+            ("interims a second", at_most, "<=", Config.nodes_per_s, f"at most, of {ALL_NODES:,} nodes"),
             ("error, points", max(map(abs, with_counter)), "<=", 0.5, "largest of all waves, with the counter"),
             ("bias of samples", abs(sum(alone) / len(alone)), "<=", 0.5, "mean over all waves, without the counter"),
         ]

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from analysis.early.rules import early_findings
+from bench.early.cost import Silence, noise
 from bench.early.facts import facts_of
 from bench.early.pairs import Pair, library_pairs, real_pairs, situation_pairs
 from bench.early.truth import CODES
@@ -67,6 +68,10 @@ class EarlyScore:
             )
             self.known.add((name, draw, code))
         self.missed += [(name, at_s, code) for code in sorted(words.must - set(found))]
+
+    def said_of(self, pair: Pair, draw: int) -> list[str]:
+        """The words that were sent of a run until now."""
+        return [code for code in CODES if (pair.cut.course.name, draw, code) in self.known]
 
     @property
     def sent(self) -> list[Sent]:
@@ -127,13 +132,14 @@ def score(pairs: Iterable[Pair]) -> EarlyScore:
     return card
 
 
-def noisy_score(seeds: Iterable[int]) -> EarlyScore:
-    """The noisy library, each case drawn once for each seed."""
-    card = EarlyScore()
+def noisy_score(seeds: Iterable[int]) -> tuple[EarlyScore, Silence]:
+    """The noisy library, each case drawn once for each seed, and what silence leaves idle there."""
+    card, silence = EarlyScore(), Silence()
     for seed in seeds:
         for pair in library_pairs(seed):
             card.count(pair, seed)
-    return card
+            silence.count(pair, card.said_of(pair, seed))
+    return card, silence
 
 
 def is_kept_back(name: str) -> bool:
@@ -193,14 +199,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     else:
         parts["situations"] = situations
         parts["real runs"] = score(real_pairs())
-        parts["noisy runs"] = noisy_score(range(asked.seeds))
+        parts["noisy runs"], silence = noisy_score(range(asked.seeds))
     failures: list[str] = []
     for what, card in parts.items():
         print("\n".join([what, *table(card), *_named(card, asked.list), ""]))
         # Each half has too few words for a limit of its own.
         failures += card.failures(what) if what in LIMITED else []
     if not asked.tuned:
-        pass
+        print("\n".join([*silence.table(), *noise().table()]))
     print("\n".join(f"below the limit: {line}" for line in failures))
     return 1 if failures else 0
 

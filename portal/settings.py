@@ -244,6 +244,9 @@ SLURM_COMMENTS = flag("SLURM_COMMENTS")
 SBATCH_HINTS = flag("SBATCH_HINTS", True)
 # How long a run that a script logs counts as running without a word from it, unless Slurm reports that its job runs.
 RUN_SILENT_MINUTES = number("RUN_SILENT_MINUTES", 60, highest=7 * 24 * 60)
+# How long a node of a running job may send nothing, once it has sent something, before it counts as silent: by default
+# twice as long as collectors wait between two summaries.
+INTERIM_SILENT_SECONDS = number("INTERIM_SILENT_SECONDS", 7200)
 # Threads of one server process that render pages.
 PAGE_THREADS = number("PAGE_THREADS", 8)
 # How long a statement of the ingest may take before its senders are asked to retry.

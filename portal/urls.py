@@ -29,6 +29,7 @@ from portal.api import (
 )
 from portal.api import device as device_api
 from portal.api import projects as project_api
+from portal.api import running as running_api
 from portal.mlflow import addresses
 from portal.mlflow import views as mlflow
 from portal.pages.about.views import about
@@ -65,6 +66,7 @@ from portal.pages.public.views import public
 from portal.pages.queue.views import queue_page
 from portal.pages.raw_window.views import raw_window_page
 from portal.pages.run.views import kept_text, remove_run, run
+from portal.pages.running.views import running
 from portal.pages.settings import webhooks as own_webhooks
 from portal.pages.settings.early import early_settings
 from portal.pages.settings.views import api_tokens, appearance, mail_settings, revoke
@@ -123,6 +125,7 @@ urlpatterns = [
     path("flags/requests/<int:pk>/", answer_request, name="answer-request"),
     path("history/", history, name="history"),
     path("queue/", queue_page, name="queue"),
+    path("running/", running, name="running"),
     path("projects/", projects, name="projects"),
     path("projects/<str:name>/", project, name="project"),
     path("projects/<str:name>/grant-report/", grant_page, name="grant-report"),
@@ -200,6 +203,8 @@ urlpatterns = [
     path("api/v1/check", check.Check.as_view(), name="api-check"),
     path("api/v1/platforms/", check.Platforms.as_view(), name="api-platforms"),
     path("api/v1/insights/", insights.Insights.as_view(), name="api-insights"),
+    path("api/v1/running/", running_api.Running.as_view(), name="api-running"),
+    re_path(rf"^api/v1/running/{JOB}/$", running_api.RunningDetail.as_view(), name="api-running-job"),
     path("api/v1/hints/", hints.Hints.as_view(), name="api-hints"),
     path("api/v1/works/", works.Works.as_view(), name="api-works"),
     re_path(r"^api/v1/works/(?P<key>[0-9a-f]{32})/$", works.WorkDetail.as_view(), name="api-work"),

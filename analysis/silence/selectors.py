@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Exists, Min, OuterRef, Q, QuerySet
 
+from analysis.early.models import RunningRun
 from analysis.models import JobEfficiency, SilentNode
+from jobs.queue.selectors import fresh_readings
+from metrics.models import RunningNode
 
 AGES = {"1h": timedelta(hours=1), "6h": timedelta(hours=6), "1d": timedelta(days=1), "7d": timedelta(days=7)}
 """How long ago a job ended, at most; the ages do not overlap."""
@@ -30,6 +34,27 @@ def jobs_missing_summaries(now: datetime) -> Counter[tuple[str, str]]:
     rows = JobEfficiency.objects.filter(missing_nodes__gt=0, ended_at__gt=limits[-1], is_told_by_owner=False)
     counted = rows.aggregate(**sums)
     return Counter({(key.partition("_")[0], key.partition("_")[2]): count for key, count in counted.items()})
+
+
+class SilentRunningNode(NamedTuple):
+    """A node that sent something of a running job and then nothing for too long; `since` is its last sample of it."""
+
+    cluster: str
+    node: str
+    since: datetime
+
+
+def silent_running_nodes(now: datetime, after: timedelta) -> list[SilentRunningNode]:
+    """The nodes that have sent nothing of a job for so long that still runs there, the longest silent first.
+
+    Only where the queue was read lately: otherwise the job may have ended. Nothing here names a job.
+    """
+    of_run = {name: OuterRef(name) for name in ("cluster", "job_id", "attempt")}
+    silent = RunningNode.objects.filter(
+        Exists(RunningRun.objects.filter(**of_run)), cluster__in=fresh_readings(now), ended_at__lt=now - after
+    )
+    rows = silent.values_list("cluster", "node").annotate(since=Min("ended_at")).order_by("since", "cluster", "node")
+    return [SilentRunningNode(*row) for row in rows]
 
 
 def silent_nodes(now: datetime) -> QuerySet[SilentNode]:

@@ -14,13 +14,13 @@ HANGS = frozenset(
         "silent_wedge_on_64_nodes",
         "lattice_qcd_deadlock_until_the_limit",
         "gyrokinetics_hang_cancelled_by_hand",
-        "othersite_spinning_at_low_power",
     }
 )
 """Runs whose kernels wait for something that never comes: nothing proceeds any more."""
 
 BUSY_BUT_WAITING = frozenset(
     {
+        "othersite_spinning_at_low_power",
         "examiner tiny batch, always busy at a third of the power",
         "examiner collectives over sockets on four nodes",
         "collectives_over_plain_sockets",

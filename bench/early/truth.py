@@ -8,7 +8,8 @@ here knows a rule's limits; thresholds are wide, and what lies near them is righ
   near enough to be right; below, the word states something untrue.
 - Work that returns within an hour makes the word noise: the owner knew of the pause (loading, evaluation, a phase on
   the CPU), and would read about GPUs that already work. Work that returns later leaves the hours wasted (preparation
-  belongs into a job without GPUs), but the owner may have planned it: right, not due.
+  belongs into a job without GPUs), but the owner may have planned it: right, not due. The same holds for GPUs that
+  stood unused for two hours, however soon they work: so much is worth knowing for the next run.
 - Nothing to win, nothing due: with less than half an hour left, the run would have ended before anybody acted.
 - Sessions of people (Jupyter, a shell) idle while their owner thinks or eats: up to two hours are none of our business,
   four hours without any use are worth a word.
@@ -38,12 +39,12 @@ NOTHING: frozenset[str] = frozenset()
 
 IDLE_NEAR_S, IDLE_SURE_S = 1500.0, 1800.0
 """Windows of five minutes: an idle time of 30 whole minutes is sure, one of 25 may be 30."""
-RETURNS_S, WORTH_S = 3600.0, 1800.0
+RETURNS_S, WASTED_S, WORTH_S = 3600.0, 7200.0, 1800.0
 SESSION_NEAR_S, SESSION_SURE_S = 2 * 3600.0, 4 * 3600.0
 HOST_BUSY_CORES, HOST_IDLE_CORES = 0.8, 0.3
 """One computing process keeps a core busy; shells, servers and a kernel of Jupyter stay below a third of one."""
 WORKED_S = 600.0
-"""Others work while some are unused: at least ten minutes of work were seen."""
+"""Nobody expects the word before the others have worked for ten minutes."""
 FULL_SHARE, NEAR_FULL_SHARE, GROWTH_SHARE = 0.97, 0.9, 0.02
 VISIBLE_GROWTH_SHARE, VISIBLE_SHARE = 0.05, 0.3
 """A growth that a person sees in a plot: a twentieth of the limit within an hour, to at least 30 % of the limit."""
@@ -94,7 +95,8 @@ def _idle(cut: Cut, seen: Activity) -> dict[str, str]:
     busy_cores = _busy_cores(cut)
     verdict = _verdict(cut, idle_s, resumes_s)
     words = {"all_gpus_idle": verdict}
-    if not is_untouched or busy_cores < HOST_IDLE_CORES or resumes_s < RETURNS_S or is_session(cut.course.job_name):
+    is_noise = resumes_s < RETURNS_S and idle_s < WASTED_S
+    if not is_untouched or busy_cores < HOST_IDLE_CORES or is_noise or is_session(cut.course.job_name):
         return words
     if idle_s < IDLE_NEAR_S:
         return words | {"cpu_only": "may" if math.isinf(resumes_s) else "wrong"}
@@ -105,10 +107,10 @@ def _idle(cut: Cut, seen: Activity) -> dict[str, str]:
 
 def _verdict(cut: Cut, idle_s: float, resumes_s: float) -> str:
     """Whether GPUs that are idle so long deserve a word."""
-    near_s, sure_s = IDLE_NEAR_S, IDLE_SURE_S
+    near_s, sure_s, wasted_s = IDLE_NEAR_S, IDLE_SURE_S, WASTED_S
     if is_session(cut.course.job_name):
-        near_s, sure_s = SESSION_NEAR_S, SESSION_SURE_S
-    if idle_s < near_s or resumes_s < RETURNS_S:
+        near_s, sure_s, wasted_s = SESSION_NEAR_S, SESSION_SURE_S, SESSION_SURE_S
+    if idle_s < near_s or (resumes_s < RETURNS_S and idle_s < wasted_s):
         return "wrong"
     is_due = idle_s >= sure_s and math.isinf(resumes_s) and cut.left_s >= WORTH_S
     return "must" if is_due else "may"
@@ -117,12 +119,14 @@ def _verdict(cut: Cut, idle_s: float, resumes_s: float) -> str:
 def _unused(cut: Cut, seen: Activity) -> dict[str, str]:
     """`some_gpus_unused`: due from half an hour on if they stay unused to the end, right before that."""
     unused = seen.unused(cut.at_s)
-    if not unused.any() or seen.work_s(cut.at_s) < WORKED_S:
+    if not unused.any() or seen.work_s(cut.at_s) == 0:
         return {"some_gpus_unused": "wrong"}
     resumes_s = seen.resumes_s(cut.at_s, unused)
-    if resumes_s < RETURNS_S or (is_session(cut.course.job_name) and cut.at_s < SESSION_NEAR_S):
+    returns_soon = resumes_s < RETURNS_S and cut.at_s < WASTED_S
+    if returns_soon or (is_session(cut.course.job_name) and cut.at_s < SESSION_NEAR_S):
         return {"some_gpus_unused": "wrong"}
-    is_early = cut.at_s < IDLE_SURE_S or cut.left_s < WORTH_S or is_session(cut.course.job_name)
+    is_early = min(cut.at_s / IDLE_SURE_S, seen.work_s(cut.at_s) / WORKED_S, cut.left_s / WORTH_S) < 1.0
+    is_early = is_early or is_session(cut.course.job_name)
     return {"some_gpus_unused": "may" if is_early or math.isfinite(resumes_s) else "must"}
 
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 COMMANDS = {
     "last": "Your latest job in twelve lines; also without a command",
     "job": "The report of one job",
+    "watch": "Your running jobs, and what is wrong with them, until they end",
     "history": "Your jobs with their use",
     "insights": "Your biggest savings, what repeats, and what advice saved",
     "compare": "Jobs side by side",

@@ -31,6 +31,11 @@ def job_report(said: object) -> None:
     _check("the report of a job", said, REPORT if is_judged else {"job": _object(RECORD), "efficiency": _nothing})
 
 
+def running_list(said: object) -> None:
+    """Raises NoAnswer unless this is `GET /api/v1/running/`."""
+    _check("a list of running jobs", said, {"count": _whole, "jobs": _list_of(_object(RUNNING))})
+
+
 def work_list(said: object) -> None:
     """Raises NoAnswer unless this is `GET /api/v1/works/`."""
     _check("a list of works", said, {"works": _list_of(_object(WORK))})
@@ -133,6 +138,17 @@ RECORD: Mapping[str, Kind] = {
         name: _or_none(_number)
         for name in ("gpus_requested", "gpus_allocated", "walltime_requested_s", "walltime_used_s")
     },
+}
+WORD: Mapping[str, Kind] = {
+    **dict.fromkeys(("code", "title", "text"), _text),
+    "steps": _list_of(_object({"text": _text, "command": _text})),
+    "possibility": _object({"text": _text, "command": _text}),
+}
+RUNNING: Mapping[str, Kind] = {
+    **{"cluster": _name, "job_id": _whole, "name": _text, "gpus": _whole, "started_at": _instant, "ran_s": _number},
+    **dict.fromkeys(("left_s", "gpu_hours_so_far", "gpu_hours_at_limit"), _or_none(_number)),
+    "measured": _or_none(_object({"until": _instant, "use_percent": _or_none(_percentage)})),
+    "words": _list_of(_object(WORD)),
 }
 WORK: Mapping[str, Kind] = {
     **{"key": _name, "name": _text, "cluster": _text, "url": _text, "jobs": _whole},

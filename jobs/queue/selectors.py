@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.db.models import QuerySet
 
-from jobs.models import QueuedJob, QueueReading
-from jobs.selectors import Reach
+from jobs.models import Job, QueuedJob, QueueReading
+from jobs.selectors import Reach, jobs_within
 
 OLD_AFTER, READINGS_MISSED = timedelta(minutes=10), 3
 """A queue that was not read for so long, and for so many intervals, is shown as old and decides nothing."""
@@ -40,6 +40,31 @@ def visible_queue(reach: Reach) -> QuerySet[QueuedJob]:
     Three queries: many jobs are of few people and projects.
     """
     return QueuedJob.objects.filter(reach.all).prefetch_related("user", "project")
+
+
+def running_gpu_jobs(reach: Reach) -> QuerySet[QueuedJob]:
+    """Those of them that run on GPUs, the latest start first."""
+    running = visible_queue(reach).filter(state=QueuedJob.State.RUNNING, gpus__gt=0, started_at__isnull=False)
+    return running.order_by("-started_at", "-pk")
+
+
+def ended_meanwhile(reach: Reach, listed: Collection[QueuedJob]) -> set[int]:
+    """The keys of those listed jobs that a record of Slurm has seen end since they started: one query.
+
+    A queue is minutes old; and the record of an earlier attempt ended before this one started.
+    """
+    clusters, numbers = {job.cluster for job in listed}, {job.job_id for job in listed}
+    records = jobs_within(reach).filter(cluster__in=clusters, job_id__in=numbers, ended_at__isnull=False)
+    ended = {(cluster, job_id): at for cluster, job_id, at in _by_end(records)}
+    return {
+        job.pk
+        for job in listed
+        if job.started_at and (at := ended.get((job.cluster, job.job_id))) and at > job.started_at
+    }
+
+
+def _by_end(records: QuerySet[Job]) -> Iterable[tuple[str, int, datetime | None]]:
+    return records.order_by("ended_at").values_list("cluster", "job_id", "ended_at")
 
 
 def listed_in(clusters: Collection[str]) -> QuerySet[QueuedJob]:

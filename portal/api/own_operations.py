@@ -15,6 +15,9 @@ from portal.api.job_list import ORDERS
 from portal.api.last_jobs import JOBS, JOBS_MAX, LastJobList
 from portal.api.operation import Operation
 from portal.api.pagination import JobPages
+from portal.api.running import JOBS as RUNNING
+from portal.api.running import JOBS_MAX as RUNNING_MAX
+from portal.api.running_answers import RunningAnswer, RunningList
 from portal.api.work_answers import WorkDetailAnswer, WorkList
 from portal.api.works import WORKS, WORKS_MAX
 
@@ -59,6 +62,16 @@ OWN_QUERY: dict[str, dict[str, Any]] = {
         "description": f"At most so many works; {WORKS}.",
         "schema": {"type": "integer", "minimum": 1, "maximum": WORKS_MAX},
     },
+    "running": {
+        "name": "limit",
+        "description": f"At most so many jobs; {RUNNING}.",
+        "schema": {"type": "integer", "minimum": 1, "maximum": RUNNING_MAX},
+    },
+    "running_id": {
+        "name": "job_id",
+        "description": "Only jobs of this number, and tasks of an array of this number, on whichever clusters.",
+        "schema": {"type": "integer", "minimum": 1, "maximum": 10**18 - 1},
+    },
     "q": {"description": "Only runs with this in their name, and those of a work of this name.", "schema": NAMED},
 }
 
@@ -71,6 +84,22 @@ OWN_OPERATIONS = (
         "The report of your own run that ended last, or its record if there is no report.",
         {200: (LatestReport, LatestWithoutReport)},
         query=("work",),
+    ),
+    Operation(
+        "listRunning",
+        "get",
+        "/api/v1/running/",
+        "Your jobs that run now, and those of projects that you lead: what was measured so far, and early words.",
+        {200: RunningList},
+        query=("running", "own", "running_id"),
+        links={"getRunning": {name: f"$response.body#/jobs/0/{name}" for name in ("cluster", "job_id")}},
+    ),
+    Operation(
+        "getRunning",
+        "get",
+        "/api/v1/running/{cluster}/{job_id}/",
+        "One of them; 404 where it does not run, or no longer: its report is then at `/api/v1/jobs/`.",
+        {200: RunningAnswer},
     ),
     Operation(
         "listLastJobs",

@@ -86,6 +86,7 @@ def concerns(state: SystemState) -> list[Concern]:
         *_export(state),
         *_webhooks(state),
         *_nodes(state),
+        *_running_nodes(state),
         *_predictions(state),
         *_storage(state),
         *_versions(state),
@@ -174,6 +175,16 @@ def _nodes(state: SystemState) -> Iterator[Concern]:
         title = f"{counted(state.silent_count, 'node')} silent: no summary for their latest jobs"
         advice = "Run kaiku-collector.pyz check there, and check the messages of the hooks in the system's log."
         yield Concern(title, advice, state.silent[0].since, "#silent")
+
+
+def _running_nodes(state: SystemState) -> Iterator[Concern]:
+    if state.silent_running:
+        title = f"{counted(len(state.silent_running), 'node')} of running jobs silent"
+        advice = (
+            "They sent measurements of a job that runs, and then nothing. Run kaiku-collector.pyz check there, and"
+            " check kaiku-ship.timer and whether the node answers. The jobs themselves are not affected."
+        )
+        yield Concern(title, advice, state.silent_running[0].since, "#silent-running")
 
 
 def _predictions(state: SystemState) -> Iterator[Concern]:

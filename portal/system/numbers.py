@@ -39,6 +39,7 @@ from portal.system.state import (
     database_bytes,
     due_work,
     seconds_since,
+    silent_in_running_jobs,
     unclosed_months,
 )
 from portal.troubles import Trouble, trouble
@@ -108,6 +109,9 @@ def _missing(now: datetime) -> Iterator[Metric]:
     silent = Counter((cluster,) for cluster in silent_nodes(now).order_by().values_list("cluster", flat=True))
     what = "Nodes without a summary for their latest jobs"
     yield _gauge("kaiku_silent_nodes", what, ("cluster",), silent)
+    silent_running = Counter((node.cluster,) for node in silent_in_running_jobs(now))
+    what = "Nodes that sent something of a job that runs, and then nothing for too long"
+    yield _gauge("kaiku_silent_running_nodes", what, ("cluster",), silent_running)
 
 
 def _advice(now: datetime) -> Iterator[Metric]:

@@ -17,7 +17,12 @@ from analysis.models import ExportBatch, MethodRecord, SilentNode
 from analysis.policy import selectors as policy
 from analysis.predictions.selectors import methods_that_miss
 from analysis.selectors import waiting_since
-from analysis.silence.selectors import jobs_missing_summaries, silent_nodes
+from analysis.silence.selectors import (
+    SilentRunningNode,
+    jobs_missing_summaries,
+    silent_nodes,
+    silent_running_nodes,
+)
 from analysis.site import selectors as site
 from jobs.failures.selectors import failures
 from jobs.imports.selectors import directory_imports, last_imports
@@ -79,6 +84,7 @@ class SystemState:
     missing: Counter[tuple[str, str]]
     silent: list[SilentNode]
     silent_count: int
+    silent_running: list[SilentRunningNode]
     collectors: list[tuple[tuple[str, ...], Tally]]
     rounds_failed: list[tuple[tuple[str, ...], Tally]]
     rounds: dict[str, datetime]
@@ -115,6 +121,11 @@ def seconds_since(month: date, now: datetime) -> float:
     return (now - site.month_ends(month)[1]).total_seconds()
 
 
+def silent_in_running_jobs(now: datetime) -> list[SilentRunningNode]:
+    """The nodes of running jobs that have been silent for longer than the site allows."""
+    return silent_running_nodes(now, timedelta(seconds=settings.INTERIM_SILENT_SECONDS))
+
+
 def database_bytes() -> int:
     """The size of the database on its disk, without its log."""
     with connection.cursor() as cursor:
@@ -146,6 +157,7 @@ def system_state(now: datetime) -> SystemState:
         missing=jobs_missing_summaries(now),
         silent=list(silent[:SILENT_SHOWN]),
         silent_count=silent.count(),
+        silent_running=silent_in_running_jobs(now),
         collectors=counted_since(COLLECTOR_FAILURES.name, day_ago)[:REASONS_SHOWN],
         rounds_failed=counted_since(SWEEP_FAILURES.name, day_ago),
         rounds=last_rounds(),

@@ -9,6 +9,7 @@ from django import template
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
+from analysis.early.figures import RunningFigures
 from analysis.models import JobEfficiency
 from analysis.use_course import course_points
 from portal.charts.columns import HEIGHT, Column
@@ -68,7 +69,7 @@ def _row(cells: Sequence[object]) -> str:
     return f'<tr><th scope="row">{escape(cells[0])}</th>{numbers}</tr>'
 
 
-SPARK_WIDTH, SPARK_HEIGHT = 96, 24
+SPARK_WIDTH, SPARK_HEIGHT, CHART_HEIGHT = 96, 24, 150
 
 
 @register.filter
@@ -84,10 +85,43 @@ def spark(judged: JobEfficiency) -> SafeString:
         return mark_safe("")
     step = SPARK_WIDTH / len(points)
     steps = "".join(_spark_step(place * step, step, point) for place, point in enumerate(points) if point is not None)
-    return mark_safe(  # noqa: S308 (numbers of ours and the name of a class)
-        f'<svg class="spark" viewBox="0 0 {SPARK_WIDTH} {SPARK_HEIGHT}" preserveAspectRatio="none" aria-hidden="true">'
-        f'<path class="c-{escape(judged.efficiency_class.lower())}" d="{steps}"/></svg>'
+    return _picture("spark", judged.efficiency_class.lower(), steps, SPARK_HEIGHT)
+
+
+@register.filter
+def use_so_far(figures: RunningFigures, css_class: str = "spark") -> SafeString:
+    """The use of a job that still runs, from its start until it was measured last; nothing where nothing was.
+
+    Its text is beside it.
+    """
+    if not any(point is not None for point in figures.use):
+        return mark_safe("")
+    height = SPARK_HEIGHT if css_class == "spark" else CHART_HEIGHT
+    return _picture(css_class, "finding", _outline(figures.use, SPARK_WIDTH / len(figures.use), height), height)
+
+
+def _picture(css_class: str, fill: str, path: str, height: int) -> SafeString:
+    return mark_safe(  # noqa: S308 (numbers of ours and the names of classes)
+        f'<svg class="{escape(css_class)}" viewBox="0 0 {SPARK_WIDTH} {height}" preserveAspectRatio="none"'
+        f' aria-hidden="true"><path class="c-{escape(fill)}" d="{path}"/></svg>'
     )
+
+
+def _outline(points: Sequence[float | None], step: float, ground: int) -> str:
+    """What was measured as one area, without seams between its parts; a gap where nothing was.
+
+    >>> _outline([50.0, 0.0, None, 100.0], 10.0, 100)
+    'M0.0 100V50.0H10.0V99.0H20.0V100zM30.0 100V0.0H40.0V100z'
+    """
+    path, is_open = "", False
+    for place, point in enumerate([*points, None]):
+        if point is not None:
+            start = "" if is_open else f"M{place * step:.1f} {ground}"
+            path += f"{start}V{ground - max(point / 100 * ground, 1.0):.1f}H{(place + 1) * step:.1f}"
+        elif is_open:
+            path += f"V{ground}z"
+        is_open = point is not None
+    return path
 
 
 def _spark_step(left: float, width: float, percent: int) -> str:

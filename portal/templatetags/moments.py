@@ -31,6 +31,14 @@ def day_and_time(at: datetime) -> str:
     return _time(local, '{}<span class="clock"> {}</span>', f"{local:%Y-%m-%d}", f"{local:%H:%M}")
 
 
+@register.filter
+def clock(at: datetime) -> str:
+    """An instant of a running job to the minute: the time alone where it is today for the reader."""
+    local = timezone.localtime(at)
+    is_today = local.date() == timezone.localdate()
+    return _time(local, "{}", f"{local:%H:%M}" if is_today else f"{local:%Y-%m-%d %H:%M}")
+
+
 def _time(local: datetime, shown: str, *parts: str | None) -> str:
     """The element of an instant, whose attribute has its seconds; `shown` is our own HTML around the parts."""
     return format_html(f'<time datetime="{{}}">{shown}</time>', local.isoformat(timespec="seconds"), *parts)

@@ -3,12 +3,22 @@
 
 const SHOWN_MS = 2000;
 
-for (const button of document.querySelectorAll("button[data-copy]")) {
-  const label = button.textContent;
-  button.hidden = false;
-  button.addEventListener("click", async () => {
-    await navigator.clipboard.writeText(button.dataset.copy);
-    button.textContent = "Copied";
-    setTimeout(() => { button.textContent = label; }, SHOWN_MS);
-  });
+function showButtons() {
+  for (const button of document.querySelectorAll("button[data-copy][hidden]")) button.hidden = false;
 }
+
+document.addEventListener("click", async ({ target }) => {
+  const button = target.closest("button[data-copy]");
+  if (!button || button.dataset.label) return;
+  await navigator.clipboard.writeText(button.dataset.copy);
+  button.dataset.label = button.textContent;
+  button.textContent = "Copied";
+  setTimeout(() => {
+    button.textContent = button.dataset.label;
+    delete button.dataset.label;
+  }, SHOWN_MS);
+});
+
+showButtons();
+// Those of a part that was loaded again.
+document.body.addEventListener("htmx:afterSwap", showButtons);

@@ -1,7 +1,7 @@
 // A part of a page that is loaded again each minute while somebody looks at it, as often as it states: 60 times are an hour.
 "use strict";
 
-const MINUTE_MS = 60000, FIRST_ERROR = 400;
+const MINUTE_MS = 60000, FIRST_ERROR = 400, NOT_FOUND = 404;
 const said = document.getElementById("live-state");
 let loadedAt = performance.now(), left = Number(document.querySelector("[data-live]").dataset.live);
 
@@ -25,9 +25,13 @@ function loadAgain() {
 const timer = setInterval(loadAgain, MINUTE_MS / 12);
 document.addEventListener("visibilitychange", loadAgain);
 
+// A page may load other parts too, such as a list that somebody sorts.
+const isLive = (event) => event.target.closest("[data-live]");
+
 // What is unfolded stays so; htmx keeps the focus on what has a name.
 let unfolded = [];
 document.body.addEventListener("htmx:beforeSwap", (event) => {
+  if (!isLive(event)) return;
   const { xhr, serverResponse } = event.detail;
   if (xhr.status >= FIRST_ERROR) return;
   if (!serverResponse.includes("data-live")) {
@@ -39,12 +43,18 @@ document.body.addEventListener("htmx:beforeSwap", (event) => {
   unfolded = [...document.querySelectorAll("[data-live] details[open]")].map((one) => one.id);
   if (left) say("");
 });
-document.body.addEventListener("htmx:afterSettle", () => {
+document.body.addEventListener("htmx:afterSettle", (event) => {
+  if (!isLive(event)) return;
   for (const id of unfolded) document.getElementById(id)?.setAttribute("open", "");
   // What has ended meanwhile changes no more.
   if (document.querySelector("[data-live]").dataset.live === "0") clearInterval(timer);
 });
 
 for (const name of ["htmx:sendError", "htmx:timeout", "htmx:responseError"]) {
-  document.body.addEventListener(name, () => say("The last update failed: this is as it was before. It is tried again."));
+  document.body.addEventListener(name, (event) => {
+    if (!isLive(event)) return;
+    // What a part shows may be gone for good, or not be there yet.
+    const gone = event.detail.xhr.status === NOT_FOUND && isLive(event).dataset.gone;
+    say(gone || "The last update failed: this is as it was before. It is tried again.");
+  });
 }

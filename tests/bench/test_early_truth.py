@@ -197,7 +197,7 @@ def test_every_situation_has_a_name_of_its_own_and_all_of_its_cuts_and_sends_acc
             checked(payload)
 
 
-def test_each_word_is_due_in_at_least_six_situations_and_wrong_in_many_more() -> None:
+def test_each_word_is_due_in_at_least_six_situations() -> None:
     for code in CODES:
         due = [one.name for one in SITUATIONS if any(code in words.must for words in one.expected.values())]
-        assert len(due) >= 5, code
+        assert len(due) >= 6, code

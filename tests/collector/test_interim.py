@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import ssl
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -362,3 +364,32 @@ def test_only_the_sender_of_the_timer_makes_them(config: Config, serve, nodes: i
     monkeypatch.setattr(drain, "_close", lambda config, config_file: None)  # it would start a sampling process
     assert drain.drain(config, "", nodes) == 0
     assert len(portal.requests) == requests
+
+
+@pytest.mark.parametrize("is_in_folder", [True, False])
+def test_the_system_s_authorities_are_looked_up_in_their_folder_or_else_in_their_file(
+    config: Config, serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_in_folder: bool
+) -> None:
+    command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=kaiku-test"
+    files = ["-keyout", str(tmp_path / "key"), "-out", str(tmp_path / "cert")]
+    subprocess.run(
+        [*command.split(), "-addext", "subjectAltName=IP:127.0.0.1", *files], check=True, capture_output=True
+    )
+    folder = tmp_path / "authorities"
+    folder.mkdir()
+    if is_in_folder:
+        hashed = subprocess.check_output(
+            ["openssl", "x509", "-hash", "-noout", "-in", str(tmp_path / "cert")], text=True
+        )
+        (folder / f"{hashed.strip()}.0").symlink_to(tmp_path / "cert")
+    monkeypatch.setenv("SSL_CERT_DIR", str(folder))
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / ("nothing" if is_in_folder else "cert")))
+    portal = Answers((201, counted()))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "cert", tmp_path / "key")
+    portal.server.socket = context.wrap_socket(portal.server.socket, server_side=True)
+    serve(portal)
+    config.portal_url = f"https://{portal.address}"
+    running(config, 700.0, checkpoint(600.0))
+    interim.interim_summaries(config, lambda nodes: 0.0, lambda: False)
+    assert (len(portal.requests), waiting(config), failures_of(config)) == (1, [], "")

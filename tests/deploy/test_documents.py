@@ -12,7 +12,8 @@ from tests.deploy.compose import ROOT
 PAGES = [ROOT / "README.md", ROOT / "SECURITY.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
 ALERTS = (
     "KaikuDown KaikuNotReady KaikuTrouble KaikuNoWorker KaikuNoBeat KaikuJudgementLate KaikuReportLate KaikuMailLate"
-    " KaikuExportLate KaikuWorkSetAside KaikuJobsWithoutSummary KaikuNodesSilent KaikuCollectorFailures KaikuIngestDown"
+    " KaikuExportLate KaikuWorkSetAside KaikuJobsWithoutSummary KaikuNodesSilent KaikuRunningNodesSilent"
+    " KaikuCollectorFailures KaikuIngestDown"
     " KaikuIngestRefusing KaikuIngestBusy KaikuIngestSilent KaikuDirectoryOld KaikuFlagsOld KaikuMonthNotClosed"
     " KaikuMailFailing KaikuDiskFilling KaikuScrapeFailing KaikuMigrationsMissing"
 ).split()

@@ -76,6 +76,7 @@ TABLE: dict[str, tuple[dict[str, object], tuple[int, ...]]] = {
     "answer-request": ({"pk": 1}, WRITE_ONLY),
     "history": ({}, SIGNED_IN),
     "queue": ({}, SIGNED_IN),
+    "running": ({}, SIGNED_IN),
     "projects": ({}, SIGNED_IN),
     "project": ({"name": "project_465000001"}, (302, 404, 200, 200, 200, 404, 404, 404)),
     "grant-report": ({"name": "project_465000001"}, (302, 404, 200, 200, 200, 404, 404, 404)),
@@ -162,6 +163,9 @@ TABLE: dict[str, tuple[dict[str, object], tuple[int, ...]]] = {
     "api-latest-job": ({}, (401, 404, 404, 200, 404, 404, 404, 404)),
     "api-check": ({}, (401, *(405,) * 7)),
     "api-platforms": ({}, API),
+    "api-running": ({}, API),
+    # Of a job that runs: tests/portal/running.
+    "api-running-job": (JOB, API_NOT_FOUND),
     "api-insights": ({}, API),
     "api-hints": ({}, API),
     "api-works": ({}, API),

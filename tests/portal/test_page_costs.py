@@ -18,6 +18,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from msgspec import to_builtins
 
+from analysis.early.figures import RunningFigures
+from analysis.early.models import EarlyWord, RunningRun
 from analysis.escalation.rules import evidence_of
 from analysis.history.run_sums import RunSums
 from analysis.models import CaseEvent, Feedback, Flag, SupportCase
@@ -117,12 +119,20 @@ def grow(reported, numbers: range) -> None:
 
 
 def queue_up(alice: User, reader: User, number: int) -> None:
-    """A running job of alice's and a pending one of a reader's in the queue, which was read now."""
+    """A running job of alice's with a word, and a pending one of a reader's in the queue, which was read now."""
     now, project = timezone.now(), Project.objects.get(name="project_465000001")
     QueueReading.objects.update_or_create(cluster="lumi", defaults={"read_at": now, "tried_at": now})
     shown = {"cluster": "lumi", "project": project, "partition": "small-g", "gpus": 2, "node_count": 1}
     shown |= {"time_limit_s": 3600.0, "eligible_at": now, "reason": "Priority"}
-    QueuedJob.objects.create(job_id=3000 + number, user=alice, state="RUNNING", started_at=now, **shown)
+    running = QueuedJob.objects.create(job_id=3000 + number, user=alice, state="RUNNING", started_at=now, **shown)
+    known = {"cluster": "lumi", "job_id": running.job_id, "user": alice, "project": project, "started_at": now}
+    figures = RunningFigures(600.0, 2, 0.0, 0, 0.0, 1.0, 64.0, 1.0, 60.0, 1, 1, 60.0, (0.0,) * 10)
+    RunningRun.objects.create(new_revision=1, revision=1, figures=figures.as_json(), **known)
+    EarlyWord.objects.create(
+        **{"code": "all_gpus_idle", "evidence": {"gpus": 2, "idle_s": 600.0}, "confidence": 1.0, "is_fact": True},
+        **{"is_interactive": False, "found_at": now, "held_at": now},
+        **known,
+    )
     QueuedJob.objects.create(job_id=4000 + number, user=reader, state="PENDING", **shown)
 
 

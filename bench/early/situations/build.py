@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
@@ -65,7 +66,12 @@ def silent_from(node: Node, hour: float) -> Node:
     """The same node without the samples from that hour on: its collector died or its network did."""
     count = int(hour * HOUR_S / STEP_S)
     power_w = node.power_w[:count] if node.power_w is not None else None
-    return Node(node.util[:count], node.mem_gb[:count], power_w, None, node.gpu_ids, step_s=node.step_s)
+    return replace(node, util=node.util[:count], mem_gb=node.mem_gb[:count], power_w=power_w)
+
+
+def without_timeline(node: Node) -> Node:
+    """The same node as a collector reports it that keeps no timeline of its GPUs."""
+    return replace(node, fields={gpu_id: {"timeline": None} for gpu_id in node.gpu_ids})
 
 
 def steps(*phases: tuple[float, float]) -> Memory:

@@ -25,7 +25,8 @@ CPU_ONLY = (
         gpus("c8", 4, idle(8), has_power=False), host(8, 27, 40, 240, 28), partition="small-g"),
     situation("alphafold_msa_first", "MSA with jackhmmer for 3.5 hours on 16 cores, then the GPU folds. Planned, and "
         "still three hours of a paid GPU: a word is welcome to some, due to none.",
-        "600 - | 4200 ?cpu_only ?all_gpus_idle | 7800 ?cpu_only ?all_gpus_idle | 11400 - | 15000 -",
+        "600 - | 4200 ?cpu_only ?all_gpus_idle | 7800 ?cpu_only ?all_gpus_idle "
+        "| 11400 ?cpu_only ?all_gpus_idle | 15000 -",
         gpus("c9", 1, idle(3.5), work(5)), host(5, steps((3.5, 15), (5, 1.5)), 40, 120, 16), partition="small-g",
         job="alphafold"),
     situation("preparation_for_eighty_minutes", "Meshing on the cores, then the GPUs solve. At 35 minutes a word would "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.early.situations.build import gap, gpus, host, idle, silent_from, situation, steps, work
+from bench.early.situations.build import gap, gpus, host, idle, silent_from, situation, steps, without_timeline, work
 
 IDLE = (
     situation("exception_then_hang", "An exception on rank 3 after an hour; the other ranks wait in a socket.",
@@ -32,6 +32,15 @@ IDLE = (
     situation("no_power_and_no_host", "Only busy percent was read: idle since the first hour to the end.",
         "600 - | 7800 all_gpus_idle | 11400 all_gpus_idle",
         gpus("i8", 4, work(1.0), idle(8), has_power=False), None, partition="small-g", state="TIMEOUT", limit_h=8),
+    situation("never_used_and_no_timeline", "Waits for a licence until the limit; only totals were sent.",
+        "600 - | 4200 all_gpus_idle | 7800 all_gpus_idle",
+        without_timeline(gpus("i20", 2, idle(6))), host(6, 0.05, 2, 120, 14), partition="small-g", state="TIMEOUT",
+        limit_h=6),
+    situation("busy_then_pause_and_no_timeline", "Works for two hours, then a pause of 40 minutes; only totals were "
+        "sent, so that the pause cannot be seen at all.",
+        "600 - | 4200 - | 9300 - | 15000 -",
+        without_timeline(gpus("i21", 4, work(2), idle(2.7, 20), work(6))), host(6, 4, 30, 240, 28),
+        partition="small-g"),
     situation("checkpoint_and_data_for_forty_minutes", "A resumed run loads a checkpoint and its index for 40 minutes.",
         "600 - | 1800 - | 4200 - | 7800 -",
         gpus("i9", 8, idle(0.68, 1), work(20)), host(20, steps((0.68, 2.5), (20, 11)), 120)),

@@ -8,8 +8,8 @@ from bench.early.situations.situation import Progress
 _HOST = host(10, 9, 60)
 _M = "spinning"
 _STOPS = Progress(tuple((120.0 + 60 * n, 10 * n) for n in range(50)), 5000)
-_GOES_ON = Progress(tuple((120.0 + 60 * n, 10 * n) for n in range(590)), 8000)
-_SLOW = Progress(tuple((600.0 * n, n) for n in range(60)), 500)
+_GOES_ON = Progress(tuple((120.0 + 60 * n, 10 * n) for n in range(540)), 5400)
+_SLOW = Progress(tuple((600.0 * n, n) for n in range(54)), 54)
 
 SPINNING = (
     situation("all_gather_never_returns", "50 minutes of good work, then 100 percent at 130 W a module to the limit.",

@@ -42,6 +42,16 @@ TIME_LIMIT = (
     situation("two_earlier_runs_far_beyond", "Two completed runs took 20 and 21 hours; the limit is 12.",
         f"600 ?{_M} | 4200 ?{_M} | 11400 ?{_M}",
         gpus("t7", 8, work(12)), _HOST, limit_h=12, state="TIMEOUT", earlier=((20, 8), (21, 8))),
+    situation("ten_epochs_of_two_hours_in_twelve", "Ten epochs of two hours each; fewer than six are done "
+        "when the limit of twelve hours comes.",
+        f"600 - | 4200 - | 15000 {_M} | 22200 {_M}",
+        gpus("t19", 8, work(12)), _HOST, limit_h=12, state="TIMEOUT",
+        progress=Progress(tuple((7200.0 * n, n) for n in range(6)), 10, "num_epochs")),
+    situation("steps_and_earlier_runs_agree", "Three completed runs took 14 hours, 1000 steps take 14.5 at "
+        "today's pace; the limit is ten.",
+        f"600 {_M} | 4200 {_M} | 11400 {_M} | 22200 {_M}",
+        gpus("t20", 8, work(10)), _HOST, limit_h=10, state="TIMEOUT", earlier=((14, 8), (13.9, 8), (14.2, 8)),
+        progress=_steady(1000, 14.5, 10)),
     situation("fits_with_an_hour_to_spare", "1000 steps need 23 hours; the limit is 24.",
         "600 - | 4200 - | 11400 -", gpus("t8", 8, work(23)), _HOST, progress=_steady(1000, 23, 23)),
     situation("slow_start_then_pace", "The first 40 minutes compile and warm up; then the pace is right for the limit.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.early.situations.build import gap, gpus, host, idle, silent_from, situation, work
+from bench.early.situations.build import gap, gpus, host, idle, silent_from, situation, without_timeline, work
 
 _U = "600 ?some_gpus_unused | 4200 some_gpus_unused | 11400 some_gpus_unused"
 _HOST = host(8, 4, 50)
@@ -22,6 +22,8 @@ UNUSED = (
         gpus("u6", 4, work(8, (90, 0, 0, 0), 58)), host(8, 3, 30, 240, 28), partition="small-g"),
     situation("unused_without_power", "Half of the GPUs unused; no power was read.", _U,
         gpus("u7", 8, work(8, (88,) * 4 + (0,) * 4), has_power=False), None),
+    situation("unused_without_timelines", "Three of four GPUs unused; only totals were sent.", _U,
+        without_timeline(gpus("u18", 4, work(8, (90, 0, 0, 0)))), host(8, 3, 30, 240, 28), partition="small-g"),
     situation("one_idle_node_of_four", "A host file with three names for four nodes.", _U,
         [*(gpus(f"u8{n}", 8, work(8)) for n in range(3)), gpus("u8x", 8, idle(8))], [*(_HOST,) * 3, host(8, 0.02, 1)]),
     situation("ranks_start_one_after_another", "Each rank compiles its kernels in turn; the last begins after an hour.",
@@ -31,7 +33,7 @@ UNUSED = (
         "600 - | 1800 - | 4200 -", gpus("u10", 8, work(0.83, (80,) + (0,) * 7), work(9)), host(9, 9, 60)),
     situation("two_stage_pipeline_of_a_day", "Four GPUs generate for three hours, then the other four rank. Planned, "
         "though the waiting half is paid.",
-        "600 ?some_gpus_unused | 4200 ?some_gpus_unused | 7800 - | 15000 -",
+        "600 ?some_gpus_unused | 4200 ?some_gpus_unused | 7800 ?some_gpus_unused | 15000 -",
         gpus("u11", 8, work(3, (90,) * 4 + (0,) * 4), work(8)), _HOST),
     situation("second_trial_after_the_first_results", "The tuner fills a GPU when the first trials end.",
         "600 ?some_gpus_unused | 4200 - | 7800 -",

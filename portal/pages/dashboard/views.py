@@ -7,6 +7,7 @@ from typing import Any
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from analysis.history.periods import Period, last_days, month, month_before
@@ -18,6 +19,7 @@ from jobs.selectors import Reach, led_projects, reach_of
 from portal.access import person
 from portal.charts.history import classes_and_median
 from portal.charts.recent_jobs import recent_jobs, shown_job
+from portal.charts.running import RunningJobs, running_jobs
 from portal.pages.dashboard.flag_notice import flag_notice
 from portal.pages.dashboard.led_line import led_line
 from portal.pages.dashboard.month_line import month_line
@@ -33,9 +35,11 @@ def dashboard(request: HttpRequest) -> HttpResponse:
     """Own jobs only, and for a PI one line on the project with the way to its page."""
     reach = reach_of(person(request))
     recent = recent_jobs(reach, RECENT)
+    running = running_jobs(reach, timezone.now(), is_own=True)
     if not recent:
-        return _without_jobs(request)
+        return _without_jobs(request, running)
     context = {
+        "running": running,
         "recent": recent,
         "flagged": flag_notice(person(request), reach),
         "led": led_line(person(request), month(site_now())),
@@ -44,14 +48,16 @@ def dashboard(request: HttpRequest) -> HttpResponse:
     return render(request, "portal/dashboard/dashboard.html", context)
 
 
-def _without_jobs(request: HttpRequest) -> HttpResponse:
+def _without_jobs(request: HttpRequest, running: RunningJobs) -> HttpResponse:
     """Whoever looks after the portal starts where their work is; everybody else with the first steps."""
     if request.user.is_superuser:
         return redirect("system")
     if request.user.is_staff:
         return redirect("support")
     led = led_projects(person(request)).order_by("name")
-    return render(request, "portal/dashboard/first_steps.html", {"led": led, "example": sample_page()})
+    return render(
+        request, "portal/dashboard/first_steps.html", {"led": led, "example": sample_page(), "running": running}
+    )
 
 
 def _figures(reach: Reach) -> dict[str, Any]:

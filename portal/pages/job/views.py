@@ -33,6 +33,7 @@ from portal.pages.job.logged import logged_runs
 from portal.pages.job.people import note_part, people
 from portal.pages.job.performance_links import performance_links
 from portal.pages.job.raw_link import raw_link
+from portal.pages.job.running import asked_running_job, running_page, runs_again
 from portal.pages.job.same_work import neighbours, other_runs, same_work
 from portal.pages.job.waited import waited_text
 from portal.unsaved import take_unsaved
@@ -47,7 +48,13 @@ from reports.services.links import report_url
 @require_GET
 @login_required
 def job(request: HttpRequest, cluster: str, job_id: int) -> HttpResponse:
-    """The report of one run with the lessons of today, or what is known of the run while it has no report yet."""
+    """The report of one run with the lessons of today, or what is known of the run while it has no report yet.
+
+    A job that still runs has its running page here; its earlier attempts are asked for by their numbers.
+    """
+    running = asked_running_job(request, cluster, job_id)
+    if running is not None:
+        return running_page(request, running)
     run = open_run(request, cluster, job_id)
     unsaved = take_unsaved(request, reverse("job", args=[cluster, job_id]), ("note", "share", "feedback"))
     more = _typed(*unsaved) if unsaved and (run.user_id == person(request).pk or unsaved[0] == "feedback") else None
@@ -73,6 +80,7 @@ def job_page(request: HttpRequest, run: Job, more: Mapping[str, object] | None =
     context["analysis_links"] = performance_links(run)
     context |= people(run, person(request), now) | note_part(run, person(request))
     visible = visible_jobs(person(request))
+    context |= {"runs_again": runs_again(request, run, now)}
     context |= {"neighbours": neighbours(run, visible), "logged": logged_runs(run, person(request))}
     if row:
         others = other_runs(run, visible)

@@ -10,7 +10,7 @@ from datetime import date
 from jobs.models import Project, ProjectAllocation
 from portal.charts.allocation_line import METER_WIDTH, AllocationLine, allocation_line
 from portal.charts.forecast import Forecast
-from portal.pages.queue.lines import Line, Sums, sums_of
+from portal.charts.queue_lines import Line, Sums, sums_of
 from portal.pages.queue.verdict import verdict
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from portal.pages.queue.lines import Sums
+from portal.charts.queue_lines import Sums
 from reports.numbers import hours, unbroken
 
 
 def verdict(sums: Sums, left: float, *, leads: bool) -> str:
     """The sentence for own jobs, or for all of a led project; empty where they take nothing.
 
-    >>> from portal.pages.queue.lines import Sum
+    >>> from portal.charts.queue_lines import Sum
     >>> both = Sums(Sum(jobs=2, at_limit=120.0), Sum(jobs=9, at_limit=400.0))
     >>> print(verdict(both, 300.0, leads=False).replace(chr(160), " "))
     Your running jobs will use up to 120.0 of the 300.0 GPU-hours left, the pending ones up to 400.0 more: together up \

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
-from datetime import datetime
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_required
@@ -15,27 +13,19 @@ from django.views.decorators.http import require_GET
 
 from analysis.history.periods import last_days
 from analysis.rollups.selectors import days_by_project, site_now
-from jobs.models import ProjectAllocation, QueueReading
-from jobs.queue.selectors import fresh_since, readings, visible_queue
+from jobs.models import ProjectAllocation
+from jobs.queue.selectors import visible_queue
 from jobs.selectors import allocations_of, own_memberships, reach_of
 from portal.access import person
 from portal.charts.forecast import RATE_DAYS, Forecast, forecast_of
-from portal.pages.queue.lines import Line, lines_of, seconds_between
+from portal.charts.queue_lines import Line, lines_of
+from portal.charts.queue_readings import queue_readings
+from portal.charts.queue_reasons import DOCUMENTATION
 from portal.pages.queue.projects import project_queues
-from portal.pages.queue.reasons import DOCUMENTATION
 from portal.pages.queue.waits import with_waits
 
 LISTED_MAX = 50
 """Running and pending jobs that are listed one by one; the sums are of all."""
-
-
-@dataclass(frozen=True)
-class Reading:
-    """A stored reading of one queue, with its age in seconds; `is_old` where what it lists may no longer hold."""
-
-    row: QueueReading
-    age_s: float | None
-    is_old: bool
 
 
 @require_GET
@@ -44,8 +34,8 @@ def queue_page(request: HttpRequest) -> HttpResponse:
     """The queue as this person sees it: their own jobs, for a PI also those of the project."""
     user, now = person(request), timezone.now()
     reach = reach_of(user)
-    rows = list(readings())
-    read_at = {row.cluster: row.read_at for row in rows if row.read_at is not None}
+    found_readings = queue_readings(now)
+    read_at = {each.row.cluster: each.row.read_at for each in found_readings if each.row.read_at is not None}
     lines = lines_of(visible_queue(reach), read_at, user.pk)
     projects = {row.project_id: row.project for row in own_memberships(user)}
     projects |= {line.job.project_id: line.job.project for line in lines}
@@ -56,7 +46,7 @@ def queue_page(request: HttpRequest) -> HttpResponse:
     pending = sorted((line for line in lines if not line.is_running), key=_longest_first)
     context = {
         "is_configured": bool(settings.QUEUE_CLUSTERS),
-        "readings": [_reading(row, now) for row in rows],
+        "readings": found_readings,
         "names_cluster": len(read_at) > 1,
         "queues": [one for one in found if one.sums.jobs],
         "others": [one for one in found if not one.sums.jobs and one.allocation and one.allocation.row.gpu_hours],
@@ -69,10 +59,6 @@ def queue_page(request: HttpRequest) -> HttpResponse:
         "documentation": DOCUMENTATION,
     }
     return render(request, "portal/queue/queue.html", context)
-
-
-def _reading(row: QueueReading, now: datetime) -> Reading:
-    return Reading(row, seconds_between(row.read_at, now), row.read_at is None or row.read_at < fresh_since(now))
 
 
 def _forecasts(led: Collection[int], allocations: Mapping[int, ProjectAllocation]) -> dict[int, Forecast | None]:

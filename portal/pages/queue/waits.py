@@ -8,7 +8,7 @@ from datetime import datetime
 
 from analysis.queue_waits.ranges import WaitEstimate
 from analysis.queue_waits.selectors import WaitHistory, wait_estimate
-from portal.pages.queue.lines import Line
+from portal.charts.queue_lines import Line
 
 QUEUES_MAX = 4
 """Of so many partitions the starts are read, those of the first lines: each has up to 3,000 of them."""

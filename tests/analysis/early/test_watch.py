@@ -62,26 +62,12 @@ def test_an_hour_of_eight_gpus_of_small_g_is_billed_four_gpu_hours() -> None:
 
 def test_jobs_that_left_the_queue_are_forgotten_and_their_words_are_not() -> None:
     read(running_job(cells=EIGHT), minutes_ago=3)
-    run = watched()
-    EarlyWord.objects.create(
-        cluster="lumi",
-        job_id=run.job_id,
-        user_id=run.user_id,
-        project_id=run.project_id,
-        code="all_gpus_idle",
-        confidence=1.0,
-        is_fact=True,
-        evidence={},
-        is_interactive=False,
-        started_at=run.started_at,
-        found_at=timezone.now(),
-        held_at=timezone.now(),
-        rules_version="early-1",
-    )
+    watched()
+    assert EarlyWord.objects.get().job_id == 123456
     read(running_job(8, cells=EIGHT))
     watch_running(100, timezone.now())
     assert list(RunningRun.objects.values_list("job_id", flat=True)) == [8]
-    assert EarlyWord.objects.count() == 1
+    assert list(EarlyWord.objects.order_by("job_id").values_list("job_id", "over_at")) == [(8, None), (123456, None)]
 
 
 def test_a_queue_that_was_not_read_lately_forgets_nobody() -> None:

@@ -23,19 +23,22 @@ def sample(name: str) -> Any:
 
 
 class Served:
-    """A portal: `answers` by path, with the query where it matters; bytes, or a document. What was requested."""
+    """A portal: `answers` by path, with the query where it matters; bytes, a document, or a status with its headers.
+    What was requested."""
 
     def __init__(self, answers: Mapping[str, object]) -> None:
         self.answers = dict(answers)
         self.requested: list[str] = []
         self.url = ""
 
-    def answer(self, target: str) -> tuple[int, bytes]:
+    def answer(self, target: str) -> tuple[int, bytes, dict[str, str]]:
         self.requested.append(target)
         found = self.answers.get(target, self.answers.get(target.partition("?")[0]))
         if found is None:
-            return 404, b'{"detail": "There is no such job here."}'
-        return 200, found if isinstance(found, bytes) else json.dumps(found).encode()
+            return 404, b'{"detail": "There is no such job here."}', {}
+        if isinstance(found, tuple):
+            return found[0], b"{}", found[1]
+        return 200, found if isinstance(found, bytes) else json.dumps(found).encode(), {}
 
 
 @contextlib.contextmanager
@@ -47,8 +50,10 @@ def serving(answers: Mapping[str, object]) -> Iterator[Served]:
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
-            status, body = served.answer(self.path)
+            status, body, headers = served.answer(self.path)
             self.send_response(status)
+            for name, value in headers.items():
+                self.send_header(name, value)
             self.send_header("Content-Length", str(len(body)))
             # `kaiku` ends with its connection open; a test must not.
             self.send_header("Connection", "close")

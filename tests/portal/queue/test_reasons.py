@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from portal.pages.queue.reasons import BLOCKED, BY_START, IN_TURN, MINUTES, RUN_MINUTES, is_in_turn, reason_text
+from portal.charts.queue_reasons import BLOCKED, BY_START, IN_TURN, MINUTES, RUN_MINUTES, is_in_turn, reason_text
 
 NODES = "Nodes required for job are DOWN, DRAINED or reserved for jobs in"
 

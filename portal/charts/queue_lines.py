@@ -11,7 +11,7 @@ from jobs.billing import Allocation
 from jobs.hardware import partition_of
 from jobs.models import QueuedJob
 from jobs.queue.costs import Cost, cost_of
-from portal.pages.queue.reasons import is_in_turn, reason_text
+from portal.charts.queue_reasons import is_in_turn, reason_text
 
 
 @dataclass(frozen=True)

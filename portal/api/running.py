@@ -1,0 +1,121 @@
+"""Jobs that still run, for programs: what was measured of them so far, and the early words that hold."""
+
+from __future__ import annotations
+
+import msgspec
+from django.conf import settings
+from django.http import Http404
+from django.utils import timezone
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from jobs.selectors import reach_of
+from portal.access import person
+from portal.api.asked import asked_choice, asked_job_id, asked_number
+from portal.api.running_answers import (
+    MeasuredAnswer,
+    RunningAnswer,
+    RunningList,
+    SilentNodeAnswer,
+    StepAnswer,
+    UseAnswer,
+    WordAnswer,
+)
+from portal.charts.running import RunningJob, running_job, running_jobs
+from portal.charts.running_words import ShownWord
+from reports.early.steps import Step
+
+JOBS, JOBS_MAX = 20, 100
+
+
+class Running(APIView):
+    """`GET /api/v1/running/`: own jobs and those of led projects that run now."""
+
+    def get(self, request: Request) -> Response:
+        limit = asked_number(request, "limit", JOBS, JOBS_MAX)
+        is_own = asked_choice(request, "own", ("0", "1"), "0") == "1"
+        job_id = asked_job_id(request) if "job_id" in request.query_params else None
+        found = running_jobs(reach_of(person(request)), timezone.now(), limit, is_own=is_own, job_id=job_id)
+        answer = RunningList(found.count, found.is_more, [running_answer(row) for row in found.rows])
+        return Response(msgspec.to_builtins(answer))
+
+
+class RunningDetail(APIView):
+    """`GET /api/v1/running/{cluster}/{job_id}/`: one of them; 404 where it does not run, or no longer."""
+
+    def get(self, request: Request, cluster: str, job_id: int) -> Response:
+        found = running_job(reach_of(person(request)), cluster, job_id, timezone.now())
+        if found is None:
+            raise Http404("No such job of yours runs now.")
+        return Response(msgspec.to_builtins(running_answer(found)))
+
+
+def running_answer(row: RunningJob) -> RunningAnswer:
+    """One running job as data."""
+    job, line = row.job, row.line
+    return RunningAnswer(
+        cluster=job.cluster,
+        job_id=job.job_id,
+        array_job_id=job.array_job_id,
+        array_task_id=job.array_task_id,
+        attempt=row.run.attempt if row.run and row.figures else None,
+        name=job.job_name,
+        state=job.state,
+        user_id=job.user.username,
+        project_id=job.project.name,
+        partition=job.partition,
+        gpus=job.gpus or 0,
+        node_count=job.node_count,
+        started_at=job.started_at or row.now,
+        time_limit_s=job.time_limit_s,
+        ran_s=line.ran_s or 0.0,
+        left_s=row.left_s,
+        ends_at=line.ends_at,
+        gpu_hours_so_far=line.cost.used,
+        gpu_hours_at_limit=line.cost.at_limit,
+        as_of=line.as_of,
+        is_old=row.reading.is_old,
+        url=f"{settings.SITE_URL}{row.url}",
+        measured=_measured(row),
+        words=[_word(word) for word in row.words],
+    )
+
+
+def _measured(row: RunningJob) -> MeasuredAnswer | None:
+    figures, until = row.figures, row.measured_until
+    if figures is None or until is None:
+        return None
+    return MeasuredAnswer(
+        until=until,
+        use_percent=figures.use_percent,
+        gpus_with_work=figures.active_gpus,
+        idle_since=row.idle_since,
+        gpu_memory_peak_gb=figures.gpu_peak_gb,
+        gpu_memory_capacity_gb=figures.gpu_capacity_gb,
+        host_memory_peak_gb=figures.host_peak_gb,
+        host_memory_limit_gb=figures.host_limit_gb,
+        nodes_heard=figures.nodes,
+        nodes_expected=figures.nodes_expected,
+        silent_nodes=[SilentNodeAnswer(silent.node, silent.since) for silent in row.silent_nodes],
+        use=UseAnswer(figures.step_s, list(figures.use)),
+    )
+
+
+def _word(word: ShownWord) -> WordAnswer:
+    return WordAnswer(
+        code=word.row.code,
+        title=word.text.title,
+        text=" ".join(word.text.sentences),
+        steps=[_step(step) for step in word.text.steps],
+        possibility=_step(word.text.possibility),
+        since_s=word.since_s,
+        confidence=word.row.confidence,
+        is_fact=word.row.is_fact,
+        found_at=word.row.found_at,
+        held_at=word.row.held_at,
+    )
+
+
+def _step(step: Step) -> StepAnswer:
+    return StepAnswer(step.text, step.command)

@@ -1,0 +1,58 @@
+"""Early words as pages and the API show them: the stored rows with their text, the most important first."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from analysis.early.findings import EarlyCode
+from analysis.early.models import EarlyWord
+from analysis.early.selectors import visible_words
+from jobs.selectors import Reach
+from reports.early.wording import EarlyJob, EarlyText, early_text
+
+RunKey = tuple[str, int, int]
+"""Cluster, number and attempt."""
+
+IMPORTANCE = [code.value for code in EarlyCode]
+
+
+@dataclass(frozen=True)
+class ShownWord:
+    """One word that holds, and its text; `since_s` is since when it holds, in seconds from the job's start."""
+
+    row: EarlyWord
+    text: EarlyText
+
+    @property
+    def since_s(self) -> float | None:
+        since_s = self.row.evidence.get("since_s")
+        return float(since_s) if isinstance(since_s, int | float) else None
+
+    @property
+    def since(self) -> datetime | None:
+        return None if self.since_s is None else self.row.started_at + timedelta(seconds=self.since_s)
+
+    @property
+    def confidence_percent(self) -> int:
+        """How often such words are right, in percent."""
+        return round(100 * self.row.confidence)
+
+
+def held_words(reach: Reach, keys: Collection[RunKey]) -> dict[RunKey, list[EarlyWord]]:
+    """The words that hold of these runs, as far as this person sees them, by run: one query, none for no run."""
+    found: dict[RunKey, list[EarlyWord]] = {}
+    if not keys:
+        return found
+    numbers = {job_id for _, job_id, _ in keys}
+    for word in visible_words(reach).filter(over_at=None, job_id__in=numbers).order_by("found_at", "pk"):
+        if (key := (word.cluster, word.job_id, word.attempt)) in keys:
+            found.setdefault(key, []).append(word)
+    return found
+
+
+def shown_words(rows: Iterable[EarlyWord], job: EarlyJob) -> tuple[ShownWord, ...]:
+    """The words of one job; those that this version does not know are left out."""
+    known = sorted((row for row in rows if row.code in IMPORTANCE), key=lambda row: IMPORTANCE.index(row.code))
+    return tuple(ShownWord(row, early_text(EarlyCode(row.code), row.evidence, job)) for row in known)

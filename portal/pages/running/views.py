@@ -1,0 +1,22 @@
+"""What runs now and how it uses its GPUs so far: a page of its own, and the part of others that updates itself."""
+
+from __future__ import annotations
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_GET
+
+from jobs.selectors import reach_of
+from portal.access import person
+from portal.charts.running import running_jobs
+
+
+@require_GET
+@login_required
+def running(request: HttpRequest) -> HttpResponse:
+    """The running jobs of this person and of projects they lead; with `?own=1` their own alone."""
+    is_own = request.GET.get("own") == "1"
+    found = running_jobs(reach_of(person(request)), timezone.now(), is_own=is_own)
+    return render(request, "portal/running/running.html", {"running": found, "is_own": is_own})
