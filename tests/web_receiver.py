@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -37,6 +37,7 @@ class Receiver:
     statuses: dict[str, int] = field(default_factory=dict)
     headers: dict[str, str] = field(default_factory=dict)
     stalls: set[str] = field(default_factory=set)
+    on_taken: Callable[[], None] = lambda: None
     is_over: Event = field(default_factory=Event)
     authority: Path = Path()
 
@@ -84,6 +85,7 @@ def receiver(
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             known.posts.append(Received(self.path, dict(self.headers), body))
+            known.on_taken()
             if self.path in known.stalls:
                 self.wfile.write(b"HTTP/1.1 200 OK\r\nX-Slow: ")
                 while not known.is_over.wait(0.2):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -14,6 +15,7 @@ from reports.mail.digest import Choices, Frequency
 from reports.mail.services.preferences import opt_out, save_choices
 from reports.mail.services.sending import claim, send_due
 from reports.models import Delivery
+from reports.numbers import NO_BREAK
 from reports.retries import BACK_OFF, LEASE
 from tests.early_words import FOUND_AT, ended_job, found_word
 from tests.mail_server import Post
@@ -258,3 +260,13 @@ def test_a_person_without_an_address_or_with_a_closed_account_is_left_out(smtp: 
     User.objects.filter(username="bob").update(is_active=False)
     assert told(FOUND_AT) == 0
     assert reasons() == []
+
+
+def test_commands_can_be_copied_from_the_letter(smtp: Post) -> None:
+    found_word()
+    wants()
+    told(FOUND_AT)
+    html = smtp.messages[0].get_body(("html",)).get_content()
+    commands = re.findall(r"<pre[^>]*>(.*?)</pre>", html, re.S)
+    assert len(commands) == 5
+    assert [command for command in commands if NO_BREAK in command or command != command.strip()] == []
