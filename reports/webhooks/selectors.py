@@ -13,7 +13,7 @@ from jobs.models import Membership, Project, User
 from jobs.selectors import led_projects
 from reports.early.models import EarlyChoice
 from reports.early.planning import TOLD_FOR, PastMail
-from reports.early.selectors import holding_words
+from reports.early.selectors import confirmed_words, holding_words
 from reports.models import Webhook, WebhookDelivery, WebhookWord
 from reports.retries import LEASE
 
@@ -82,10 +82,10 @@ def past_posts(webhook: Webhook, now: datetime) -> PastMail:
     return PastMail(waiting=waiting, told=told)
 
 
-def words_of(delivery: WebhookDelivery) -> QuerySet[EarlyWord]:
-    """The words of a delivery that hold now and that its webhook may still get."""
+def words_of(delivery: WebhookDelivery, now: datetime) -> QuerySet[EarlyWord]:
+    """The words of a delivery that can be stated now and that its webhook may still get."""
     mine = WebhookWord.objects.filter(delivery=delivery, word=OuterRef("pk"))
-    rows = words_for(delivery.webhook).filter(Exists(mine))
+    rows = words_for(delivery.webhook).filter(Exists(mine), pk__in=confirmed_words(now).values("pk"))
     return rows.select_related("user", "project").order_by("found_at", "pk")
 
 

@@ -20,8 +20,6 @@ from reports.early.selectors import (
     words_to_mail,
     zone_of,
 )
-from reports.early.services.telling import told_words
-from reports.early.told import early_subject
 from reports.mail.digest import Choices, Frequency
 from reports.mail.services.planning import account_name
 from reports.models import Delivery, Notice
@@ -29,8 +27,6 @@ from reports.selectors import delivery_choices
 
 EARLY_MAIL = "early mail to a person"
 """The kind of work of a failure to plan a person's early mail; its key is the account."""
-
-SUBJECT_LENGTH_MAX = 200
 
 
 def plan_early_mail(limit: int, now: datetime) -> int:
@@ -82,9 +78,7 @@ def _new(user: User, message: EarlyMessage, now: datetime) -> Delivery:
     delivery = Delivery.objects.create(
         user=user, state=state, reason=message.reason or "", created_at=now, due_at=message.due_at or now
     )
-    words = words_to_mail().filter(pk__in=message.word_pks).select_related("user", "project")
-    subject = early_subject(told_words(list(words), now))[:SUBJECT_LENGTH_MAX]
-    Notice.objects.create(delivery=delivery, kind=Notice.Kind.EARLY, subject=subject, text="")
+    Notice.objects.create(delivery=delivery, kind=Notice.Kind.EARLY, subject=Notice.Kind.EARLY.label, text="")
     return delivery
 
 
