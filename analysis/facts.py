@@ -38,7 +38,7 @@ class JobFacts:
     """One run, ready to be judged: `gpus` holds only GPUs whose use was measured and is consistent.
 
     `own_nodes` are those of `nodes` that the owner of the run measured, not the site; `interim_nodes` sent no summary
-    of its end. `unread_gpus` were reported, but without a use that can be read. `logged` are the runs that scripts logged.
+    of its end. `unread_gpus` were reported, but without a use that can be read. `logged` are what scripts logged.
     """
 
     record: JobRecord

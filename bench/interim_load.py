@@ -8,6 +8,7 @@ a test database. Takes some minutes.
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import json
 import os
@@ -29,15 +30,17 @@ from django.db import connection  # noqa: E402
 
 from bench.empty_database import empty_database  # noqa: E402
 from bench.ingest import BATCH, CALLS, PATH, SENDERS, STORM, calls, payloads, processor_s, server  # noqa: E402
-from bench.latency import arrival, worker  # noqa: E402
+from bench.latency import report_s, worker  # noqa: E402
 from bench.senders import request, send_all  # noqa: E402
 from metrics.models import RunningNode  # noqa: E402
-from metrics.services import create_collector_token  # noqa: E402
+from metrics.services import create_collector_token, record_node_summary  # noqa: E402
+from tests.payloads import node_payload  # noqa: E402
 
 NODES, HOUR_S = 3000, 3600.0
 RATE_S = NODES / HOUR_S
 RATIO_MAX = 1.05
-TURNS = 4
+TURNS = 6
+CPU_MIN_S = 0.1
 MEMORY = {"step_s": 60.0, "gb": [100.0] * 60}
 """The points that a collector sends at most."""
 
@@ -77,7 +80,10 @@ def beside(port: int, token: str, source: Iterator[dict[str, Any]], is_on: bool)
 
 
 def compared(name: str, turn: Callable[[], float], around: Callable[[bool], Any], cpu_s: Callable[[], float]) -> None:
-    """One line of the table: seconds by the clock and of the ingest's CPU, without and with them."""
+    """One line of the table: seconds by the clock and of the ingest's CPU, without and with them.
+
+    Without a ratio where the ingest has nothing else to do.
+    """
     taken: dict[bool, list[tuple[float, float]]] = {False: [], True: []}
     for place in range(2 * TURNS):
         is_on = place % 2 == 1
@@ -88,11 +94,15 @@ def compared(name: str, turn: Callable[[], float], around: Callable[[bool], Any]
     cells = []
     for without, with_them in zip(zip(*taken[False], strict=True), zip(*taken[True], strict=True), strict=True):
         first_s, second_s = min(without), min(with_them)
-        cells.append(f"{first_s:9.3f} s{second_s:9.3f} s{second_s / first_s if first_s else 1.0:8.3f}")
+        ratio = f"{second_s / first_s:8.3f}" if first_s >= CPU_MIN_S else f"{'–':>8}"
+        cells.append(f"{first_s:9.3f} s{second_s:9.3f} s{ratio}")
     print(f"  {name:30}{''.join(cells)}", flush=True)
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", choices=("ingest", "report"), help="one half of the table")
+    only = parser.parse_args().only
     token, source, others = create_collector_token("bench", "lumi"), payloads(), payloads()
     kinds: dict[str, tuple[Callable[[], list[bytes]], int]] = {
         f"{CALLS} calls, 64 senders": (lambda: calls(source, CALLS, token), SENDERS),
@@ -104,11 +114,12 @@ def main() -> None:
     with server("kaiku") as (port, pid):
         send_all(port, calls(source, 200, token), SENDERS)
         around, cpu_s = partial(beside, port, token, others), partial(processor_s, pid)
-        for name, (make, senders) in kinds.items():
+        for name, (make, senders) in kinds.items() if only != "report" else ():
             compared(name, partial(_seconds, port, make, senders), around, cpu_s)
+        record_node_summary(node_payload())  # of which `report_s` makes its nodes
         ids = count(1000)
         with worker() as is_there:
-            for nodes in (1, STORM):
+            for nodes in (1, STORM) if only != "ingest" else ():
                 compared(f"to the report, {nodes:,} nodes", partial(_report_s, ids, nodes, is_there), around, cpu_s)
     print(f"  {RunningNode.objects.count()} nodes that go on were stored")
 
@@ -118,7 +129,7 @@ def _seconds(port: int, make: Callable[[], list[bytes]], senders: int) -> float:
 
 
 def _report_s(ids: Iterator[int], nodes: int, is_there: Callable[[], bool]) -> float:
-    return arrival(next(ids), nodes, is_there)[0]
+    return report_s(next(ids), nodes, is_there)
 
 
 if __name__ == "__main__":

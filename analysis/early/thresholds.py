@@ -41,9 +41,9 @@ class EarlyLimits:
     idle_measured_fraction: float = 0.8
     # The idle time of now must be so many times the longest idle time between two stretches of work.
     pause_factor: float = 2.0
-    # GPUs work if they are so busy on average over a quarter of an hour.
+    # GPUs work if they are so busy on average over the last half hour.
     working_percent: float = 10.0
-    # The host computes: about one core, and a tenth of those of the job. `host_busy_fraction` is most of its work.
+    # The host computes: about one core, and a tenth of those of the job; `host_busy_fraction` is most of them.
     busy_cores_min: float = 0.9
     busy_cores_fraction: float = 0.10
     host_busy_fraction: float = 0.6

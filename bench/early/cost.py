@@ -7,7 +7,7 @@ on purpose, at the schedule as delivered (after ten minutes, then each hour).
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -65,13 +65,19 @@ class Silence:
 
 @dataclass(frozen=True)
 class Noise:
-    """Words that the demo's people get at the real schedule."""
+    """Words that the demo's people get at the real schedule.
+
+    `left` are the GPU-hours without work after the first moment of the schedule at which a word was due, `reached`
+    those after the first right word: the most that can be saved.
+    """
 
     runs: int
     right: int
     wrong: int
     person_weeks: float
     by_person: Mapping[str, int]
+    left: float
+    reached: float
 
     def table(self) -> Iterator[str]:
         words = self.right + self.wrong
@@ -79,31 +85,48 @@ class Noise:
         usual, most = words / self.person_weeks, max(self.by_person.values(), default=0) / weeks
         yield f"the demo's {PEOPLE} people, {self.runs} runs in {weeks:.1f} weeks: {words} words, {self.wrong} wrong;"
         yield f"{usual:.2f} words per person and week, {most:.2f} for the one with most"
+        yield f"{self.left:,.0f} GPU-hours without work were left when a word was due, {self.reached:,.0f} when it came"
 
 
 def noise(seed: int = 0) -> Noise:
     """Every run of the demo at the real schedule, each word once."""
-    runs, right, wrong = 0, 0, 0
-    by_person: dict[str, int] = defaultdict(int)
-    for job in sample_jobs(seed=seed, jobs=JOBS, users=PEOPLE, until=UNTIL, days=DAYS):
-        course = course_of_sample(job)
-        if course is None:
-            continue
-        runs += 1
-        for is_right in _words(course).values():
-            right, wrong = right + is_right, wrong + (not is_right)
-            by_person[job.record["user_id"]] += 1
-    return Noise(runs, right, wrong, PEOPLE * DAYS / WEEK_DAYS, by_person)
+    told = [
+        (job.record["user_id"], _told(course))
+        for job in sample_jobs(seed=seed, jobs=JOBS, users=PEOPLE, until=UNTIL, days=DAYS)
+        if (course := course_of_sample(job)) is not None
+    ]
+    return Noise(
+        runs=len(told),
+        right=sum(sum(one.words.values()) for _, one in told),
+        wrong=sum(len(one.words) - sum(one.words.values()) for _, one in told),
+        person_weeks=PEOPLE * DAYS / WEEK_DAYS,
+        by_person=Counter(person for person, one in told for _ in one.words),
+        left=sum(one.left for _, one in told),
+        reached=sum(one.reached for _, one in told),
+    )
 
 
-def _words(course: Course) -> dict[str, bool]:
-    """The words of a run by code, each as it was first sent, and whether it was right then."""
-    seen, words = activity(course), dict[str, bool]()
+@dataclass
+class Told:
+    """The words of a run by code and whether each was right when it was first sent; GPU-hours as in `Noise`."""
+
+    words: dict[str, bool] = field(default_factory=dict)
+    left: float = 0.0
+    reached: float = 0.0
+
+
+def _told(course: Course) -> Told:
+    seen, told = activity(course), Told()
     for cut in cuts(course, scheduled(course)):
         pair = Pair(cut, truth(cut, seen))
+        right = pair.words.must | pair.words.may
         for finding in early_findings(facts_of(pair)) if cut.standing else ():
-            words.setdefault(finding.code.value, finding.code.value in pair.words.must | pair.words.may)
-    return words
+            told.words.setdefault(finding.code.value, finding.code.value in right)
+        if pair.words.must & OF_IDLE_GPUS and not told.left:
+            told.left = pair.unused_gpu_hours
+        if OF_IDLE_GPUS & right & set(told.words) and not told.reached:
+            told.reached = pair.unused_gpu_hours
+    return told
 
 
 def course_of_sample(job: SampleJob) -> Course | None:
