@@ -55,11 +55,21 @@ def new_words_for(webhook: Webhook) -> QuerySet[EarlyWord]:
 
 
 def webhooks_with_words() -> list[int]:
-    """The working webhooks that some holding word may be for: two queries, however many words."""
+    """The working webhooks with words that are in none of their deliveries yet."""
     found = set(holding_words().order_by().values_list("user", "project"))
-    mine = Q(project=None, owner__in={user for user, _ in found})
-    rows = working_webhooks().filter(mine | Q(project__in={project for _, project in found}))
-    return list(rows.order_by("pk").values_list("pk", flat=True)) if found else []
+    if not found:
+        return []
+    mine = Q(project=None, owner__in={user for user, _ in found}) & Exists(_unposted(Q(user=OuterRef("owner"))))
+    agreed = EarlyChoice.objects.filter(user=OuterRef("user"), to_project=True)
+    of_project = Q(Q(user=OuterRef("owner")) | Q(Exists(agreed)), project=OuterRef("project"))
+    theirs = Q(project__in={project for _, project in found}) & Exists(_unposted(of_project))
+    return list(working_webhooks().filter(mine | theirs).order_by("pk").values_list("pk", flat=True))
+
+
+def _unposted(whose: Q) -> QuerySet[EarlyWord]:
+    """The words of a webhook, which is the outer row, that it has not got."""
+    posted = WebhookWord.objects.filter(webhook=OuterRef(OuterRef("pk")), word=OuterRef("pk"))
+    return holding_words().filter(whose, found_at__gte=OuterRef("since")).exclude(Exists(posted))
 
 
 def still_with_words(webhook_pks: Collection[int]) -> list[int]:

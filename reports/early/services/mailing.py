@@ -46,17 +46,13 @@ def plan_person(user_pk: int, now: datetime) -> int:
         if user is None or not choice.by_mail:
             return 0
         refused = _refused_projects(delivery_choices([user.pk])[user.pk])
-        if refused is None:
-            return 0
         words = open_words(words_to_mail().filter(user=user).exclude(project__in=refused))
         planned = plan_messages(words, past_mail(user, now), now, zone_of(user), at_night=choice.at_night)
         return sum(_store(user, message, now) for message in planned)
 
 
-def _refused_projects(choices: Choices) -> list[int] | None:
-    """The projects about which a person wants no mail at all; None for every one that has no frequency of its own."""
-    if choices.frequency is Frequency.OFF:
-        return None
+def _refused_projects(choices: Choices) -> list[int]:
+    """The projects about which a person wants no mail; who wants none at all has no words to mail."""
     return [project for project, frequency in choices.projects.items() if frequency is Frequency.OFF]
 
 
