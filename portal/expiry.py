@@ -152,12 +152,12 @@ KINDS = (
     Kind("use over time", "node", "SERIES_DAYS", thin_measurements),
     Kind("PDFs", "PDF", "PDF_DAYS", remove_pdfs),
     Kind("text of mail", "message", "MAIL_DAYS", remove_letters),
-    Kind("deliveries of webhooks", "post", "WEBHOOK_DAYS", remove_posts),
     Kind("runs", "run", "RUN_DAYS", remove_runs),
     Kind("predictions", "prediction", "RUN_DAYS", remove_predictions),
     Kind("logged runs", "logged run", "RUN_DAYS", remove_logged_runs),
     Kind("views and logs", "record", "LOG_DAYS", remove_audit_logs),
     Kind("sign-ins of programs", "code", "DEVICE_SIGN_IN_DAYS", remove_over),
     Kind("recent use of runs that no longer send", "node", "RUNNING_DAYS", measurements.remove_running_nodes),
+    Kind("deliveries of webhooks", "post", "WEBHOOK_DAYS", remove_posts),
     Kind("queues that are no longer read", "job", "QUEUE_DAYS", remove_old_queues),
 )

@@ -35,7 +35,7 @@ OF_SERVICES = ("celery", "kombu", "redis", "_granian")
 
 HIDDEN = "[…]"
 SECRETS = re.compile(
-    r"kaiku_(?:pat|run|log|feed|policy)_[\w-]+"  # tokens of people and of policy readers
+    r"kaiku_(?:pat|run|log|feed|policy|hook)_[\w-]+"  # tokens of people and policy readers, and of webhooks
     r"|(?<=Bearer )\S+|(?<=Basic )\S+"  # credentials of HTTP
     r"|eyJ[\w-]+\.[\w-]+\.[\w-]*"  # signed tokens (RFC 7519)
     r"|(?<=://)[^/@\s]+(?=@)"  # name and password in an address

@@ -109,8 +109,8 @@ class Delivery(models.Model):
 class Notice(models.Model):
     """The text of a message that is about no report; without it a delivery is one about reports.
 
-    `once_key` names what may be sent once, such as the summary of one week to one person. The text of one about running
-    jobs is empty: it is written from the words that hold when it is handed over.
+    `once_key` names what may be sent once, such as the summary of one week to one person. One about running jobs names
+    none: its subject and text are written from the words that hold when it is handed over.
     """
 
     class Kind(models.TextChoices):

@@ -39,7 +39,14 @@ def found_word(
     RunningRun.objects.get_or_create(
         cluster="lumi", job_id=job_id, defaults=whose | {"started_at": started_at, "new_revision": 1}
     )
-    known = {"confidence": 1.0, "is_fact": True, "is_interactive": False, "gpus": 8, "rules_version": "early-1"}
+    known = {
+        "held_at": found_at,
+        "confidence": 1.0,
+        "is_fact": True,
+        "is_interactive": False,
+        "gpus": 8,
+        "rules_version": "early-1",
+    }
     return EarlyWord.objects.create(
         **whose,
         cluster="lumi",
@@ -50,7 +57,6 @@ def found_word(
         started_at=started_at,
         ends_at=started_at + timedelta(hours=4),
         found_at=found_at,
-        held_at=found_at,
         **known | columns,
     )
 

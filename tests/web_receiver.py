@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -37,6 +37,7 @@ class Receiver:
     statuses: dict[str, int] = field(default_factory=dict)
     headers: dict[str, str] = field(default_factory=dict)
     stalls: set[str] = field(default_factory=set)
+    on_taken: Callable[[], None] = lambda: None
     is_over: Event = field(default_factory=Event)
     authority: Path = Path()
 
@@ -44,8 +45,8 @@ class Receiver:
         return f"https://localhost:{self.port}{path}"
 
 
-def certificate(folder: Path) -> tuple[Path, Path]:
-    """A CA, and a file with key and certificate of `localhost` that it signed."""
+def certificate(folder: Path, names: Sequence[str], address: str) -> tuple[Path, Path]:
+    """A CA, and a file with key and certificate of these names and this address that it signed."""
     now, ca_key, key = datetime.now(UTC), *(ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
     ca_name, name = (x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, text)]) for text in ("Test CA", "localhost"))
 
@@ -62,9 +63,9 @@ def certificate(folder: Path) -> tuple[Path, Path]:
     ca = signed(
         ca_name, ca_key.public_key(), (x509.BasicConstraints(True, None), True), (authority_id, False), (usage, True)
     )
-    names = x509.SubjectAlternativeName([x509.DNSName("localhost"), x509.IPAddress(ip_address("127.0.0.1"))])
+    known = x509.SubjectAlternativeName([*map(x509.DNSName, names), x509.IPAddress(ip_address(address))])
     issuer = x509.AuthorityKeyIdentifier.from_issuer_public_key(ca_key.public_key())
-    own = signed(name, key.public_key(), (names, False), (issuer, False))
+    own = signed(name, key.public_key(), (known, False), (issuer, False))
     pem, plain = serialization.Encoding.PEM, serialization.NoEncryption()
     (folder / "ca.pem").write_bytes(ca.public_bytes(pem))
     text = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, plain) + own.public_bytes(pem)
@@ -73,15 +74,18 @@ def certificate(folder: Path) -> tuple[Path, Path]:
 
 
 @contextmanager
-def receiver(folder: Path) -> Iterator[Receiver]:
-    """The server on a port of its own."""
+def receiver(
+    folder: Path, address: str = "127.0.0.1", port: int = 0, names: Sequence[str] = ("localhost",)
+) -> Iterator[Receiver]:
+    """The server, on a port of its own unless one is stated."""
     known = Receiver()
-    known.authority, own = certificate(folder)
+    known.authority, own = certificate(folder, names, address)
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             known.posts.append(Received(self.path, dict(self.headers), body))
+            known.on_taken()
             if self.path in known.stalls:
                 self.wfile.write(b"HTTP/1.1 200 OK\r\nX-Slow: ")
                 while not known.is_over.wait(0.2):
@@ -103,7 +107,7 @@ def receiver(folder: Path) -> Iterator[Receiver]:
         def handle_error(self, request: Any, client_address: Any) -> None:
             """A client that has gone is what some tests are about."""
 
-    server = Quiet(("127.0.0.1", 0), Handler)
+    server = Quiet((address, port), Handler)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(own)
     server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from datetime import datetime, tzinfo
+from datetime import datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo
 
-from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Exists, F, Min, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
+from analysis.early.findings import EarlyCode
 from analysis.models import EarlyWord, RunningRun
 from analysis.rollups.selectors import site_zone
 from jobs.models import Job, QueuedJob, User
 from reports.early.models import EarlyChoice, MailedWord
 from reports.early.planning import TOLD_FOR, OpenWord, PastMail
-from reports.models import Delivery
+from reports.mail.digest import Frequency
+from reports.models import Delivery, DeliveryPreference
+
+CONFIRMED_WITHIN = timedelta(hours=3)
+"""Nodes send each hour: what two of these did not confirm may be over, for example because a node went silent."""
 
 
 def early_choice(user: User) -> EarlyChoice:
@@ -29,11 +34,18 @@ def zone_of(user: User) -> tzinfo:
 
 
 def holding_words() -> QuerySet[EarlyWord]:
-    """The words that hold now, of jobs that the queue lists as running."""
+    """The words that hold now, of jobs that the queue lists as running, and that this version has a text for.
+
+    None was found before the oldest of these jobs started: without this bound all words that ever were are read.
+    """
+    since = RunningRun.objects.aggregate(since=Min("started_at"))["since"]
+    if since is None:
+        return EarlyWord.objects.none()
     watched = RunningRun.objects.filter(
         cluster=OuterRef("cluster"), job_id=OuterRef("job_id"), attempt=OuterRef("attempt")
     )
-    return EarlyWord.objects.filter(Exists(_queued()), Exists(watched), over_at=None)
+    running = (Exists(_queued()), Exists(watched))
+    return EarlyWord.objects.filter(*running, found_at__gte=since, over_at=None, code__in=EarlyCode)
 
 
 def _queued() -> QuerySet[QueuedJob]:
@@ -44,9 +56,10 @@ def _queued() -> QuerySet[QueuedJob]:
 
 
 def words_to_mail() -> QuerySet[EarlyWord]:
-    """The holding words that are in no message yet, of people who want mail about running jobs and have an address."""
+    """The holding words that are in no message yet, of people who want mail about running jobs and can get any."""
     wants = EarlyChoice.objects.filter(user=OuterRef("user"), by_mail=True)
-    is_there = Q(user__is_active=True) & ~Q(user__email="")
+    refuses = DeliveryPreference.objects.filter(user=OuterRef("user"), frequency=Frequency.OFF.value)
+    is_there = Q(user__is_active=True) & ~Q(user__email="") & ~Exists(refuses)
     return holding_words().filter(is_there, Exists(wants), mailed=None).order_by("found_at", "pk")
 
 
@@ -77,15 +90,24 @@ def past_mail(user: User, now: datetime) -> PastMail:
     return PastMail(waiting, in_sending, told, days)
 
 
-def words_in(delivery: Delivery) -> QuerySet[EarlyWord]:
-    """The words of a message that hold now, the first found first."""
-    rows = holding_words().filter(mailed__delivery=delivery)
+def confirmed_words(now: datetime) -> QuerySet[EarlyWord]:
+    """The holding words that were looked at lately enough to be stated now."""
+    return holding_words().filter(held_at__gte=now - CONFIRMED_WITHIN)
+
+
+def words_in(delivery: Delivery, now: datetime) -> QuerySet[EarlyWord]:
+    """The words of a message that can be stated now, the first found first."""
+    rows = confirmed_words(now).filter(mailed__delivery=delivery)
     return rows.select_related("user", "project").order_by("found_at", "pk")
 
 
 def feed_words(user: User, limit: int) -> QuerySet[EarlyWord]:
     """The latest words about a person's own jobs."""
-    return EarlyWord.objects.filter(user=user).select_related("user", "project").order_by("-found_at", "-pk")[:limit]
+    return (
+        EarlyWord.objects.filter(user=user, code__in=EarlyCode)
+        .select_related("user", "project")
+        .order_by("-found_at", "-pk")[:limit]
+    )
 
 
 def job_ends(words: Sequence[EarlyWord]) -> dict[int, datetime]:

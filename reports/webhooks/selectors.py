@@ -13,7 +13,7 @@ from jobs.models import Membership, Project, User
 from jobs.selectors import led_projects
 from reports.early.models import EarlyChoice
 from reports.early.planning import TOLD_FOR, PastMail
-from reports.early.selectors import holding_words
+from reports.early.selectors import confirmed_words, holding_words
 from reports.models import Webhook, WebhookDelivery, WebhookWord
 from reports.retries import LEASE
 
@@ -55,11 +55,21 @@ def new_words_for(webhook: Webhook) -> QuerySet[EarlyWord]:
 
 
 def webhooks_with_words() -> list[int]:
-    """The working webhooks that some holding word may be for: two queries, however many words."""
+    """The working webhooks with words that are in none of their deliveries yet."""
     found = set(holding_words().order_by().values_list("user", "project"))
-    mine = Q(project=None, owner__in={user for user, _ in found})
-    rows = working_webhooks().filter(mine | Q(project__in={project for _, project in found}))
-    return list(rows.order_by("pk").values_list("pk", flat=True)) if found else []
+    if not found:
+        return []
+    mine = Q(project=None, owner__in={user for user, _ in found}) & Exists(_unposted(Q(user=OuterRef("owner"))))
+    agreed = EarlyChoice.objects.filter(user=OuterRef("user"), to_project=True)
+    of_project = Q(Q(user=OuterRef("owner")) | Q(Exists(agreed)), project=OuterRef("project"))
+    theirs = Q(project__in={project for _, project in found}) & Exists(_unposted(of_project))
+    return list(working_webhooks().filter(mine | theirs).order_by("pk").values_list("pk", flat=True))
+
+
+def _unposted(whose: Q) -> QuerySet[EarlyWord]:
+    """The words of a webhook, which is the outer row, that it has not got."""
+    posted = WebhookWord.objects.filter(webhook=OuterRef(OuterRef("pk")), word=OuterRef("pk"))
+    return holding_words().filter(whose, found_at__gte=OuterRef("since")).exclude(Exists(posted))
 
 
 def still_with_words(webhook_pks: Collection[int]) -> list[int]:
@@ -82,10 +92,10 @@ def past_posts(webhook: Webhook, now: datetime) -> PastMail:
     return PastMail(waiting=waiting, told=told)
 
 
-def words_of(delivery: WebhookDelivery) -> QuerySet[EarlyWord]:
-    """The words of a delivery that hold now and that its webhook may still get."""
+def words_of(delivery: WebhookDelivery, now: datetime) -> QuerySet[EarlyWord]:
+    """The words of a delivery that can be stated now and that its webhook may still get."""
     mine = WebhookWord.objects.filter(delivery=delivery, word=OuterRef("pk"))
-    rows = words_for(delivery.webhook).filter(Exists(mine))
+    rows = words_for(delivery.webhook).filter(Exists(mine), pk__in=confirmed_words(now).values("pk"))
     return rows.select_related("user", "project").order_by("found_at", "pk")
 
 

@@ -33,7 +33,11 @@ TEST_SAID = "This is a test from Kaiku. The job in it does not exist."
 NO_MENTION = "@\u200b"
 """A space without width after the sign: neither Slack nor Mattermost takes what follows for a name."""
 
-MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~:&=])")
+MARKDOWN = re.compile(r"([\\`*{}\[\]()#+\-.!_>~|])")
+"""What a backslash escapes in Mattermost; before other characters it would be shown."""
+
+NO_EMOJI = re.compile(r":(?=\S)")
+"""A colon before anything but a space begins an emoji or the rest of a link."""
 
 
 class Shape(StrEnum):
@@ -193,7 +197,8 @@ def _slack_escaped(text: str) -> str:
 def _markdown(text: str) -> str:
     """Text in which nothing is Markdown, a link, a mention, a channel or an emoji.
 
-    >>> _markdown("[x](http://a.b) *b*")
-    '\\\\[x\\\\]\\\\(http\\\\://a\\\\.b\\\\) \\\\*b\\\\*'
+    >>> _markdown("_a_ #1").replace(chr(92), "/")
+    '/_a/_ /#1'
     """
-    return MARKDOWN.sub(r"\\\1", _said(text)).replace("@", NO_MENTION)
+    marked = MARKDOWN.sub(r"\\\1", _said(text)).replace("@", NO_MENTION)
+    return NO_EMOJI.sub(":\u200b", marked)

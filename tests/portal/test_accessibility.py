@@ -15,6 +15,7 @@ from jobs.experiments.services.artifacts import keep_upload
 from jobs.models import User
 from metrics.services import record_raw_window
 from portal.sign_in.device import new_codes
+from reports.models import Webhook
 from reports.services.links import opt_out_address
 from tests.payloads import raw_payload
 from tests.portal.conftest import carry_session
@@ -31,7 +32,8 @@ PAGES = {
     "alice": f"/work/{WORK['key']}/ /compare/ /compare/?job=lumi/123456&job=lumi/123457&job=lumi/9 "
     "/ /jobs/ /jobs/?q=123 /jobs/lumi/123456/ /jobs/lumi/123456/raw/ /jobs/lumi/999/ /history/ /projects/ "
     "/projects/project_465000001/ /learn/ /learn/timeout/ /learn/nothing/ /settings/ "
-    "/settings/appearance/ /settings/tokens/ /settings/slurm/ /flags/ /device/ /queue/",
+    "/settings/appearance/ /settings/tokens/ /settings/slurm/ /settings/running/ /settings/webhooks/ /flags/ "
+    "/device/ /queue/",
     "dave": "/ /sample-report/ /queue/ /experiments/",
     "carol": f"/work/{WORK['key']}/ /compare/?job=lumi/123457&job=lumi/123456 /projects/project_465000001/ /queue/ "
     "/projects/project_465000001/grant-report/?names=1",
@@ -141,6 +143,20 @@ def test_a_new_token_that_logs_runs_has_no_barrier_either(page, live_server, cas
     page.get_by_role("button", name="Create token").click()
     assert "MLFLOW_TRACKING_TOKEN" in page.locator(".new-token").inner_text()
     assert_as_shown(page, "a new token")
+
+
+def test_a_new_webhook_its_list_and_its_refusal_have_no_barrier_either(page, live_server, cast) -> None:
+    carry_session(page.context, live_server, cast("carol"))
+    for address in ("http://hooks.example.org", f"https://{'very-long.' * 12}example.org/{'x' * 40}"):
+        page.goto("/settings/webhooks/")
+        page.get_by_label("Name").fill("a program of my own with a long name")
+        page.get_by_label("About").select_option("project_465000001")
+        page.get_by_label("Address").fill(address)
+        page.get_by_role("button", name="Create webhook").click()
+        assert_as_shown(page, "a new webhook")
+    assert "kaiku_hook_" in page.locator(".new-token").inner_text()
+    Webhook.objects.update(off_at=timezone.now(), last_at=timezone.now(), last_outcome="404 Not Found")
+    assert_sound(page, "/settings/webhooks/")
 
 
 def test_ending_all_mail_has_no_barrier_either(page, cast) -> None:

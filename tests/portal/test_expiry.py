@@ -35,7 +35,7 @@ from metrics.services import record_node_summary, record_raw_window
 from portal import expiry
 from portal.celery import application
 from portal.management.commands.worker import expire as worker_expire
-from reports.models import Delivery, Report, StoredPdf
+from reports.models import Delivery, Report, StoredPdf, Webhook, WebhookDelivery
 from reports.selectors import due_efficiencies
 from reports.services.publishing import publish
 from tests.payloads import decoded, interim, job_record, node_payload, raw_payload
@@ -155,13 +155,16 @@ def test_the_other_kinds_go_after_their_days_and_not_on_the_last(now: datetime, 
         QueueReading.objects.create(cluster=f"c{late.seconds}", read_at=over, tried_at=over)
         waiting = {"user": reader, "project": job.project, "state": "PENDING"}
         QueuedJob.objects.create(cluster=f"c{late.seconds}", job_id=1, **waiting)
+        hook = Webhook.objects.create(owner=reader, name=str(late), created_at=now, since=now)
+        created_at = now - timedelta(days=30) - late
+        WebhookDelivery.objects.create(webhook=hook, created_at=created_at, due_at=created_at)
         letter = tmp_path / f"{late.seconds}.eml"
         letter.write_text("Subject: a job")
         os.utime(letter, times=((now - timedelta(days=90) - late).timestamp(),) * 2)
     StoredPdf.objects.create(report=job.report, content=b"%PDF", asked_at=now - timedelta(days=30))
     assert removed(now) == {
         **{"RAW_DAYS": 1, "SERIES_DAYS": 0, "PDF_DAYS": 0, "MAIL_DAYS": 1, "RUN_DAYS": 0},
-        **{"LOG_DAYS": 5, "DEVICE_SIGN_IN_DAYS": 1, "QUEUE_DAYS": 1, "RUNNING_DAYS": 1},
+        **{"LOG_DAYS": 5, "DEVICE_SIGN_IN_DAYS": 1, "QUEUE_DAYS": 1, "RUNNING_DAYS": 1, "WEBHOOK_DAYS": 1},
     }
     assert (RawWindow.objects.get().job_id, [file.name for file in tmp_path.iterdir()]) == (3, ["0.eml"])
     for model in (
@@ -171,6 +174,7 @@ def test_the_other_kinds_go_after_their_days_and_not_on_the_last(now: datetime, 
         LogEntry,
         AuditEntry,
         DeviceSignIn,
+        WebhookDelivery,
         QueuedJob,
         QueueReading,
         RunningNode,
@@ -189,7 +193,7 @@ def test_zero_days_are_for_ever(now: datetime, settings, tmp_path: Path) -> None
     record_opening(job, User.objects.create(username="carol"), JobOpening.Role.PI, now)
     before = {model: model.objects.count() for model in models_of_runs()}
     outcomes = expiry.expire(now + timedelta(days=20_000))
-    assert [(outcome.removed, outcome.is_all) for outcome in outcomes] == [(0, True)] * 11
+    assert [(outcome.removed, outcome.is_all) for outcome in outcomes] == [(0, True)] * 12
     assert str(outcomes[0]) == "raw samples: 0 windows deleted, kept for ever"
     assert {model: model.objects.count() for model in models_of_runs()} == before
     assert run_metrics(("lumi", 1, 0)).series.length > 0
@@ -238,6 +242,7 @@ def test_a_kind_that_fails_stops_no_other(broken_runs, now: datetime, capsys, se
         "views and logs: 1 record deleted, kept for 400 days",
         "sign-ins of programs: 0 codes deleted, kept for 1 day",
         "recent use of runs that no longer send: 0 nodes deleted, kept for 4 days",
+        "deliveries of webhooks: 0 posts deleted, kept for 30 days",
         "queues that are no longer read: 0 jobs deleted, kept for 1 day",
     ]
     assert not worker_expire()

@@ -31,8 +31,8 @@ class EarlyForm(forms.Form):
 
     by_mail = forms.BooleanField(required=False, label="Send mail")
     at_night = forms.BooleanField(required=False, label="Also at night, between 22:00 and 07:00")
-    in_feed = forms.BooleanField(required=False, label="Show them in my feed")
-    to_project = forms.BooleanField(required=False, label="Post them to the webhooks of the job’s project")
+    in_feed = forms.BooleanField(required=False, label="Show findings in my feed")
+    to_project = forms.BooleanField(required=False, label="Post findings to the webhooks of the job’s project")
 
     def __init__(self, choice: EarlyChoice, data: Any = None) -> None:
         super().__init__(data, initial={name: getattr(choice, name) for name in self.base_fields})

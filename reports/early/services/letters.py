@@ -36,7 +36,7 @@ def early_letter(delivery: Delivery, choices: Choices, now: datetime) -> Letter:
         raise NotWanted(Silence.OFF.value)
     if not choice.by_mail:
         raise NotWanted(EarlySilence.OFF.value)
-    words = [word for word in words_in(delivery) if choices.frequency_of(word.project_id) is not Frequency.OFF]
+    words = [word for word in words_in(delivery, now) if choices.frequency_of(word.project_id) is not Frequency.OFF]
     if not words:
         raise NotWanted(EarlySilence.OVER.value)
     morning = None if choice.at_night else morning_after(now, zone_of(user))

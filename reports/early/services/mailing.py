@@ -20,8 +20,6 @@ from reports.early.selectors import (
     words_to_mail,
     zone_of,
 )
-from reports.early.services.telling import told_words
-from reports.early.told import early_subject
 from reports.mail.digest import Choices, Frequency
 from reports.mail.services.planning import account_name
 from reports.models import Delivery, Notice
@@ -29,8 +27,6 @@ from reports.selectors import delivery_choices
 
 EARLY_MAIL = "early mail to a person"
 """The kind of work of a failure to plan a person's early mail; its key is the account."""
-
-SUBJECT_LENGTH_MAX = 200
 
 
 def plan_early_mail(limit: int, now: datetime) -> int:
@@ -50,17 +46,13 @@ def plan_person(user_pk: int, now: datetime) -> int:
         if user is None or not choice.by_mail:
             return 0
         refused = _refused_projects(delivery_choices([user.pk])[user.pk])
-        if refused is None:
-            return 0
         words = open_words(words_to_mail().filter(user=user).exclude(project__in=refused))
         planned = plan_messages(words, past_mail(user, now), now, zone_of(user), at_night=choice.at_night)
         return sum(_store(user, message, now) for message in planned)
 
 
-def _refused_projects(choices: Choices) -> list[int] | None:
-    """The projects about which a person wants no mail at all; None for every one that has no frequency of its own."""
-    if choices.frequency is Frequency.OFF:
-        return None
+def _refused_projects(choices: Choices) -> list[int]:
+    """The projects about which a person wants no mail; who wants none at all has no words to mail."""
     return [project for project, frequency in choices.projects.items() if frequency is Frequency.OFF]
 
 
@@ -82,9 +74,7 @@ def _new(user: User, message: EarlyMessage, now: datetime) -> Delivery:
     delivery = Delivery.objects.create(
         user=user, state=state, reason=message.reason or "", created_at=now, due_at=message.due_at or now
     )
-    words = words_to_mail().filter(pk__in=message.word_pks).select_related("user", "project")
-    subject = early_subject(told_words(list(words), now))[:SUBJECT_LENGTH_MAX]
-    Notice.objects.create(delivery=delivery, kind=Notice.Kind.EARLY, subject=subject, text="")
+    Notice.objects.create(delivery=delivery, kind=Notice.Kind.EARLY, subject=Notice.Kind.EARLY.label, text="")
     return delivery
 
 

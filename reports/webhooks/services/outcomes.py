@@ -39,6 +39,16 @@ def give_up(delivery: WebhookDelivery, reason: str) -> None:
     add(WEBHOOK_POSTS.of("failed"))
 
 
+def put_off(delivery: WebhookDelivery, reason: str, now: datetime) -> None:
+    """This delivery could not be made; its webhook is not to blame."""
+    again_at = next_attempt_at(delivery.attempts, now)
+    if again_at is None:
+        give_up(delivery, reason)
+        return
+    recorded = held(delivery).update(state=WebhookDelivery.State.PENDING, due_at=again_at, reason=reason)
+    add(WEBHOOK_POSTS.of("tried again", times=recorded))
+
+
 def record_answer(delivery: WebhookDelivery, answer: Answer, now: datetime) -> int:
     """Store what came of one try; 1 where the receiver took it."""
     with transaction.atomic():

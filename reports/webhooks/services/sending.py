@@ -7,6 +7,7 @@ time; after a failure it gets no other in the same round, so a dead one costs ea
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,20 +17,23 @@ from datetime import datetime
 from django.db import transaction
 from django.utils import timezone
 
+from jobs.failures.services import is_of_the_database
 from reports.early.planning import EarlySilence
 from reports.early.services.telling import sample_word, told_words
 from reports.models import Webhook, WebhookDelivery
-from reports.retries import INTERRUPTIONS_MAX
+from reports.retries import BACK_OFF, INTERRUPTIONS_MAX
 from reports.webhooks.rules import Answer
 from reports.webhooks.selectors import due_posts, webhooks_to_try, words_of, working_webhooks
-from reports.webhooks.services.outcomes import give_up, held, record_answer, suppress
+from reports.webhooks.services.outcomes import give_up, held, put_off, record_answer, suppress
 from reports.webhooks.services.posting import post
 from reports.webhooks.services.secrets import Unreadable, address_of, signing_secret
 from reports.webhooks.shapes import Post, Shape, body_of
 from reports.webhooks.signing import DELIVERY_HEADER, SIGNATURE_HEADER, signature
 
 AT_ONCE, ROUND_S = 8, 60.0
-NOT_WORKING, INTERRUPTED = "switched_off_or_not_allowed", "interrupted_twice"
+NOT_WORKING, INTERRUPTED, ENDED = "switched_off_or_not_allowed", "interrupted_twice", "worker_ended"
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -71,8 +75,10 @@ def claim_some(now: datetime, without: set[int]) -> list[WebhookDelivery]:
 
 def _claim(delivery: WebhookDelivery, now: datetime) -> bool:
     delivery.interruptions += delivery.handed_at is not None
-    if delivery.interruptions > INTERRUPTIONS_MAX:
-        give_up(delivery, INTERRUPTED)
+    is_in_doubt = delivery.interruptions > INTERRUPTIONS_MAX
+    # Workers ended so often while they wrote it that the delivery is the likely cause.
+    if is_in_doubt or delivery.attempts > len(BACK_OFF):
+        give_up(delivery, INTERRUPTED if is_in_doubt else ENDED)
         return False
     delivery.state, delivery.claimed_at, delivery.handed_at = WebhookDelivery.State.SENDING, now, None
     delivery.attempts += 1
@@ -89,7 +95,15 @@ def _ready(claimed: Sequence[WebhookDelivery], now: datetime) -> Iterator[Ready]
             suppress(delivery, NOT_WORKING)
             continue
         delivery.webhook = webhook
-        made = _made(delivery, webhook, now)
+        try:
+            made = _made(delivery, webhook, now)
+        except Exception as error:
+            if is_of_the_database(error):
+                raise
+            # An error of ours in one body: it is tried again later, and the others are sent.
+            log.exception("delivery %s could not be written", delivery.pk)
+            put_off(delivery, f"could not be written: {type(error).__name__}", now)
+            continue
         if made is None:
             suppress(delivery, EarlySilence.OVER.value)
         elif held(delivery).update(handed_at=now):
@@ -99,7 +113,7 @@ def _ready(claimed: Sequence[WebhookDelivery], now: datetime) -> Iterator[Ready]
 
 def _made(delivery: WebhookDelivery, webhook: Webhook, now: datetime) -> Ready | None:
     """The delivery with its body; None where none of its words holds."""
-    words = [sample_word(webhook.owner, now)] if delivery.is_test else told_words(list(words_of(delivery)), now)
+    words = [sample_word(webhook.owner, now)] if delivery.is_test else told_words(list(words_of(delivery, now)), now)
     if not words:
         return None
     key = str(delivery.key)

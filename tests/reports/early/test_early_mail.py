@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -14,6 +15,7 @@ from reports.mail.digest import Choices, Frequency
 from reports.mail.services.preferences import opt_out, save_choices
 from reports.mail.services.sending import claim, send_due
 from reports.models import Delivery
+from reports.numbers import NO_BREAK
 from reports.retries import BACK_OFF, LEASE
 from tests.early_words import FOUND_AT, ended_job, found_word
 from tests.mail_server import Post
@@ -180,7 +182,7 @@ MORNING = datetime(2026, 11, 21, 5, 0, tzinfo=UTC)
 
 
 def at_night(**chosen: bool) -> None:
-    found_word(found_at=NIGHT)
+    found_word(found_at=NIGHT, held_at=MORNING - HOUR)
     User.objects.update(time_zone="Europe/Helsinki")
     wants(**chosen)
 
@@ -224,13 +226,14 @@ def test_what_is_found_later_at_night_joins_the_message_of_the_morning(smtp: Pos
         },
     )
     told(NIGHT + HOUR)
+    EarlyWord.objects.update(held_at=MORNING - HOUR)
     assert told(MORNING) == 1
     assert "6 of 8 GPUs had no work" in smtp.messages[0].get_body(("plain",)).get_content()
 
 
 def test_a_message_that_a_busy_server_delays_into_the_night_waits_for_the_morning(smtp: Post) -> None:
     evening = NIGHT - 31 * MINUTE  # 21:59 in Helsinki
-    found_word(found_at=evening)
+    found_word(found_at=evening, held_at=MORNING - HOUR)
     User.objects.update(time_zone="Europe/Helsinki")
     wants()
     smtp.answers["RCPT"] = "451 Busy"
@@ -258,3 +261,20 @@ def test_a_person_without_an_address_or_with_a_closed_account_is_left_out(smtp: 
     User.objects.filter(username="bob").update(is_active=False)
     assert told(FOUND_AT) == 0
     assert reasons() == []
+
+
+def test_commands_can_be_copied_from_the_letter(smtp: Post) -> None:
+    found_word()
+    wants()
+    told(FOUND_AT)
+    html = smtp.messages[0].get_body(("html",)).get_content()
+    commands = re.findall(r"<pre[^>]*>(.*?)</pre>", html, re.S)
+    assert len(commands) == 5
+    assert [command for command in commands if NO_BREAK in command or command != command.strip()] == []
+
+
+def test_what_was_not_confirmed_for_three_hours_is_not_sent_in_the_morning(smtp: Post) -> None:
+    at_night()
+    EarlyWord.objects.update(held_at=MORNING - 3 * HOUR - MINUTE)
+    assert [told(NIGHT), told(MORNING)] == [0, 0]
+    assert reasons() == [("suppressed", "no_longer_so")]

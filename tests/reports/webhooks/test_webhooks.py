@@ -243,6 +243,24 @@ def test_a_webhook_removed_while_its_post_is_on_the_way_is_gone(hook, web: Recei
     assert posted() == 0
 
 
+def test_a_word_that_cannot_be_written_is_put_off_and_the_others_are_posted(hook, web: Receiver) -> None:
+    hook()
+    hook("bob", path="/another/address/of/bobs")
+    found_word(1, evidence={})
+    found_word(2, user="bob")
+    assert posted() == 1
+    assert states() == [("pending", "could not be written: KeyError"), ("sent", "")]
+    assert set(Webhook.objects.values_list("failing_since", flat=True)) == {None}
+
+
+def test_what_was_not_confirmed_for_three_hours_is_not_posted(hook, web: Receiver) -> None:
+    hook()
+    found_word()
+    plan_posts(100, FOUND_AT)
+    assert send_posts(FOUND_AT + 3 * HOUR + MINUTE) == 0
+    assert states() == [("suppressed", "no_longer_so")]
+
+
 def test_a_test_is_posted_once_even_after_failures(hook, web: Receiver) -> None:
     webhook = hook()
     Webhook.objects.update(paused_until=FOUND_AT + DAY, failures=5)

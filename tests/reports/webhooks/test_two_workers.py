@@ -1,0 +1,68 @@
+"""Several workers at the same webhooks at the same moment: every word is planned and posted once."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import pytest
+from django.db import connection
+
+from jobs.models import User
+from reports.early.services.choices import save_early_choice
+from reports.early.services.mailing import plan_early_mail
+from reports.models import Delivery, MailedWord, WebhookDelivery
+from reports.webhooks.services.planning import plan_posts
+from reports.webhooks.services.sending import send_posts
+from tests.early_words import FOUND_AT, found_word
+from tests.web_receiver import Receiver
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+WORKERS = 4
+
+
+@pytest.fixture(autouse=True)
+def on_postgresql(transactional_db: None) -> None:
+    if connection.vendor != "postgresql":
+        pytest.skip("the embedded database has one writer at a time")
+
+
+def at_once(work) -> list:
+    """The answers of all workers, each started when every other is ready."""
+    ready = Barrier(WORKERS)
+
+    def one(_: int):
+        try:
+            ready.wait(timeout=30)
+            return work()
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(WORKERS) as pool:
+        return list(pool.map(one, range(WORKERS)))
+
+
+def test_four_workers_post_fifty_words_of_three_people_once_each(hook, web: Receiver) -> None:
+    for number, name in enumerate(("alice", "bob", "carol")):
+        hook(name, path=f"/{name}")
+        for job_id in range(50):
+            found_word(1000 * number + job_id + 1, user=name)
+
+    def round_of_one() -> int:
+        plan_posts(100, FOUND_AT)
+        return send_posts(FOUND_AT, 60.0)
+
+    at_once(round_of_one)
+    round_of_one()
+    keys = [post.headers["X-Kaiku-Delivery"] for post in web.posts]
+    assert len(keys) == len(set(keys)) == 150
+    assert set(WebhookDelivery.objects.values_list("state", "attempts")) == {("sent", 1)}
+
+
+def test_four_workers_plan_one_mail(db) -> None:
+    for job_id in range(20):
+        found_word(1000 + job_id, array=1000)
+    save_early_choice(User.objects.get(), FOUND_AT, by_mail=True)
+    at_once(lambda: plan_early_mail(100, FOUND_AT))
+    assert (Delivery.objects.count(), MailedWord.objects.count()) == (1, 20)
