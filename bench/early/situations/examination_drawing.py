@@ -1,8 +1,9 @@
 """Drawing for the examination: rhythms of work and pause, hiccups and lost samples, step counters with pauses.
 
 What is expected follows four sentences. Due: it holds since three quarters of an hour, goes on for another hour (a kill
-for memory may come sooner), and the owner can act. Right beside it: it holds but is early, planned, or of little use to say. Wrong: everything else,
-also what is so only for the moment and is over within half an hour. Sessions by day are left alone.
+for memory may come sooner), and the owner can act. Right beside it: it holds but is early, planned, or of little use to
+say. Wrong: everything else, also what is so only for the moment and is over within half an hour. Sessions by day are
+left alone.
 """
 
 from __future__ import annotations

@@ -163,6 +163,14 @@ FILLING = (
         "600..15000 - | 18600 ?gpu_memory_full | 22200 gpu_memory_full",
         gpus("xm5", 8, work(6.5, 92, 40), creep=line((0, 20), (0.2, 39), (6.5, 63.9))), host(6.5, 9, 60), job="seq2seq",
         state="FAILED"),
+    seen("states_kept_on_the_gpu", "Hidden states are appended and never released, six GB an hour.",
+        "600..22200 - | 25800 ?gpu_memory_full | 29400 gpu_memory_full",
+        gpus("xm6", 1, work(8.6, 88, 12), creep=line((0, 2), (0.1, 12), (8.6, 63.9))), host(8.6, 2, 14, 60, 7),
+        job="rwkv-long", partition="small-g", state="FAILED"),
+    seen("fragments_until_it_breaks", "Ever longer molecules: memory falls to pieces and fills.",
+        "600..11400 - | 15000 ?gpu_memory_full | 18600 gpu_memory_full",
+        gpus("xm7", 4, work(5.6, 86, 30), creep=line((0, 10), (0.2, 50), (5.6, 63.9))), host(5.6, 5, 40, 240, 28),
+        job="equiformer", partition="small-g", state="FAILED"),
 )  # fmt: skip
 
 TOO_SHORT = (
