@@ -1,8 +1,9 @@
 """How right early words are, on running jobs whose true words were written before any rule judged them.
 
 Whole runs are cut at 10, 30 and 60 minutes (noisy library, real runs), or at the moments for which a situation's words
-were written. The examination are situations whose author knew neither the rules nor the other situations. Run by `make score`; `python -m bench.early_score --list wrong` names every word that was wrong, `--list
-missed` every due one that was not sent.
+were written. The author of the examination knew neither the rules nor the other situations. Run by `make score`;
+`python -m bench.early_score --list wrong` names every word that was wrong, `--list missed` every due one that was not
+sent.
 """
 
 from __future__ import annotations
