@@ -1,4 +1,4 @@
-"""All pairs of a cut and its true words: noisy library, real runs and own situations.
+"""All pairs of a cut and its true words: noisy library, real runs, own situations and the examination.
 
 `python -m bench.early.pairs` prints how many there are and how many words are due and right, by code.
 """
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from bench.early.activity import activity
 from bench.early.courses import course_of_case, course_of_real_run
 from bench.early.cutting import Course, Cut, cuts, schedule
+from bench.early.situations.examination import EXAMINATION
 from bench.early.situations.library import SITUATIONS
 from bench.early.situations.situation import Situation
 from bench.early.truth import CODES, Words, truth
@@ -27,7 +28,8 @@ SCHEDULED_S_MAX = 12 * 3600.0
 
 @dataclass(frozen=True)
 class Pair:
-    """A run at a cut and the words that were true then; `situation` is None outside the own situations."""
+    """A run at a cut and the words that were true then; `situation` is None outside the own situations
+    and the examination."""
 
     cut: Cut
     words: Words
@@ -58,11 +60,16 @@ def real_pairs(at_s: Sequence[float] | None = CUTS_S) -> Iterator[Pair]:
             yield from _pairs(course, at_s, run.last_error == "OutOfMemory")
 
 
-def situation_pairs() -> Iterator[Pair]:
+def situation_pairs(situations: Iterable[Situation] = SITUATIONS) -> Iterator[Pair]:
     """Each own situation at the cuts for which its words are written."""
-    for situation in SITUATIONS:
+    for situation in situations:
         for cut in cuts(situation.course(), tuple(situation.expected)):
             yield Pair(cut, situation.expected[cut.at_s], situation)
+
+
+def examination_pairs() -> Iterator[Pair]:
+    """Each situation that nobody who made the rules had seen, at the cuts for which its words are written."""
+    return situation_pairs(EXAMINATION)
 
 
 def _pairs(course: Course, at_s: Sequence[float] | None, gpu_out_of_memory: bool) -> Iterator[Pair]:
@@ -90,6 +97,7 @@ def counted(pairs: Iterable[Pair]) -> str:
 def main() -> int:
     print("words due + right beside, by code")
     print("situations:", counted(situation_pairs()))
+    print("examination:", counted(examination_pairs()))
     print("real runs:", counted(real_pairs()))
     print("noisy library at 600, 1800, 3600 s:", counted(library_pairs()))
     print("noisy library at the real schedule:", counted(library_pairs(at_s=None)))
