@@ -84,6 +84,7 @@ def figure_lines(terminal: Terminal, job: dict[str, Any]) -> Iterator[str]:
         (
             _memory(measured, "GPU memory", "gpu_memory_peak_gb", "gpu_memory_capacity_gb"),
             _memory(measured, "host memory", "host_memory_peak_gb", "host_memory_limit_gb"),
+            _with_work(job, measured),
             _nodes(measured),
         ),
         terminal.columns,
@@ -144,6 +145,12 @@ def _memory(measured: dict[str, Any], what: str, peak: str, limit: str) -> str:
     if used_gb is None:
         return f"{what} not measured"
     return f"{what} {gigabytes(used_gb)}" + ("" if limit_gb is None else f" of {gigabytes(limit_gb)}")
+
+
+def _with_work(job: dict[str, Any], measured: dict[str, Any]) -> str:
+    """How many of the GPUs had work, where not all had."""
+    worked, gpus = number(measured, "gpus_with_work"), number(job, "gpus")
+    return "" if worked is None or gpus is None or worked >= gpus else f"{worked:.0f} of {gpus:.0f} GPUs had work"
 
 
 def _nodes(measured: dict[str, Any]) -> str:

@@ -29,9 +29,6 @@ LISTED_MAX = 20
 CONSIDERED_MAX = 500
 """The latest started jobs, among which those with a word come first."""
 
-FIRST_FIGURES = "not measured yet: the first figures come about 10 to 25 minutes after the start"
-"""An interim summary is due 10 minutes after the start, and sent within 15 more (deploy/slurm/kaiku-ship.timer)."""
-
 Key = tuple[str, int]
 
 
@@ -112,10 +109,6 @@ class RunningJobs:
     count: int
     is_more: bool
     readings: list[Reading]
-
-    @property
-    def has_words(self) -> bool:
-        return any(row.words for row in self.rows)
 
     @property
     def names_owner(self) -> bool:
