@@ -96,9 +96,10 @@ def figure_lines(terminal: Terminal, job: dict[str, Any]) -> Iterator[str]:
 def word_lines(terminal: Terminal, word: dict[str, Any]) -> Iterator[str]:
     """One early word: what it is, where to look, and what is only possible. Commands are never cut or divided."""
     confidence = number(word, "confidence")
-    sure = "" if value(word, "is_fact") is True or confidence is None else f" ({100 * confidence:.0f}\u00a0% sure)"
-    yield terminal.paint(cut(f"! {text(word, 'title')}{sure}", terminal.columns), "bold", "yellow")
-    yield from wrapped(text(word, "text"), terminal.columns, "  ")
+    is_inferred = value(word, "is_fact") is not True and confidence is not None
+    how_often = f" Right in about {100 * (confidence or 0.0):.0f}\u00a0% of such cases." if is_inferred else ""
+    yield terminal.paint(cut(f"! {text(word, 'title')}", terminal.columns), "bold", "yellow")
+    yield from wrapped(text(word, "text") + how_often, terminal.columns, "  ")
     for step in objects(word, "steps")[:STEPS_MAX]:
         yield from _step(terminal, step, "  - ")
     possible = value(word, "possibility")

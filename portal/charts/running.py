@@ -23,8 +23,8 @@ from portal.charts.queue_readings import Reading, queue_readings
 from portal.charts.running_words import ShownWord, held_words, shown_words
 from reports.early.wording import EarlyJob
 
-LISTED_MAX = 20
-"""Running jobs that a page lists; the Queue page has all of them."""
+LISTED_MAX, FEW_MAX = 20, 5
+"""Running jobs that their own page lists, where the Queue page has all of them, and that other pages list."""
 
 CONSIDERED_MAX = 500
 """The latest started jobs, among which those with a word come first."""
