@@ -24,15 +24,15 @@ from portal.ingest.services import KINDS, ingest
 
 Floats = NDArray[np.float64]
 Course = Callable[[Floats, np.random.Generator], Floats]
-"""Use of a GPU in percent at these minutes before now."""
+"""Use of a GPU in percent at these minutes before the demo began."""
 
 FIRST_JOB, FIRST_NODE = 17_900_001, 7001
 CLUSTER, PARTITION = "lumi", "small-g"
 POINTS_MAX = 240  # collector.wire.TIMELINE_POINTS_MAX
 MEMORY_POINTS_MAX = 60
 RECENT_S = 3600.0
-SENT_AFTER_MIN = 4
-"""So long ago the last interim summary was made."""
+SENT_AFTER, SENT_EACH = timedelta(minutes=4), timedelta(minutes=10)
+"""How long ago the last interim summary was made when the demo began, and how often one is made then."""
 
 FIRST_SUMMARY_MIN = 10
 GPU_MEMORY_GB, MEMORY_OF_GPU_GB, CORES_OF_GPU = 64.0, 60.0, 7  # of a LUMI-G node, jobs/sites/lumi.toml
@@ -87,10 +87,11 @@ def show_running(people: tuple[str, ...], project: str, began: datetime, now: da
     """
     jobs = list(_listed(people, project, began))
     store_queue(CLUSTER, Queue(tuple(jobs), ()), now)
+    sent_at = began + (now - began) // SENT_EACH * SENT_EACH - SENT_AFTER
     for place, sample in enumerate(SAMPLES):
-        until_min = (now - began) / timedelta(minutes=1) + sample.ran_min - SENT_AFTER_MIN
+        until_min = (sent_at - began) / timedelta(minutes=1) + sample.ran_min
         if until_min >= FIRST_SUMMARY_MIN:
-            payload = _summary(sample, place, jobs[place], until_min, now, seed)
+            payload = _summary(sample, place, jobs[place], until_min, sent_at, seed)
             outcome = ingest(records(msgspec.json.encode(payload)), list(KINDS))
             if outcome.rejected:
                 raise ValueError(f"running sample {sample.name} was rejected: {outcome.rejected}")
@@ -125,10 +126,9 @@ def _listed(people: tuple[str, ...], project: str, began: datetime) -> Iterator[
 
 
 def _summary(
-    sample: RunningSample, place: int, job: ListedJob, until_min: float, now: datetime, seed: int
+    sample: RunningSample, place: int, job: ListedJob, until_min: float, sent_at: datetime, seed: int
 ) -> dict[str, Any]:
     """What the one node of the job sent last: everything until so many minutes after the start."""
-    ended_at = now - timedelta(minutes=SENT_AFTER_MIN)
     dice = np.random.default_rng([seed, place])
     step_min = float(-(-until_min // POINTS_MAX))
     return {
@@ -138,10 +138,10 @@ def _summary(
         "attempt": 0,
         "node": f"nid{FIRST_NODE + place:06d}",
         # A later one replaces what an earlier start of the demo has left.
-        "sequence": int(now.timestamp()),
+        "sequence": int(sent_at.timestamp()),
         "final": False,
         "started_at": job.started_at.isoformat() if job.started_at else None,
-        "ended_at": ended_at.isoformat(),
+        "ended_at": sent_at.isoformat(),
         "interval_s": 1.0,
         "collector_version": "1.0.0",
         "recent_s": min(RECENT_S, 60.0 * until_min),
@@ -153,7 +153,7 @@ def _summary(
 
 def _gpu(sample: RunningSample, number: int, until_min: float, step_min: float, dice: np.random.Generator) -> Any:
     middles = np.arange(step_min / 2, until_min, step_min)
-    util = np.round(np.clip(sample.course(until_min + SENT_AFTER_MIN - middles, dice), 0.0, 100.0), 1)
+    util = np.round(np.clip(sample.course(sample.ran_min - middles, dice), 0.0, 100.0), 1)
     seconds = 60.0 * step_min
     counts = np.bincount(np.round(util).astype(int), minlength=101)
     idle_s = float(np.sum(util <= 1.0)) * seconds

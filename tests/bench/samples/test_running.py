@@ -43,6 +43,20 @@ def test_each_running_job_has_the_word_that_its_story_is_about_and_the_others_no
     assert not Job.objects.exists()
 
 
+def test_what_happened_stays_when_it_happened_and_figures_come_each_ten_minutes() -> None:
+    now = timezone.now()
+    began = now - timedelta(minutes=25)
+    seen = []
+    for minutes in (0, 9, 21):
+        show_running(PEOPLE, "project_465000001", began, began + timedelta(minutes=minutes), 2026)
+        idle = shown("alice")["vit-pretrain"]
+        seen.append((round((idle.measured_until - began).total_seconds() / 60), (began - idle.idle_since)))
+    # Four minutes before the start, the same again, and two times ten minutes later.
+    assert [until for until, _ in seen] == [-4, -4, 16]
+    # Idle since 70 minutes before the start, to the length of a part of the line.
+    assert all(since == pytest.approx(timedelta(minutes=70), abs=timedelta(minutes=4)) for _, since in seen)
+
+
 def test_a_later_start_shows_them_anew() -> None:
     now = timezone.now()
     began = now - timedelta(hours=5)
