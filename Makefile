@@ -63,8 +63,8 @@ bench: setup ## Measure pipeline, collector and analysis as ratios against limit
 	$(BIN)/python -m bench.policy
 	$(BIN)/python -m bench.exports
 
-score: setup ## Measure how right the reports are: labelled runs, real runs, noisy cases, every claimed saving, predictions
-	@failed=0; for card in scorecard real_runs noisy_score claims predictions; do \
+score: setup ## Measure how right the reports are: labelled runs, real runs, noisy cases, every claimed saving, predictions, early words
+	@failed=0; for card in scorecard real_runs noisy_score claims predictions early_score; do \
 	echo "$$card:"; $(BIN)/python -m bench.$$card || failed=1; echo; done; exit $$failed
 
 sbom: setup ## List every library of an installed portal: dist/kaiku.cdx.json (CycloneDX)

@@ -37,8 +37,8 @@ IDLE_BINS = slice(0, 2)  # histogram bins 0 and 1: busy percent at most 1
 class JobFacts:
     """One run, ready to be judged: `gpus` holds only GPUs whose use was measured and is consistent.
 
-    `own_nodes` are those of `nodes` that the owner of the run measured, not the site. `unread_gpus` were reported, but
-    without a use that can be read. `logged` are the runs that scripts logged in it.
+    `own_nodes` are those of `nodes` that the owner of the run measured, not the site; `interim_nodes` sent no summary
+    of its end. `unread_gpus` were reported, but without a use that can be read. `logged` are what scripts logged.
     """
 
     record: JobRecord
@@ -50,6 +50,7 @@ class JobFacts:
     not_measured: tuple[str, ...]
     limits: Limits = LIMITS
     own_nodes: tuple[str, ...] = ()
+    interim_nodes: tuple[str, ...] = ()
     unread_gpus: int = 0
     logged: tuple[LoggedRun, ...] = ()
 
@@ -279,6 +280,7 @@ def job_facts(
         ),
         limits=limits,
         own_nodes=tuple(sorted({*metrics.nodes} & {*metrics.own_nodes})),
+        interim_nodes=tuple(sorted({*metrics.nodes} & {*metrics.interim_nodes})),
         unread_gpus=int(np.count_nonzero(~is_measured)),
         logged=tuple(logged),
     )
@@ -388,4 +390,8 @@ def _absent_nodes(record: JobRecord, metrics: RunMetrics) -> tuple[str, ...]:
     if not metrics.nodes:
         return ("GPU use: no summary arrived from any node of this job",)
     absent = absent_nodes(record, metrics.nodes)
-    return (f"GPU use: no summary from {len(absent)} of {len(record.nodes)} nodes",) if absent else ()
+    of_all, late = f"of {len(record.nodes)} nodes", {*metrics.nodes} & {*metrics.interim_nodes}
+    return (
+        *([f"GPU use: no summary from {len(absent)} {of_all}"] if absent else []),
+        *([f"GPU use: no summary of the job's end from {len(late)} {of_all}; an earlier one counts"] if late else []),
+    )

@@ -130,7 +130,8 @@ def _follow_collectors(judged: Judged, now: datetime) -> None:
     """
     row, facts = judged.row, judged.assessment.facts
     is_first = row.revision == 1
-    note_nodes(row.job, absent_nodes(facts.record, set(facts.nodes) - set(facts.own_nodes)), now, is_first=is_first)
+    heard = set(facts.nodes).difference(facts.own_nodes, facts.interim_nodes)
+    note_nodes(row.job, absent_nodes(facts.record, heard), now, is_first=is_first)
     if not is_first:
         return
     nodes = "none" if not facts.nodes else "some" if row.missing_nodes else "all"

@@ -60,6 +60,16 @@ def main() -> None:
 
 def arrival(job_id: int, nodes: int, is_there: Callable[[], bool]) -> tuple[float, float]:
     """Seconds from the last payload of a job to its report, and those of the bare steps."""
+    took_s = report_s(job_id, nodes, is_there)
+    began_s = time.perf_counter()
+    judged = judge(Job.objects.get(job_id=job_id).pk, timezone.now(), lambda job, revision: False)
+    assert judged is not None
+    assert publish(judged.row.pk, judged=judged)
+    return took_s, time.perf_counter() - began_s
+
+
+def report_s(job_id: int, nodes: int, is_there: Callable[[], bool]) -> float:
+    """Seconds from the last payload of a job to its report."""
     names = [*store(job_id, nodes - 1), "nid009999"]
     gpus = GPUS_A_NODE * nodes
     # It has ended only now; otherwise nothing would wait for the last node.
@@ -78,12 +88,7 @@ def arrival(job_id: int, nodes: int, is_there: Callable[[], bool]) -> tuple[floa
         assert time.perf_counter() - began_s < PATIENCE_S, "no report"
         assert is_there(), "the worker ended"
         time.sleep(POLL_S)
-    took_s = time.perf_counter() - began_s
-    began_s = time.perf_counter()
-    judged = judge(Job.objects.get(job_id=job_id).pk, timezone.now(), lambda job, revision: False)
-    assert judged is not None
-    assert publish(judged.row.pk, judged=judged)
-    return took_s, time.perf_counter() - began_s
+    return time.perf_counter() - began_s
 
 
 @contextmanager

@@ -76,8 +76,8 @@ def changed_keys(since: datetime) -> Iterable[Key]:
 
 
 def last_measured() -> datetime | None:
-    """When the last summary arrived or changed; None where there is none."""
-    latest: datetime | None = NodeSummary.objects.aggregate(at=Max("changed_at"))["at"]
+    """When the last final summary arrived or changed; None where there is none. Others make nothing due at once."""
+    latest: datetime | None = NodeSummary.objects.filter(is_final=True).aggregate(at=Max("changed_at"))["at"]
     return latest
 
 
@@ -178,6 +178,7 @@ def run_metrics(key: Key, senders: Collection[str] = COLLECTORS) -> RunMetrics:
         not_measured=(*(CLOCK.format(node) for node in compress(nodes, ~own)), *_not_measured(figures)),
         errors=tuple((node, text) for node, said in zip(nodes, errors, strict=True) for text in said),
         own_nodes=tuple(node for node, sender in zip(nodes, sent, strict=True) if sender),
+        interim_nodes=tuple(node for node, is_final in zip(nodes, are_final, strict=True) if not is_final),
         is_thinned=not all(over_time),
     )
 

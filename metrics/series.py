@@ -94,8 +94,8 @@ class RunMetrics:
     """Everything measured of one run; `not_measured` names what is missing and why, as the collectors sent it.
 
     `errors` is what the collectors could not do, each with its node.
-    `own_nodes` are those whose summary the owner of the run sent, not the site's collector. `is_thinned`: the
-    timelines of some node are no longer stored.
+    `own_nodes` are those whose summary the owner of the run sent, not the site's collector. `interim_nodes` have sent
+    no summary of the end yet. `is_thinned`: the timelines of some node are no longer stored.
     """
 
     nodes: tuple[str, ...]
@@ -108,6 +108,7 @@ class RunMetrics:
     not_measured: tuple[str, ...]
     errors: tuple[tuple[str, str], ...]
     own_nodes: tuple[str, ...] = ()
+    interim_nodes: tuple[str, ...] = ()
     is_thinned: bool = False
 
 

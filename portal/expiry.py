@@ -33,6 +33,7 @@ from portal.troubles import Trouble, trouble
 from reports.numbers import counted
 from reports.selectors import REPORT
 from reports.services.expiry import remove_deliveries, remove_letters, remove_pdfs
+from reports.webhooks.services.expiry import remove_posts
 
 log = logging.getLogger(__name__)
 
@@ -151,6 +152,7 @@ KINDS = (
     Kind("use over time", "node", "SERIES_DAYS", thin_measurements),
     Kind("PDFs", "PDF", "PDF_DAYS", remove_pdfs),
     Kind("text of mail", "message", "MAIL_DAYS", remove_letters),
+    Kind("deliveries of webhooks", "post", "WEBHOOK_DAYS", remove_posts),
     Kind("runs", "run", "RUN_DAYS", remove_runs),
     Kind("predictions", "prediction", "RUN_DAYS", remove_predictions),
     Kind("logged runs", "logged run", "RUN_DAYS", remove_logged_runs),

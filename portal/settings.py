@@ -52,6 +52,11 @@ WORK_KEY_SECRET = text("WORK_KEY_SECRET") or f"work-key:{SECRET_KEY}"
 # The key for the keys of users in the policy export, and whether the export names users; see docs/policy.md.
 POLICY_KEY_SECRET = text("POLICY_KEY_SECRET") or f"policy-key:{SECRET_KEY}"
 POLICY_NAMES = flag("POLICY_NAMES")
+# The key for the addresses and signatures of webhooks. After a change all of them must be created again.
+WEBHOOK_KEY_SECRET = text("WEBHOOK_KEY_SECRET") or f"webhook-key:{SECRET_KEY}"
+# Whether people may have webhooks for early words, and whether these may lead to this machine (for tests and the demo).
+WEBHOOKS = flag("WEBHOOKS", True)
+WEBHOOK_LOOPBACK = flag("WEBHOOK_LOOPBACK")
 ALLOWED_HOSTS = allowed_hosts(IS_EMBEDDED)
 CSRF_TRUSTED_ORIGINS = words("CSRF_TRUSTED_ORIGINS", "")
 IS_HTTPS = flag("HTTPS", not IS_EMBEDDED)
@@ -261,6 +266,8 @@ DEVICE_SIGN_IN_DAYS = 1
 QUEUE_DAYS = 1
 # Days that the recent use of a node is kept whose final summary does not arrive: longer than a job of LUMI may run.
 RUNNING_DAYS = 4
+# Days that deliveries of webhooks are kept: longer than a job of LUMI may run, so that no word is posted twice.
+WEBHOOK_DAYS = 30
 # Raw windows: whether jobs have a page that plots them, and when no more are accepted; see portal/ingest/shedding.py.
 RAW_ON_PAGE = flag("RAW_ON_PAGE")
 RAW_WINDOWS_PER_MINUTE = number("RAW_WINDOWS_PER_MINUTE", 600, lowest=0)

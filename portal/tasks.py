@@ -10,7 +10,6 @@ from kombu.exceptions import OperationalError as BrokerError
 
 from analysis.anonymous.services import anonymise_months
 from analysis.answers.services import close_months as close_months_of_answers
-from analysis.early.services import watch_running
 from analysis.escalation.services import escalate as raise_and_clear
 from analysis.outcomes.services import close_months as close_months_of_advice
 from analysis.outcomes.services import settle_due
@@ -26,6 +25,7 @@ from jobs.experiments.services.following import follow_runs
 from jobs.experiments.services.points import sort_points
 from portal import expiry
 from portal.charts.programs import program_codes, program_titles
+from portal.watching import watch_and_tell
 from reports.services.publishing import follow_up as judge_and_report
 
 BATCH_SIZE = 200
@@ -41,9 +41,6 @@ PEOPLE = 50
 
 IDLE_RUNS = 200
 """Runs with idle GPUs for which one run checks who waited."""
-
-RUNNING_JOBS = 2000
-"""Running jobs that one run looks at: more than all of LUMI-G's nodes send in half an hour."""
 
 LOGGED_RUNS = 200
 """Runs of scripts whose points one run sorts, and whose jobs it follows."""
@@ -83,8 +80,9 @@ def escalate() -> None:
 
 @shared_task(acks_late=True, ignore_result=True, soft_time_limit=240)
 def watch() -> None:
-    """Look at the running jobs that were measured again."""
-    watch_running(RUNNING_JOBS, timezone.now())
+    """Look at the running jobs that were measured again, put what is to be told of them into the outboxes, and post to
+    webhooks; mail is sent with the other mail."""
+    watch_and_tell()
 
 
 def call_another() -> None:

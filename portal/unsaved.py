@@ -21,7 +21,9 @@ KEPT_S = 3600
 FIELDS_MAX, LENGTH_MAX = 100, 6000
 WRITER = "writer"
 """The hidden field of a form that holds the key of the account it was made for (`portal/_writer.html`)."""
-LEFT_OUT = frozenset({"csrfmiddlewaretoken", WRITER})
+OF_A_WEBHOOK = "webhook_address"
+"""A field that is itself a secret, and is written again rather than kept."""
+LEFT_OUT = frozenset({"csrfmiddlewaretoken", WRITER, OF_A_WEBHOOK})
 
 
 def keeps_unsaved(view: View) -> View:

@@ -67,6 +67,8 @@ from portal.pages.queue.views import queue_page
 from portal.pages.raw_window.views import raw_window_page
 from portal.pages.run.views import kept_text, remove_run, run
 from portal.pages.running.views import running
+from portal.pages.settings import webhooks as own_webhooks
+from portal.pages.settings.early import early_settings
 from portal.pages.settings.views import api_tokens, appearance, mail_settings, revoke
 from portal.pages.settings.views import slurm_comments as slurm_comments_page
 from portal.pages.site.views import site
@@ -149,6 +151,12 @@ urlpatterns = [
     path("settings/", mail_settings, name="settings"),
     path("settings/appearance/", appearance, name="appearance"),
     path("settings/slurm/", slurm_comments_page, name="slurm-comments"),
+    path("settings/running/", early_settings, name="early-settings"),
+    path("settings/webhooks/", own_webhooks.webhooks, name="webhooks"),
+    path("settings/webhooks/<int:pk>/test/", own_webhooks.test, name="test-webhook"),
+    path("settings/webhooks/<int:pk>/secret/", own_webhooks.renew, name="renew-webhook"),
+    path("settings/webhooks/<int:pk>/on/", own_webhooks.on, name="switch-on-webhook"),
+    path("settings/webhooks/<int:pk>/remove/", own_webhooks.remove, name="remove-webhook"),
     path("settings/tokens/", api_tokens, name="api-tokens"),
     path("settings/tokens/<int:pk>/revoke/", revoke, name="revoke-api-token"),
     path("device/", device, name="device"),

@@ -1,4 +1,4 @@
-"""The latest reports of a person as entries of a feed: plain values, from what a message would state of each."""
+"""The latest reports of a person, and early words, as entries of a feed: plain values, as a message states them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import re
 from dataclasses import dataclass
 from datetime import datetime
 
+from reports.early.told import ToldWord, early_subject
 from reports.mail.view import Told, entry, subject
-from reports.numbers import NO_BREAK
+from reports.numbers import NO_BREAK, instant
 
 SENDER = "Kaiku: "
 NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -16,7 +17,7 @@ NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 
 @dataclass(frozen=True)
 class FeedEntry:
-    """One report; `key` is the name of its run, the same in every feed, and no text holds what XML forbids."""
+    """One report or early word; `key` is its name, the same in every feed, and no text holds what XML forbids."""
 
     key: str
     title: str
@@ -37,6 +38,25 @@ def feed_entry(told: Told, published_at: datetime | None, updated_at: datetime) 
         url=told.url,
         published_at=published_at or updated_at,
         updated_at=updated_at,
+    )
+
+
+def early_entry(word: ToldWord, over_at: datetime | None, ended_at: datetime | None) -> FeedEntry:
+    """An early word: the same entry from when it is found on, changed once it is over."""
+    states = [word.text.title, *word.text.sentences]
+    states += [f"{step.text} {step.command}".strip() for step in (*word.text.steps, word.text.possibility)]
+    if ended_at is not None:
+        states = [f"The job ended at {instant(ended_at)}.", *states[:-1]]
+    elif over_at is not None:
+        states = [f"This no longer holds since {instant(over_at)}.", *states[:-1]]
+    changed_at = max(filter(None, (word.found_at, ended_at or over_at)))
+    return FeedEntry(
+        key=f"{word.cluster}/{word.job_id}.{word.attempt}/{word.code.value}",
+        title=xml_text(f"{'' if changed_at == word.found_at else 'Over: '}{early_subject([word])}"),
+        text=xml_text("\n".join(states)),
+        url=word.url,
+        published_at=word.found_at,
+        updated_at=changed_at,
     )
 
 

@@ -10,9 +10,14 @@ from django.db import models
 
 from analysis.efficiency import EfficiencyClass
 from jobs.models import Job, Project, User
+from reports.early.models import EarlyChoice as EarlyChoice
+from reports.early.models import MailedWord as MailedWord
 from reports.mail.digest import CLASS_ORDER, Frequency
 from reports.mail.offer import SUBJECT_LENGTH_MAX, TEXT_LENGTH_MAX
 from reports.packed_json import pack_json, unpack_json
+from reports.webhooks.models import Webhook as Webhook
+from reports.webhooks.models import WebhookDelivery as WebhookDelivery
+from reports.webhooks.models import WebhookWord as WebhookWord
 
 FREQUENCIES = [(name.value, name.value.title()) for name in Frequency]
 CLASSES = [(name.value, name.value.title()) for name in CLASS_ORDER]
@@ -104,12 +109,14 @@ class Delivery(models.Model):
 class Notice(models.Model):
     """The text of a message that is about no report; without it a delivery is one about reports.
 
-    `once_key` names what may be sent once, such as the summary of one week to one person.
+    `once_key` names what may be sent once, such as the summary of one week to one person. The text of one about running
+    jobs is empty: it is written from the words that hold when it is handed over.
     """
 
     class Kind(models.TextChoices):
         OFFER = "offer", "Offer of help"
         SUMMARY = "summary", "Summary of the support queue"
+        EARLY = "early", "Running jobs"
 
     delivery = models.OneToOneField(Delivery, on_delete=models.CASCADE, related_name="notice")
     kind = models.CharField(max_length=16, choices=Kind.choices)

@@ -15,6 +15,8 @@ from tests.jobs.queue.listing import row
 from tests.payloads import decoded, gpu, interim
 
 STEP_S = 60.0
+QUIET = {"cores_allocated": 56, "busy_cores_avg": 0.1, "recent_busy_cores": 0.1, "peak_memory_gb": 80.2}
+"""A host on which nothing but a shell runs."""
 
 
 def running_job(
@@ -35,6 +37,7 @@ def running_job(
         "job_id": job_id,
         "started_at": _text(started_at),
         "ended_at": _text(until),
+        "cpu": QUIET,
         "recent_s": min(3600.0, minutes * 60.0),
         "gpus": [_gpu(number, use) for number, use in enumerate(utils)],
     }

@@ -13,6 +13,7 @@ import numpy as np
 
 from analysis.causes.request import is_interactive
 from analysis.comparable import ComparableRun
+from analysis.early.sessions import is_session
 from analysis.facts import JobFacts, job_facts
 from analysis.progress.logged import LoggedRun
 from jobs.records import JobRecord
@@ -56,7 +57,7 @@ class EarlyFacts:
     @property
     def is_interactive(self) -> bool:
         """Whether a person works in the job, who may be at lunch."""
-        return is_interactive(self.run)
+        return is_interactive(self.run) or is_session(self.run.record.job_name)
 
     @property
     def left_s(self) -> float | None:

@@ -31,9 +31,10 @@ class NodeHeard:
 class RunningFigures:
     """A running job, measured until `until_s` after its start; None is not measured.
 
-    `idle_since_s` is since when no GPU did anything, None while one works. `use` are means over all GPUs in parts of
-    `step_s`, None where nothing was measured. `host_peak_gb` is that of the fullest node (2^30 bytes, without page
-    cache), `host_limit_gb` its limit. `longest_silent` are the nodes that were heard least lately.
+    `active_gpus` have worked at some time. `idle_since_s` is since when no GPU did anything, None while one works.
+    `use` are means over all GPUs in parts of `step_s`, None where nothing was measured. `host_peak_gb` is that of the
+    fullest node (2^30 bytes, without page cache), `host_limit_gb` its limit. `longest_silent` are the nodes that were
+    heard least lately.
     """
 
     until_s: float
@@ -69,12 +70,12 @@ def running_figures(facts: EarlyFacts) -> RunningFigures:
     run = facts.run
     step_s, use = _line(run.series.util, run.series.step_s)
     fullest, host = _fullest(run.gpus.peak_mem_gb, run.memory_capacity_gb), _fullest_host(facts)
-    working = np.count_nonzero(run.gpus.avg_util > run.limits.active_gpu_percent) if run.gpus.count else None
+    worked = np.count_nonzero(run.did_work) if run.gpus.count else None
     return RunningFigures(
         until_s=run.elapsed_s,
         gpus=run.allocated_gpus,
         use_percent=run.avg_gpu_util,
-        active_gpus=None if working is None else int(working),
+        active_gpus=None if worked is None else int(worked),
         idle_since_s=idle_since_s(facts),
         gpu_peak_gb=fullest[0],
         gpu_capacity_gb=fullest[1],

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from analysis.early.facts import EarlyFacts
 from analysis.early.findings import EarlyCode, EarlyFinding
 from analysis.early.stretches import (
     IdleStretches,
+    first_work_s,
     idle_stretches,
     is_heard,
     is_worth_a_word,
@@ -19,7 +21,7 @@ from analysis.naming import gpu_list
 
 
 def all_gpus_idle(facts: EarlyFacts, limits: EarlyLimits = EARLY_LIMITS) -> EarlyFinding | None:
-    """No GPU of the job has had work for half an hour: since their work ended, or since the start."""
+    """No GPU of the job has had work for half an hour or more: since their work ended, or since the start."""
     idle = _all_idle(facts, limits)
     if idle is None or _is_cpu_only(facts, idle, limits):
         return None
@@ -40,14 +42,14 @@ def cpu_only(facts: EarlyFacts, limits: EarlyLimits = EARLY_LIMITS) -> EarlyFind
 
 
 def some_gpus_unused(facts: EarlyFacts, limits: EarlyLimits = EARLY_LIMITS) -> EarlyFinding | None:
-    """Some GPUs have had no work since the start of the job, for half an hour or more, while others work now."""
+    """Some GPUs have had no work since the start of the job, for an hour or more, while others work."""
     run = facts.run
     if facts.is_interactive or run.gpus.count < 2 or not is_worth_a_word(facts, limits):
         return None
     idle = idle_stretches(facts, limits)
-    unused = run.is_idle & ~run.did_work & (idle.idle_s >= limits.idle_s) & is_heard(facts, limits)[run.gpus.node_index]
-    unused &= ~(idle.has_worked & (idle.since_s > limits.idle_s))
-    works = mean_use(facts, limits.idle_s) >= limits.working_percent
+    unused = run.is_idle & ~run.did_work & ~(idle.has_worked & (idle.since_s > limits.idle_quiet_s))
+    unused &= (idle.idle_s >= limits.unused_s) & is_heard(facts, limits)[run.gpus.node_index]
+    works = _works_for_long(facts, limits)
     # Whoever requested fewer GPUs than the site allocated did not choose those that are left over.
     if not np.any(works) or int(np.sum(unused)) <= run.unasked_gpus:
         return None
@@ -69,6 +71,13 @@ def some_gpus_unused(facts: EarlyFacts, limits: EarlyLimits = EARLY_LIMITS) -> E
     )
 
 
+def _works_for_long(facts: EarlyFacts, limits: EarlyLimits) -> NDArray[np.bool_]:
+    """Which GPUs `(G,)` work now and have done so for half an hour."""
+    since_s = facts.gpu_until_s - limits.unused_others_s
+    works = mean_use(facts, limits.unused_others_s) >= limits.working_percent
+    return np.asarray(works & (first_work_s(facts, limits) <= since_s), dtype=bool)
+
+
 def _all_idle(facts: EarlyFacts, limits: EarlyLimits) -> IdleStretches | None:
     """The idle stretches of all allocated GPUs, where each is known and long enough; a node that is not heard any more
     decides nothing."""
@@ -87,17 +96,21 @@ def _least_s(facts: EarlyFacts, idle: IdleStretches, limits: EarlyLimits) -> flo
     """How long all GPUs must be idle before it is worth a word."""
     if facts.is_interactive:
         return limits.idle_interactive_s
-    least_s = max(limits.idle_s, limits.pause_factor * longest_pause_s(facts, limits))
-    if np.any(idle.has_worked) and _host_is_busy(facts, limits):
-        return max(least_s, limits.idle_host_busy_s)
-    return least_s
+    cores, fraction = _busy_cores_of_a_node(facts), facts.run.busy_host_fraction
+    if np.any(idle.has_worked):
+        least_s = limits.idle_quiet_s if cores < limits.quiet_cores else limits.idle_s
+        return max(least_s, limits.pause_factor * longest_pause_s(facts, limits))
+    if cores < limits.quiet_cores:
+        return limits.idle_quiet_s
+    if fraction is None:
+        return limits.idle_s
+    is_busy = fraction >= limits.host_busy_fraction
+    return limits.idle_start_busy_s if is_busy else limits.idle_start_s
 
 
-def _host_is_busy(facts: EarlyFacts, limits: EarlyLimits) -> bool:
-    """Whether the hosts computed with most of their cores in their last stretch."""
-    is_known = ~np.isnan(facts.recent.busy_cores) & (facts.run.hosts.cores_allocated > 0)
-    allocated = float(np.sum(facts.run.hosts.cores_allocated[is_known]))
-    return allocated > 0 and float(np.sum(facts.recent.busy_cores[is_known])) >= limits.host_busy_fraction * allocated
+def _busy_cores_of_a_node(facts: EarlyFacts) -> float:
+    """Busy cores of the busiest node in its last stretch; infinite where a node did not say."""
+    return float(np.max(np.where(np.isnan(facts.recent.busy_cores), np.inf, facts.recent.busy_cores), initial=0.0))
 
 
 def _is_cpu_only(facts: EarlyFacts, idle: IdleStretches, limits: EarlyLimits) -> bool:

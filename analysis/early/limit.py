@@ -10,8 +10,12 @@ from analysis.early.findings import EarlyCode, EarlyFinding
 from analysis.early.thresholds import EARLY_LIMITS, EarlyLimits
 from analysis.early.totals import Progress, progress_of
 from analysis.findings import confidence
+from analysis.progress.names import words_of
 from jobs.work_key import is_trial
 from metrics.series import Floats
+
+PART_WORDS = frozenset("resume resumed restart restarted continue continued cont chain chained part segment".split())
+"""Words in the names of jobs that are one of several parts of some work."""
 
 
 def limit_too_short(facts: EarlyFacts, limits: EarlyLimits = EARLY_LIMITS) -> EarlyFinding | None:
@@ -22,12 +26,26 @@ def limit_too_short(facts: EarlyFacts, limits: EarlyLimits = EARLY_LIMITS) -> Ea
     record = facts.run.record
     if facts.time_limit_s is None or not facts.left_s or facts.is_interactive or is_trial(record.job_name):
         return None
-    if any(run.is_cut for run in facts.earlier):
+    if any(run.is_cut for run in facts.earlier) or _goes_on_by_design(facts, facts.time_limit_s):
         return None
     known = _progress(facts, limits)
-    if known is not None:
+    if known is not None and not _has_ended_in_time(facts, facts.time_limit_s):
         return _by_progress(facts, known, facts.time_limit_s, limits)
     return _by_earlier_runs(facts, facts.time_limit_s, limits)
+
+
+def _has_ended_in_time(facts: EarlyFacts, time_limit_s: float) -> bool:
+    """Whether an earlier run of the same work on as many GPUs ended by itself within this limit: its total is not
+    always reached, as where training stops early."""
+    return any(run.gpus == facts.run.allocated_gpus and run.elapsed_s <= time_limit_s for run in facts.earlier)
+
+
+def _goes_on_by_design(facts: EarlyFacts, time_limit_s: float) -> bool:
+    """Whether the job is a part of longer work: it has the longest limit that there is, or is named as a part."""
+    partition = facts.run.partition
+    longest_s = partition.walltime_max_s if partition else None
+    has_longest = longest_s is not None and time_limit_s >= longest_s
+    return has_longest or not PART_WORDS.isdisjoint(words_of(facts.run.record.job_name))
 
 
 def _progress(facts: EarlyFacts, limits: EarlyLimits) -> Progress | None:
@@ -74,7 +92,8 @@ def _rates(known: Progress, limits: EarlyLimits) -> Floats | None:
     edges_s = np.linspace(known.at_s[0], known.at_s[-1], limits.limit_blocks + 1)[1:]
     counts = np.interp(edges_s, known.at_s, known.counts)
     rates = np.append(np.diff(counts) / np.diff(edges_s), (counts[-1] - known.counts[0]) / span_s)
-    return rates if np.all(rates > 0) else None
+    is_speeding_up = rates[-2] > limits.limit_speed_up * float(np.max(rates[:-2]))
+    return rates if np.all(rates > 0) and not is_speeding_up else None
 
 
 def _by_earlier_runs(facts: EarlyFacts, time_limit_s: float, limits: EarlyLimits) -> EarlyFinding | None:

@@ -24,7 +24,8 @@ def host_memory_filling(facts: EarlyFacts, limits: EarlyLimits = EARLY_LIMITS) -
     heard = is_heard(facts, limits)
     for node, course in enumerate(facts.recent.memory):
         limit_gb = float(facts.run.hosts.memory_limit_gb[node])
-        if not heard[node] or not limit_gb > 0:
+        is_high = course.gb.size > 0 and course.gb[-1] >= limits.host_memory_fraction_min * limit_gb
+        if not heard[node] or not limit_gb > 0 or not is_high:
             continue
         trend = steady_rise(course.at_s, course.gb, limits)
         if trend and _will_be_full(facts, trend, limit_gb, limits.host_memory_fraction_min, limits):
@@ -32,6 +33,8 @@ def host_memory_filling(facts: EarlyFacts, limits: EarlyLimits = EARLY_LIMITS) -
     if not found:
         return None
     _, node, trend, limit_gb = min(found, key=lambda one: one[:2])
+    if not _is_at_work(facts, trend, limits):
+        return None
     evidence = _evidence(trend, limit_gb) | {"node": facts.run.nodes[node], "nodes": len(found)}
     return EarlyFinding(EarlyCode.HOST_MEMORY_FILLING, _sure(facts, trend, limit_gb, limits), evidence)
 
@@ -59,6 +62,8 @@ def gpu_memory_full(facts: EarlyFacts, limits: EarlyLimits = EARLY_LIMITS) -> Ea
     if not found:
         return None
     _, gpu, trend = min(found, key=lambda one: one[:2])
+    if not _is_at_work(facts, trend, limits):
+        return None
     capacity_gb = float(run.memory_capacity_gb[gpu])
     is_found = np.isin(np.arange(run.gpus.count), [place for _, place, _ in found])
     evidence = _evidence(trend, capacity_gb) | {
@@ -71,15 +76,16 @@ def gpu_memory_full(facts: EarlyFacts, limits: EarlyLimits = EARLY_LIMITS) -> Ea
 
 
 def _will_be_full(facts: EarlyFacts, trend: Trend, limit_gb: float, fraction_min: float, limits: EarlyLimits) -> bool:
-    """Whether even the slowest rise of the range reaches the limit before the time limit, and not too far ahead; and
-    the GPUs worked meanwhile, so that it is not data being loaded."""
+    """Whether even the slowest rise of the range reaches the limit before the time limit, and not too far ahead."""
     if facts.left_s is None or trend.now_gb < fraction_min * limit_gb:
         return False
     at_latest_s = trend.full_in_s(limit_gb)[1]
-    if at_latest_s > min(facts.left_s, limits.trend_ahead_factor * trend.seen_s):
-        return False
-    use = mean_use(facts, trend.seen_s)
-    return bool(np.any(use >= limits.memory_working_percent))
+    return at_latest_s <= min(facts.left_s, limits.trend_ahead_factor * trend.seen_s)
+
+
+def _is_at_work(facts: EarlyFacts, trend: Trend, limits: EarlyLimits) -> bool:
+    """Whether some GPU worked meanwhile, so that it is not data being loaded."""
+    return bool(np.any(mean_use(facts, trend.seen_s) >= limits.memory_working_percent))
 
 
 def _began_full(mem_gb: Floats, capacity_gb: float, limits: EarlyLimits) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.causes.progress import clock_of, flat_progress
+from analysis.causes.progress import busy_time, clock_of, flat_progress
 from analysis.early.facts import EarlyFacts
 from analysis.early.findings import EarlyCode, EarlyFinding
 from analysis.early.stretches import is_heard, is_worth_a_word, mean_use
@@ -16,6 +16,7 @@ from analysis.facts import divide
 from analysis.findings import confidence, margin_above, margin_below
 from analysis.module_power import gpus_per_module
 from analysis.progress.logged import progress_s
+from analysis.progress.stops import stayed_busy, stopped
 from analysis.validation import module_groups
 from metrics.series import Floats
 
@@ -76,7 +77,7 @@ def _last_power(facts: EarlyFacts, limits: EarlyLimits) -> LastPower | None:
     use = _use_over(facts, spans_s)
     module, gpus = module_groups(run.gpus)
     lowest = np.full(gpus.size, np.inf)
-    np.minimum.at(lowest, module, use)
+    np.minimum.at(lowest, module, np.where(np.isnan(use), -np.inf, use))
     watts, cap_w = _highest(module, power_w), _highest(module, run.gpus.power_cap_w)
     if run.partition is not None:
         cap_w = np.where(np.isnan(cap_w), run.partition.node.module_power_cap_w, cap_w)
@@ -114,12 +115,22 @@ def _last_course(facts: EarlyFacts, limits: EarlyLimits) -> Floats:
 
 
 def _flat(facts: EarlyFacts, power: LastPower | None, limits: EarlyLimits) -> dict[str, float | int | str] | None:
-    """The evidence of a step counter that has stood still for half an hour while the GPUs stayed busy."""
-    is_low = None if power is None else bool(np.all(power.power_fraction < facts.run.limits.flat_power_fraction))
-    flat = flat_progress(facts.run, facts.run.limits, is_power_low=is_low)
-    if flat is None or float(flat["flat_s"]) < limits.spinning_s:
+    """The evidence of a step counter that has stood still for half an hour while the GPUs stayed busy.
+
+    Low power in the last stretch settles that they wait. Where it is not known, their use must have become steady when
+    the steps stopped, since points may just have been lost.
+    """
+    if power is None:
+        flat = flat_progress(facts.run, facts.run.limits, is_power_low=None)
+        is_long = flat is not None and float(flat["flat_s"]) >= limits.spinning_s
+        return {"since_s": flat["since_s"], "flat_s": flat["flat_s"]} if flat and is_long else None
+    clock = clock_of(facts.run)
+    stop = stopped(facts.run.logged, clock, facts.run.limits) if clock else None
+    if clock is None or stop is None or stop.silent_s < limits.spinning_s or not _all_spin(facts, power, limits):
         return None
-    return {"since_s": flat["since_s"], "flat_s": flat["flat_s"]}
+    if not stayed_busy(stop, busy_time(facts.run), clock, facts.run.limits):
+        return None
+    return {"since_s": stop.since_s, "flat_s": stop.silent_s}
 
 
 def _gets_on(facts: EarlyFacts) -> bool:

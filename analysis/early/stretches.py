@@ -33,7 +33,7 @@ def idle_stretches(facts: EarlyFacts, limits: EarlyLimits) -> IdleStretches:
     if not parts or step_s <= 0:
         unknown = np.full(util.shape[1], np.nan)
         return IdleStretches(unknown, unknown, np.zeros(util.shape[1], dtype=bool))
-    works = util > limits.idle_util_percent
+    works = work_parts(util, step_s, limits)
     has_worked = np.any(works, axis=0)
     first_idle = np.where(has_worked, parts - np.argmax(works[::-1], axis=0), 0)
     since_s = first_idle * step_s
@@ -45,15 +45,25 @@ def idle_stretches(facts: EarlyFacts, limits: EarlyLimits) -> IdleStretches:
     return IdleStretches(np.where(is_known, since_s, np.nan), np.where(is_known, idle_s, np.nan), has_worked)
 
 
+def work_parts(util: Floats, step_s: float, limits: EarlyLimits) -> NDArray[np.bool_]:
+    """In which parts of the timeline `(T, G)` each GPU worked: a single part of hardly any use between idle ones, as of
+    a monitoring call, is none of them."""
+    works = util > limits.idle_util_percent
+    beside = np.zeros_like(works)
+    beside[1:] |= works[:-1]
+    beside[:-1] |= works[1:]
+    return np.asarray(works & (beside | (util / 100 * step_s >= limits.blip_s)), dtype=bool)
+
+
 def longest_pause_s(facts: EarlyFacts, limits: EarlyLimits) -> float:
     """The longest time between two stretches of work in which no GPU was measured at work; 0 where there was none."""
-    util = facts.run.series.util
+    util, step_s = facts.run.series.util, facts.run.series.step_s
     if not util.size:
         return 0.0
-    works = np.flatnonzero(np.any(util > limits.idle_util_percent, axis=1))
+    works = np.flatnonzero(np.any(work_parts(util, step_s, limits), axis=1))
     if works.size < 2:
         return 0.0
-    return float(np.max(np.diff(works)) - 1) * facts.run.series.step_s
+    return float(np.max(np.diff(works)) - 1) * step_s
 
 
 def is_heard(facts: EarlyFacts, limits: EarlyLimits) -> NDArray[np.bool_]:
@@ -64,6 +74,14 @@ def is_heard(facts: EarlyFacts, limits: EarlyLimits) -> NDArray[np.bool_]:
 def is_worth_a_word(facts: EarlyFacts, limits: EarlyLimits) -> bool:
     """Whether enough time is left to change something."""
     return facts.left_s is None or facts.left_s >= limits.left_min_s
+
+
+def first_work_s(facts: EarlyFacts, limits: EarlyLimits) -> Floats:
+    """When the first work of each GPU `(G,)` began; infinite where it had none."""
+    works = work_parts(facts.run.series.util, facts.run.series.step_s, limits)
+    if not works.size:
+        return np.full(works.shape[1], np.inf)
+    return np.where(np.any(works, axis=0), np.argmax(works, axis=0) * facts.run.series.step_s, np.inf)
 
 
 def mean_use(facts: EarlyFacts, last_s: float) -> Floats:

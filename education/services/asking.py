@@ -1,4 +1,4 @@
-"""Requesting one web address to see whether it answers: within one deadline, and only where it is allowed to connect.
+"""Requesting one web address, or posting to one: within one deadline, and only where it is allowed to connect.
 
 A name is looked up once for each request, every address it leads to is checked, and the connection goes to one of
 exactly those: a name that changes a moment later has no effect. Only the head of an answer is read. Proxies of
@@ -12,10 +12,11 @@ import io
 import socket
 import ssl
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from http import HTTPStatus
+from http.client import HTTPMessage
 from threading import Thread
 from typing import Any, cast
 from urllib.parse import quote, urljoin, urlsplit, urlunsplit
@@ -25,7 +26,7 @@ REDIRECTS = frozenset({301, 302, 303, 307, 308})
 REDIRECTS_MAX = 10
 """As many as Python's own client follows."""
 URL_CHARACTERS_MAX = 4096
-USER_AGENT = "Kaiku link check"
+USER_AGENT, POST_AGENT = "Kaiku link check", "Kaiku webhook"
 
 MayReach = Callable[[str, int], bool]
 """Whether an address, as a socket names it, may be connected to at a port."""
@@ -64,25 +65,38 @@ class Asking:
         Raises NotFollowed, TimeoutError, and what sockets, TLS, http.client and invalid addresses raise.
         """
         for _ in range(REDIRECTS_MAX + 1):
-            status, location = self._answer(method, target_of(url))
+            status, answered = self._answer(method, target_of(url), {"User-Agent": USER_AGENT})
+            location = answered.get("Location", "")
             if status not in REDIRECTS or not location:
                 return status
             url = urljoin(url, location)
         raise NotFollowed("redirected too often")
 
-    def _answer(self, method: str, target: Target) -> tuple[int, str]:
+    def post(self, target: Target, body: bytes, headers: Mapping[str, str]) -> tuple[int, str]:
+        """The status and the `Retry-After` of the answer to a POST; redirects are not followed.
+
+        Raises what `status` raises.
+        """
+        headers = {"User-Agent": POST_AGENT, "Content-Length": str(len(body)), **headers}
+        status, answered = self._answer("POST", target, headers, body)
+        return status, answered.get("Retry-After", "")
+
+    def _answer(
+        self, method: str, target: Target, headers: Mapping[str, str], body: bytes = b""
+    ) -> tuple[int, HTTPMessage]:
+        """The head of the answer."""
+        lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+        lines += "Accept: */*\r\nConnection: close\r\n\r\n"
+        head = f"{method} {target.path} HTTP/1.1\r\nHost: {target.name}\r\n{lines}"
         with closing(self._connected(target)) as connection:
             connection.settimeout(self._left_s())
-            connection.sendall(
-                f"{method} {target.path} HTTP/1.1\r\nHost: {target.name}\r\nUser-Agent: {USER_AGENT}\r\n"
-                "Accept: */*\r\nConnection: close\r\n\r\n".encode("ascii")
-            )
+            connection.sendall(head.encode("ascii") + body)
             # It asks for nothing of a socket but its file.
             arriving = cast(socket.socket, _Arriving(connection, self._left_s))
             answer = http.client.HTTPResponse(arriving, method=method)
             with closing(answer):
                 answer.begin()
-                return answer.status, answer.headers.get("Location", "")
+                return answer.status, answer.headers
 
     def _connected(self, target: Target) -> socket.socket:
         """A connection to one of the addresses that were checked; to none where one of them is not allowed."""

@@ -61,6 +61,9 @@ class AuditEntry(models.Model):
         RUNS_EXPORTED = "runs_exported", "Runs exported"
         ELSEWHERE_IMPORTED = "elsewhere_imported", "Rows of another site imported"
         ELSEWHERE_REMOVED = "elsewhere_removed", "Rows of another site removed"
+        WEBHOOK_MADE = "webhook_made", "Webhook created"
+        WEBHOOK_CHANGED = "webhook_changed", "Webhook changed"
+        WEBHOOK_REMOVED = "webhook_removed", "Webhook removed"
 
     class Kind(models.TextChoices):
         ACCOUNT = "account", "Account"
@@ -76,6 +79,7 @@ class AuditEntry(models.Model):
         POLICY = "policy", "Policy figures"
         COMMENT_TOKEN = "comment_token", "Comment token"
         ELSEWHERE = "elsewhere", "Rows between sites"
+        WEBHOOK = "webhook", "Webhook"
 
     NAME_LENGTH_MAX, DETAILS_LENGTH_MAX = 255, 255
 

@@ -88,6 +88,12 @@ MESSAGES = Count(
     ("outcome",),
     (("sent", "failed", "tried again", "not wanted"),),
 )
+WEBHOOK_POSTS = Count(
+    "kaiku_webhook_posts",
+    "Attempts to post early words to a webhook, by result",
+    ("outcome",),
+    (("sent", "failed", "tried again", "not wanted"),),
+)
 SWEEP_FAILURES = Count(
     "kaiku_sweep_failures", "Rounds of background work that ended with an error", ("sweep",), (SWEEPS,)
 )
@@ -119,7 +125,7 @@ COLLECTOR_FAILURES = Count(
 KINDS: tuple[Count | Times, ...] = (
     *(END_TO_JUDGEMENT, END_TO_REPORT, END_TO_MAIL, ROUNDS),
     *(JUDGEMENTS, REPORTS, MESSAGES, SWEEP_FAILURES, CALLS, BODY_BYTES, RECORDS, SUMMARIES, COLLECTOR_FAILURES),
-    *(LOGGED_CALLS, LOGGED_POINTS, EXPORTED_RUNS),
+    *(LOGGED_CALLS, LOGGED_POINTS, EXPORTED_RUNS, WEBHOOK_POSTS),
 )
 
 

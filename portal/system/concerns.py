@@ -56,6 +56,10 @@ PREDICTION_ADVICE = (
 WAIT_ESTIMATES = (
     "They are shown on, with the share that the nightly backtest measured. docs/queue-waits.md has the method."
 )
+WEBHOOK_ADVICE = (
+    "Their owners see it on their settings page, and each is switched off after 3 days. Where many fail, check that "
+    "the workers reach the web: see docs/webhooks.md."
+)
 WORK_ADVICE = "Check that enough workers run, and check their log."
 
 
@@ -80,6 +84,7 @@ def concerns(state: SystemState) -> list[Concern]:
         *_directory(state),
         *_queues(state),
         *_export(state),
+        *_webhooks(state),
         *_nodes(state),
         *_running_nodes(state),
         *_predictions(state),
@@ -157,6 +162,12 @@ def _export(state: SystemState) -> Iterator[Concern]:
         fault = Fault[state.refused.fault]
         advice = f"{fault.advice} Nothing is lost: runs wait and are written later. Jobs and reports are not affected."
         yield Concern(f"The target of the export takes nothing: {fault.said}", advice, state.refused.failed_since)
+
+
+def _webhooks(state: SystemState) -> Iterator[Concern]:
+    count, since = state.failing_webhooks
+    if count:
+        yield Concern(f"{counted(count, 'webhook')} failing for longer than a day", WEBHOOK_ADVICE, since)
 
 
 def _nodes(state: SystemState) -> Iterator[Concern]:

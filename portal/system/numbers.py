@@ -43,6 +43,7 @@ from portal.system.state import (
     unclosed_months,
 )
 from portal.troubles import Trouble, trouble
+from reports.webhooks.selectors import webhook_states
 
 Values = Mapping[Any, float]
 
@@ -76,6 +77,8 @@ def _rows(now: datetime) -> Iterator[Metric]:
     yield from _work(now)
     yield from _missing(now)
     yield from _advice(now)
+    what = "Webhooks by receiver and state; a failing one has not taken its last post"
+    yield _gauge("kaiku_webhooks", what, ("shape", "state"), webhook_states())
     stored_at = {(source,): at.timestamp() for source, at in last_imports(now - IMPORTS_LOOKED_AT).items()}
     what = "When a directory was last imported"
     yield _gauge("kaiku_directory_imported_timestamp_seconds", what, ("source",), stored_at)

@@ -33,6 +33,7 @@ from jobs.tallies.kinds import COLLECTOR_FAILURES, MESSAGES, SWEEP_FAILURES
 from jobs.tallies.selectors import counted_since, last_rounds
 from portal.system.readiness import Part, parts
 from reports.selectors import messages_waiting_since, reports_waiting_since
+from reports.webhooks.selectors import failing_webhooks
 
 DUE_MAX = 10_000
 """Work is counted up to this number; otherwise a scrape would take longer the more work there is."""
@@ -94,6 +95,7 @@ class SystemState:
     queues: list[QueueReading]
     predictions: list[MethodRecord]
     refused: ExportBatch | None
+    failing_webhooks: tuple[int, datetime | None]
     processes: list[Process]
     database_bytes: int
     disk: tuple[int, int] | None
@@ -166,6 +168,7 @@ def system_state(now: datetime) -> SystemState:
         queues=list(readings()),
         predictions=methods_that_miss(),
         refused=refused_batch() if settings.EXPORT_TARGET else None,
+        failing_webhooks=failing_webhooks(now),
         processes=list(processes_there(now)),
         database_bytes=database_bytes(),
         disk=data_directory(),

@@ -18,7 +18,6 @@ from django.utils import timezone
 
 from analysis.anonymous.services import anonymise_months
 from analysis.answers.services import close_months as close_months_of_answers
-from analysis.early.services import watch_running
 from analysis.escalation.services import escalate
 from analysis.outcomes.services import close_months as close_months_of_advice
 from analysis.outcomes.services import settle_due
@@ -41,8 +40,9 @@ from portal import expiry
 from portal.charts.programs import program_codes, program_titles
 from portal.logs import during_task
 from portal.rounds import a_round
-from portal.tasks import IDLE_RUNS, LOGGED_RUNS, PEOPLE, PROJECTS, RUNNING_JOBS
+from portal.tasks import IDLE_RUNS, LOGGED_RUNS, PEOPLE, PROJECTS
 from portal.troubles import trouble
+from portal.watching import watch_and_tell
 from reports.mail.services.sending import deliver_due
 from reports.performance.targets.services.sweep import export_due
 from reports.services.publishing import follow_up
@@ -54,7 +54,7 @@ EXPIRE_SECONDS, EXPIRE_AGAIN_SECONDS = 86_400, 60
 EXPIRE_SECONDS_A_KIND = 5.0
 """Judgements and mail wait during this time."""
 BACKTEST_SECONDS = 86_400
-EXPORT_ROUND_S = 5.0
+EXPORT_ROUND_S, POST_ROUND_S = 5.0, 5.0
 """As for expiry: everything else waits for it."""
 
 log = logging.getLogger(__name__)
@@ -92,7 +92,7 @@ class Command(BaseCommand):
                 done("read_queue", read_queues_and_left_jobs)
             if time.monotonic() - watched_at >= settings.WATCH_SECONDS:
                 watched_at = time.monotonic()
-                done("watch", lambda: watch_running(RUNNING_JOBS, timezone.now()))
+                done("watch", lambda: watch_and_tell(POST_ROUND_S))
             if settings.EXPORT_TARGET and time.monotonic() >= export_at:
                 export_at = time.monotonic() + settings.EXPORT_SECONDS
                 done("export", lambda: export_due(EXPORT_ROUND_S))

@@ -24,7 +24,9 @@ from portal.pages.feed.atom import atom
 from portal.rate_limits import ANONYMOUS_API, API, count_call
 from portal.sign_in.attempts import client_address
 from portal.sign_in.personal_tokens import token_and_holder
-from reports.feed import FeedEntry, feed_entry
+from reports.early.selectors import early_choice, feed_words, job_ends
+from reports.early.services.telling import told_words
+from reports.feed import FeedEntry, early_entry, feed_entry
 from reports.mail.view import Told
 from reports.selectors import latest_reports, made_report
 from reports.services.links import job_address
@@ -61,10 +63,18 @@ PRIVATE = {"Cache-Control": "private, no-cache", "Referrer-Policy": "no-referrer
 
 
 def _entries(user: User) -> list[FeedEntry]:
-    return [
+    """The latest reports, and words about running jobs for who wants them here; the last changed first."""
+    reports = [
         feed_entry(Told(made_report(row), job_address(row.job)), row.job.ended_at, row.published_at)
         for row in latest_reports(user, ENTRIES_MAX)
     ]
+    if not early_choice(user).in_feed:
+        return reports
+    words = list(feed_words(user, ENTRIES_MAX))
+    told = told_words(words, timezone.now())
+    ends = job_ends(words)
+    early = [early_entry(each, word.over_at, ends.get(word.pk)) for each, word in zip(told, words, strict=True)]
+    return sorted([*reports, *early], key=lambda each: each.published_at, reverse=True)[:ENTRIES_MAX]
 
 
 def _holder(secret: str) -> tuple[ApiToken, User] | None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -21,9 +19,11 @@ from jobs.selectors import own_api_tokens, own_projects
 from portal.access import person
 from portal.form_addresses import form_of_page
 from portal.pages.settings.forms import AppearanceForm, MailForm, SlurmCommentsForm, TokenForm
+from portal.pages.settings.sections import sections, sent_fields
 from portal.rate_limits import CHANGES, seconds_to_wait, too_often
 from portal.sign_in.personal_tokens import FEED_PREFIX, LOGGING_PREFIX, SENDING_PREFIX, issue_token
-from portal.unsaved import keeps_unsaved, take_unsaved
+from portal.unsaved import keeps_unsaved
+from reports.early.selectors import early_choice
 from reports.mail.services.preferences import save_choices
 from reports.selectors import delivery_choices
 
@@ -36,17 +36,6 @@ USES = {
 """What a token of each kind is used to do."""
 
 
-def _sent(request: HttpRequest) -> Mapping[str, str] | None:
-    """What fills in the form of this page: what was sent now, or after the session had ended; None for neither."""
-    if request.method == "POST":
-        return request.POST
-    unsaved = take_unsaved(request, request.path)
-    if unsaved is None:
-        return None
-    messages.info(request, "Not saved yet: you were signed out when you sent this. It is in the form below.")
-    return unsaved[1]
-
-
 @keeps_unsaved
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
@@ -54,14 +43,13 @@ def mail_settings(request: HttpRequest) -> HttpResponse:
     """The choices of the signed-in person; they apply as soon as they are saved."""
     user = person(request)
     chosen = delivery_choices([user.pk])[user.pk]
-    form = MailForm(own_projects(user), chosen, _sent(request))
+    form = MailForm(own_projects(user), chosen, sent_fields(request))
     if request.method == "POST" and form.is_valid():
         save_choices(user, form.chosen())
         messages.success(request, "Saved. Your choices apply from now on.")
         return redirect("settings")
-    return render(
-        request, "portal/settings/settings.html", {"form": form, "has_slurm_comments": settings.SLURM_COMMENTS}
-    )
+    context = {"form": form, "early": early_choice(user), **sections()}
+    return render(request, "portal/settings/settings.html", context)
 
 
 @never_cache
@@ -72,7 +60,7 @@ def api_tokens(request: HttpRequest) -> HttpResponse:
     """The valid tokens; a new one is shown only in the answer that created it, and is not stored."""
     if request.method == "POST" and (wait_s := seconds_to_wait(CHANGES, request)):
         return too_often(request, wait_s)
-    form, now, secret = TokenForm(person(request), _sent(request)), timezone.now(), ""
+    form, now, secret = TokenForm(person(request), sent_fields(request)), timezone.now(), ""
     if request.method == "POST" and form.is_valid():
         try:
             secret = issue_token(person(request), now=now, **form.cleaned_data)
@@ -86,7 +74,7 @@ def api_tokens(request: HttpRequest) -> HttpResponse:
         "is_feed": secret.startswith(FEED_PREFIX),
         "portal": f"{request.scheme}://{request.get_host()}",
         "may_send": settings.OWN_RUNS,
-        "has_slurm_comments": settings.SLURM_COMMENTS,
+        **sections(),
         "kinds": ApiToken.Kind,
     }
     return render(request, "portal/settings/api_tokens.html", context)
@@ -108,14 +96,12 @@ def revoke(request: HttpRequest, pk: int) -> HttpResponse:
 def appearance(request: HttpRequest) -> HttpResponse:
     """The choices of the signed-in person, on every device; without any, each device decides for itself."""
     chosen = {name: getattr(person(request), name) for name in ("theme", "time_zone", "shows_hints")}
-    form = AppearanceForm(_sent(request), chosen)
+    form = AppearanceForm(sent_fields(request), chosen)
     if request.method == "POST" and form.is_valid():
         save_appearance(person(request), **chosen | form.cleaned_data)
         messages.success(request, "Saved.")
         return redirect("appearance")
-    return render(
-        request, "portal/settings/appearance.html", {"form": form, "has_slurm_comments": settings.SLURM_COMMENTS}
-    )
+    return render(request, "portal/settings/appearance.html", {"form": form, **sections()})
 
 
 @keeps_unsaved
@@ -126,7 +112,7 @@ def slurm_comments(request: HttpRequest) -> HttpResponse:
     if not settings.SLURM_COMMENTS:
         raise Http404("This portal writes no comments.")
     user = person(request)
-    form = SlurmCommentsForm(_sent(request), initial={"is_on": user.slurm_comments_since is not None})
+    form = SlurmCommentsForm(sent_fields(request), initial={"is_on": user.slurm_comments_since is not None})
     if request.method == "POST" and form.is_valid():
         is_on = form.cleaned_data["is_on"]
         with transaction.atomic():
@@ -136,5 +122,5 @@ def slurm_comments(request: HttpRequest) -> HttpResponse:
         done = "Saved. Jobs that end from now on get a comment." if is_on else "Saved. No more comments are written."
         messages.success(request, done)
         return redirect("slurm-comments")
-    context = {"form": form, "since": user.slurm_comments_since, "has_slurm_comments": True}
+    context = {"form": form, "since": user.slurm_comments_since, **sections()}
     return render(request, "portal/settings/slurm_comments.html", context)

@@ -20,10 +20,12 @@ from django.utils import timezone
 from jobs.failures.services import is_of_the_database
 from jobs.tallies.kinds import END_TO_MAIL, MESSAGES
 from jobs.tallies.services import add, since_end
+from reports.early.services.letters import early_letter
 from reports.mail.digest import Choices, Frequency, Silence
 from reports.mail.emails import Letter, MailError, post, post_office
 from reports.mail.services.letters import is_telling, letter, notice_letter
 from reports.mail.services.planning import NO_ADDRESS, PEOPLE_MAX, plan_due
+from reports.mail.services.refusals import LetGo, NotNow, NotWanted
 from reports.mail.services.summaries import plan_summaries
 from reports.models import Delivery, Notice
 from reports.retries import BACK_OFF, INTERRUPTIONS_MAX, next_attempt_at
@@ -33,14 +35,6 @@ CLAIM_SCAN = 20
 ROUND_S = 240
 
 log = logging.getLogger(__name__)
-
-
-class LetGo(Exception):
-    """The row does not belong to this worker any more."""
-
-
-class NotWanted(Exception):
-    """This message is not to be sent; the text is the reason as the outbox keeps it."""
 
 
 def deliver_due(limit: int, now: datetime | None = None) -> int:
@@ -65,6 +59,8 @@ def send_due(limit: int, now: datetime | None = None) -> int:
                 _send(delivery, connection, now or timezone.now())
             except LetGo:
                 continue
+            except NotNow as later:
+                _record(delivery, state=Delivery.State.PENDING, due_at=later.until, attempts=delivery.attempts - 1)
             except NotWanted as reason:
                 recorded = _record(delivery, state=Delivery.State.SUPPRESSED, reason=str(reason))
                 add(MESSAGES.of("not wanted", times=recorded))
@@ -100,20 +96,22 @@ def claim(now: datetime) -> Delivery | None:
 
 
 def _send(delivery: Delivery, connection: BaseEmailBackend, now: datetime) -> None:
-    """Raises LetGo, NotWanted and MailError."""
-    written = _letter(delivery)
+    """Raises LetGo, NotNow, NotWanted and MailError."""
+    written = _letter(delivery, now)
     # The last check before the mail server gets it: somebody may have opted out while the letter was written.
     if not _record(delivery, handed_at=now):
         raise LetGo
     post(written, connection)
 
 
-def _letter(delivery: Delivery) -> Letter:
-    """The letter under the choices of this very moment. Raises NotWanted and MailError."""
+def _letter(delivery: Delivery, now: datetime) -> Letter:
+    """The letter under the choices of this very moment. Raises NotNow, NotWanted and MailError."""
     try:
         choices = delivery_choices([delivery.user_id])[delivery.user_id]
         _check_recipient(delivery, choices)
         notice = Notice.objects.filter(delivery=delivery).first()
+        if notice is not None and notice.kind == Notice.Kind.EARLY:
+            return early_letter(delivery, choices, now)
         if notice is not None:
             return _notice_letter(delivery, notice, choices)
         rows = [
@@ -124,7 +122,7 @@ def _letter(delivery: Delivery) -> Letter:
         if not is_telling(rows):
             raise NotWanted(Silence.OFF.value if not rows else Silence.NOTHING_TO_TELL.value)
         return letter(delivery.user, str(delivery.key), rows, with_pdf=choices.with_pdf)
-    except NotWanted:
+    except (NotNow, NotWanted):
         raise
     except Exception as error:
         if is_of_the_database(error):

@@ -96,6 +96,33 @@ def test_progress_that_is_fast_enough_is_believed_before_earlier_runs() -> None:
     assert words(running(*AT_WORK, earlier=SLOW, logged=[run], limit_s=3 * HOUR_S)) == []
 
 
+@pytest.mark.parametrize(
+    "record", [{"job_name": "train_part_3"}, {"partition": "dev-g"}], ids=["named as a part", "the longest limit"]
+)
+def test_work_in_several_parts_by_design_gets_no_word(record: dict[str, str]) -> None:
+    # The longest limit of dev-g is three hours.
+    assert words(running(*AT_WORK, earlier=SLOW, limit_s=3 * HOUR_S)) == ["limit_too_short"]
+    assert words(running(*AT_WORK, earlier=SLOW, limit_s=3 * HOUR_S, **record)) == []
+
+
+def test_work_that_is_speeding_up_is_not_judged_by_its_past() -> None:
+    at_s = np.arange(0, 3601, 60)
+    # 8 steps a minute in the first three quarters of an hour, 10 in the last one: a quarter more.
+    counts = np.where(at_s <= 2700, 8 * at_s / 60, 360 + 10 * (at_s - 2700) / 60)
+    points = Points(counts.astype(np.int64), START_MS + at_s * 1000, counts)
+    run = LoggedRun(params={"max_steps": "3000"}, series={"global_step": merged(None, points)})
+    assert words(running(*AT_WORK, logged=[run], limit_s=4 * HOUR_S)) == []
+
+
+def test_work_whose_earlier_runs_ended_in_time_stops_before_its_total() -> None:
+    run = steps(max_steps="3000")
+    ended = [ComparableRun(8, 2 * HOUR_S)]
+    assert words(running(*AT_WORK, logged=[run], earlier=ended, limit_s=4 * HOUR_S)) == []
+    # On other GPUs that says nothing.
+    other = [ComparableRun(4, 2 * HOUR_S)]
+    assert words(running(*AT_WORK, logged=[run], earlier=other, limit_s=4 * HOUR_S)) == ["limit_too_short"]
+
+
 def test_sessions_and_trials_have_limits_of_another_kind() -> None:
     for name in ("sys/dashboard/sys/jupyter", "train-kaiku-trial-2"):
         assert words(running(*AT_WORK, earlier=SLOW, limit_s=3 * HOUR_S, job_name=name)) == []

@@ -19,30 +19,30 @@ def line(start_gb: float, gb_per_min: float, count: int = 60, noise_gb: float = 
 
 
 def test_a_straight_rise_states_when_it_is_full() -> None:
-    facts = running(*AT_WORK, memory=course(*line(182.0, 2.0)))
+    facts = running(*AT_WORK, memory=course(*line(222.0, 2.0)))
     assert words(facts) == ["host_memory_filling"]
     found = word(facts, EarlyCode.HOST_MEMORY_FILLING)
-    # 182 + 59 x 2 = 300 GB now, 2 GB a minute are 120 an hour: 180 GB to 480 take 1.5 hours, without any error.
-    assert found.evidence["now_gb"] == pytest.approx(300.0)
+    # 222 + 59 x 2 = 340 GB now, 2 GB a minute are 120 an hour: 140 GB to 480 take 70 minutes, without any error.
+    assert found.evidence["now_gb"] == pytest.approx(340.0)
     assert found.evidence["slope_gb_per_h"] == pytest.approx(120.0)
-    assert found.evidence["full_in_s_low"] == pytest.approx(5400.0)
-    assert found.evidence["full_in_s_high"] == pytest.approx(5400.0)
+    assert found.evidence["full_in_s_low"] == pytest.approx(4200.0)
+    assert found.evidence["full_in_s_high"] == pytest.approx(4200.0)
     assert (found.evidence["limit_gb"], found.evidence["node"], found.is_fact) == (480.0, "nid005123", False)
 
 
 def test_the_whole_range_of_the_error_must_end_before_the_time_limit() -> None:
-    memory = course(*line(182.0, 2.0, noise_gb=2.0))
+    memory = course(*line(222.0, 2.0, noise_gb=2.0))
     found = word(running(*AT_WORK, memory=memory), EarlyCode.HOST_MEMORY_FILLING)
     low_s, high_s = float(found.evidence["full_in_s_low"]), float(found.evidence["full_in_s_high"])
-    assert low_s < 5400.0 < high_s
+    assert low_s < 4200.0 < high_s
     assert words(running(*AT_WORK, memory=memory, limit_s=HOUR_S + high_s + 1)) == ["host_memory_filling"]
     assert words(running(*AT_WORK, memory=memory, limit_s=HOUR_S + high_s - 1)) == []
     assert words(running(*AT_WORK, memory=memory, limit_s=None)) == []
 
 
-def test_a_line_is_not_continued_for_more_than_four_times_what_was_seen() -> None:
-    # The fitted half hour ends at 300 GB; 180 GB in four times 1800 s are 90 GB an hour, 1.5 a minute.
-    fast, slow = line(300.0 - 59 * 1.55, 1.55), line(300.0 - 59 * 1.45, 1.45)
+def test_a_line_is_not_continued_for_more_than_three_times_what_was_seen() -> None:
+    # The fitted half hour ends at 300 GB; 180 GB in three times 1800 s are 120 GB an hour, 2 a minute.
+    fast, slow = line(300.0 - 59 * 2.05, 2.05), line(300.0 - 59 * 1.95, 1.95)
     assert words(running(*AT_WORK, memory=course(*fast))) == ["host_memory_filling"]
     assert words(running(*AT_WORK, memory=course(*slow))) == []
 
@@ -65,9 +65,16 @@ def test_what_is_no_steady_rise_is_no_reason_for_a_word(gb: list[float]) -> None
 
 def test_data_that_is_loaded_before_the_gpus_work_is_no_leak() -> None:
     idle = [minutes((20, 0.0), (20, 80.0), (20, 0.0))] * 8
-    memory = course(*line(182.0, 2.0))
+    memory = course(*line(222.0, 2.0))
     assert words(running(*idle, memory=memory)) == ["host_memory_filling"]
     assert words(running(*[minutes((25, 80.0), (35, 2.0))] * 8, memory=memory)) == []
+
+
+@pytest.mark.parametrize(("limit_gb", "said"), [(600.0, ["host_memory_filling"]), (605.0, [])])
+def test_below_half_of_the_limit_a_load_of_data_may_end_before_it(limit_gb: float, said: list[str]) -> None:
+    # 300 GB now; at 6 GB a minute, 300 GB more take 50 minutes.
+    memory = course(*[max(300.0 - 6 * (59 - place), 0.0) for place in range(60)])
+    assert words(running(*AT_WORK, memory=memory, cpu={"memory_limit_gb": limit_gb})) == said
 
 
 def test_less_than_half_an_hour_is_too_little() -> None:
@@ -75,7 +82,7 @@ def test_less_than_half_an_hour_is_too_little() -> None:
 
 
 def test_points_that_are_missing_do_not_matter() -> None:
-    gb: list[float | None] = [value if place % 5 else None for place, value in enumerate(line(182.0, 2.0))]
+    gb: list[float | None] = [value if place % 5 else None for place, value in enumerate(line(222.0, 2.0))]
     assert words(running(*AT_WORK, memory=course(*gb))) == ["host_memory_filling"]
 
 
@@ -103,7 +110,7 @@ def test_gpu_memory_that_grows_up_to_the_end_of_its_capacity() -> None:
 
 @pytest.mark.parametrize(
     "mem_gb",
-    [[62.0] * 60, [30.0, 45.0, *[62.0] * 58], [56.0 + 0.1 * place for place in range(60)]],
+    [[62.0] * 60, [30.0, 45.0, *[62.0] * 58], [58.0 + 0.09 * place for place in range(60)]],
     ids=["full by design", "a cache that stays full", "nearly full from the start"],
 )
 def test_gpu_memory_that_is_full_by_design_is_no_reason_for_a_word(mem_gb: list[float]) -> None:

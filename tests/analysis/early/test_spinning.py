@@ -84,3 +84,22 @@ def test_steps_that_stopped_half_an_hour_ago_make_it_certain() -> None:
 
 def test_steps_that_stopped_a_moment_ago_are_a_pause() -> None:
     assert words(running(*BUSY, power_w=160.0, logged=[steps_until(1860)])) == []
+
+
+def test_steps_that_stopped_count_where_power_is_not_known_if_use_became_steady() -> None:
+    # 100 and 80 percent in turns for half an hour, then 100 all the time.
+    course = minutes(*[(1, 100.0), (1, 80.0)] * 15, (40, 100.0))
+    found = word(running(*[course] * 8, logged=[steps_until(1800)]), EarlyCode.SPINNING)
+    assert (found.evidence["since_s"], found.evidence["flat_s"]) == (1800.0, 2400.0)
+    assert "power_w" not in found.evidence
+    # Use that goes on as before: the points may just have been lost.
+    same = minutes(*[(1, 100.0), (1, 80.0)] * 35)
+    assert words(running(*[same] * 8, logged=[steps_until(1800)])) == []
+
+
+def test_steps_that_stopped_at_full_power_may_just_have_been_lost() -> None:
+    assert words(running(*BUSY, power_w=450.0, logged=[steps_until(1800)])) == []
+
+
+def test_a_session_may_try_something_at_low_power() -> None:
+    assert words(running(*BUSY, power_w=160.0, job_name="jupyter-lab")) == []

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from analysis.models import JobEfficiency
+from analysis.models import JobEfficiency, SilentNode
 from analysis.selectors import assessment, due_jobs, judged_metrics
 from analysis.services import analyse_due
 from collector.wire import JOB_RECORD, NODE_SUMMARY
@@ -68,10 +68,14 @@ def test_a_run_whose_final_summary_never_came_is_judged_on_what_came_before_once
     row = JobEfficiency.objects.get()
     # Ten minutes of two and a half hours: 600 s / 9000 s.
     assert (row.avg_gpu_util, round(row.coverage_fraction, 4), row.is_partial) == (80.0, 0.0667, True)
+    assert "GPU use: no summary of the job's end from 1 of 1 nodes; an earlier one counts" in row.not_measured
+    assert SilentNode.objects.get().node == "nid005123", "it fell silent during the run"
     assert analyse_due(10, at) == 0
     # The final one may still come: it takes the place of the other, and the run is judged once more.
     record_node_summary(decoded(summary([40.0] * 8)), at)
     assert analyse_due(10, at + timedelta(seconds=300)) == 1
     row.refresh_from_db()
     assert (row.avg_gpu_util, row.coverage_fraction) == (40.0, 0.8)
+    assert not any("no summary" in sentence for sentence in row.not_measured)
+    assert not SilentNode.objects.exists()
     assert JobEfficiency.objects.count() == 1

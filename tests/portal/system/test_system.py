@@ -32,6 +32,7 @@ from portal.system.concerns import concerns
 from portal.system.state import system_state
 from portal.system.work_names import COUNTED, FAILED
 from portal.system.work_names import SWEEPS as NAMES_OF_SWEEPS
+from reports.early.services.mailing import EARLY_MAIL
 from reports.mail.services.planning import PLANNING
 from reports.mail.services.summaries import SUMMARY
 from reports.models import Delivery
@@ -39,6 +40,7 @@ from reports.performance.targets.address import Folder
 from reports.performance.targets.faults import Fault
 from reports.performance.targets.services.sweep import EXPORT
 from reports.selectors import REPORT
+from reports.webhooks.services.planning import WEBHOOK_WORDS
 from tests.payloads import job_record
 
 pytestmark = pytest.mark.django_db
@@ -113,7 +115,7 @@ def test_all_work_that_can_fail_and_every_sweep_has_a_name_of_its_own() -> None:
         *(escalation.OF_PEOPLE, escalation.OF_PROJECTS, outcomes.SETTLE, outcomes.CLOSE_MONTH, policy.CLOSE_MONTH),
         predictions.CLOSE_MONTH,
         *(site.CLOSE_MONTH, rollups.ROLL_UP, IMPORT, SUMMARY, PLANNING, LINK, REPORT, JUDGEMENT, SORTING, FOLLOWING),
-        *(READING, EXPORT, WORD, anonymous.CLOSE_MONTH),
+        *(READING, EXPORT, WORD, EARLY_MAIL, WEBHOOK_WORDS, anonymous.CLOSE_MONTH),
     }
     assert kinds == set(FAILED)
     assert kinds - {PLANNING} == set(COUNTED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from datetime import UTC, datetime
 from typing import Any
 
@@ -201,3 +202,10 @@ def test_a_job_number_that_cannot_be_one_is_in_no_command(job_id: int) -> None:
 def test_other_hardware_has_other_tools() -> None:
     said = text(EarlyCode.SOME_GPUS_UNUSED, partition="unknown")
     assert commands(said)[0].endswith("--pty bash")
+
+
+@pytest.mark.parametrize("code", EarlyCode)
+def test_a_shell_reads_each_command(code: EarlyCode) -> None:
+    said = text(code, nodes=("nid005122", "nid005123"))
+    for command in [*commands(said), said.possibility.command]:
+        subprocess.run(["bash", "-n", "-c", command], check=True)

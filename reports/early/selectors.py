@@ -1,0 +1,110 @@
+"""Reading early words for the channels: which hold, whose they are, and what their reader chose."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from datetime import datetime, tzinfo
+from zoneinfo import ZoneInfo
+
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+
+from analysis.models import EarlyWord, RunningRun
+from analysis.rollups.selectors import site_zone
+from jobs.models import Job, QueuedJob, User
+from reports.early.models import EarlyChoice, MailedWord
+from reports.early.planning import TOLD_FOR, OpenWord, PastMail
+from reports.models import Delivery
+
+
+def early_choice(user: User) -> EarlyChoice:
+    """What a person chose; a row that is not stored, with nothing switched on, where they chose nothing."""
+    return EarlyChoice.objects.filter(user=user).first() or EarlyChoice(user=user)
+
+
+def zone_of(user: User) -> tzinfo:
+    """The time zone that a person chose, else the site's."""
+    return ZoneInfo(user.time_zone) if user.time_zone else site_zone()
+
+
+def holding_words() -> QuerySet[EarlyWord]:
+    """The words that hold now, of jobs that the queue lists as running."""
+    watched = RunningRun.objects.filter(
+        cluster=OuterRef("cluster"), job_id=OuterRef("job_id"), attempt=OuterRef("attempt")
+    )
+    return EarlyWord.objects.filter(Exists(_queued()), Exists(watched), over_at=None)
+
+
+def _queued() -> QuerySet[QueuedJob]:
+    """The running job of a word."""
+    return QueuedJob.objects.filter(
+        cluster=OuterRef("cluster"), job_id=OuterRef("job_id"), state=QueuedJob.State.RUNNING
+    )
+
+
+def words_to_mail() -> QuerySet[EarlyWord]:
+    """The holding words that are in no message yet, of people who want mail about running jobs and have an address."""
+    wants = EarlyChoice.objects.filter(user=OuterRef("user"), by_mail=True)
+    is_there = Q(user__is_active=True) & ~Q(user__email="")
+    return holding_words().filter(is_there, Exists(wants), mailed=None).order_by("found_at", "pk")
+
+
+def open_words(words: QuerySet[EarlyWord]) -> list[OpenWord]:
+    """The same as values, each with the number of its array, or of its job where it is in none."""
+    work = Coalesce(Subquery(_queued().values("array_job_id")[:1]), F("job_id"))
+    rows = words.annotate(work=work).values_list("pk", "cluster", "work", "code")
+    return [OpenWord(pk, (cluster, work), code) for pk, cluster, work, code in rows]
+
+
+def past_mail(user: User, now: datetime) -> PastMail:
+    """What messages about running jobs a person has, waiting or of the last day: one query."""
+    lately = Q(delivery__created_at__gte=now - TOLD_FOR)
+    is_open = Q(delivery__state__in=(Delivery.State.PENDING, Delivery.State.SENDING))
+    rows = MailedWord.objects.filter(lately | is_open, delivery__user=user).exclude(
+        delivery__state=Delivery.State.SUPPRESSED
+    )
+    zone, waiting, in_sending, told, due_at = zone_of(user), {}, set(), set(), {}
+    for row in rows.select_related("delivery", "word"):
+        work = (row.word.cluster, row.work)
+        told.add((work, row.word.code))
+        due_at[row.delivery_id] = row.delivery.due_at
+        if row.delivery.state == Delivery.State.PENDING:
+            waiting[work] = row.delivery_id
+        elif row.delivery.state == Delivery.State.SENDING:
+            in_sending.add(work)
+    days = Counter(at.astimezone(zone).date() for at in due_at.values())
+    return PastMail(waiting, in_sending, told, days)
+
+
+def words_in(delivery: Delivery) -> QuerySet[EarlyWord]:
+    """The words of a message that hold now, the first found first."""
+    rows = holding_words().filter(mailed__delivery=delivery)
+    return rows.select_related("user", "project").order_by("found_at", "pk")
+
+
+def feed_words(user: User, limit: int) -> QuerySet[EarlyWord]:
+    """The latest words about a person's own jobs."""
+    return EarlyWord.objects.filter(user=user).select_related("user", "project").order_by("-found_at", "-pk")[:limit]
+
+
+def job_ends(words: Sequence[EarlyWord]) -> dict[int, datetime]:
+    """When the jobs of these words ended, by the words' keys; without those that run or have no record yet."""
+    rows = Job.objects.filter(job_id__in={word.job_id for word in words}, ended_at__isnull=False)
+    ended = {
+        (cluster, job_id, attempt): ended_at
+        for cluster, job_id, attempt, ended_at in rows.values_list("cluster", "job_id", "attempt", "ended_at")
+    }
+    ends = ((word.pk, ended.get((word.cluster, word.job_id, word.attempt))) for word in words)
+    return {pk: ended_at for pk, ended_at in ends if ended_at is not None}
+
+
+def people_to_mail() -> list[int]:
+    """Who has words that are in no message yet."""
+    return sorted(set(words_to_mail().order_by().values_list("user", flat=True)))
+
+
+def still_to_mail(user_pks: Collection[int]) -> list[int]:
+    """Which of these people, in their order, still have such words."""
+    left = set(people_to_mail())
+    return [pk for pk in user_pks if pk in left]

@@ -1,0 +1,102 @@
+"""An early word as every channel gives it, and what a message about some of them is called; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from analysis.early.findings import EarlyCode
+from reports.early.wording import EarlyText
+from reports.mail.view import calm
+from reports.numbers import counted, to_the_minute
+
+NAME_LENGTH_MAX = 60
+
+
+@dataclass(frozen=True)
+class ToldWord:
+    """One word with its text; `job_name`, `project` and `username` are as others chose them, `url` its page."""
+
+    pk: int
+    cluster: str
+    job_id: int
+    attempt: int
+    job_name: str
+    project: str
+    username: str
+    code: EarlyCode
+    evidence: Mapping[str, Any]
+    is_fact: bool
+    confidence: float
+    is_interactive: bool
+    gpus: int | None
+    started_at: datetime
+    ends_at: datetime | None
+    found_at: datetime
+    held_at: datetime
+    text: EarlyText
+    url: str
+
+    @property
+    def job(self) -> str:
+        """`train (lumi/123)`, or the number alone."""
+        name = calm(self.job_name, NAME_LENGTH_MAX)
+        number = f"{self.cluster}/{self.job_id}"
+        return f"{name} ({number})" if name else f"job {number}"
+
+    @property
+    def sure(self) -> str:
+        """How often such words are right; empty for what was counted."""
+        return "" if self.is_fact else f"confidence {self.confidence * 100:.0f} %"
+
+
+def early_subject(words: Sequence[ToldWord]) -> str:
+    """What the words are about and how much: `8 GPUs of train (lumi/123) idle for 1 h 05 min`, and how many more."""
+    first, more = words[0], len({(word.cluster, word.job_id) for word in words}) - 1
+    also = f", and {counted(more, 'more job')}" if more else ""
+    if not more and len(words) > 1:
+        also = f", and {len(words) - 1} more"
+    return AMOUNTS[first.code](first, first.evidence) + also
+
+
+def _all_gpus_idle(word: ToldWord, seen: Mapping[str, Any]) -> str:
+    return f"{counted(seen['gpus'], 'GPU')} of {word.job} idle for {to_the_minute(seen['idle_s'])}"
+
+
+def _cpu_only(word: ToldWord, seen: Mapping[str, Any]) -> str:
+    return f"{counted(seen['gpus'], 'GPU')} of {word.job} not used for {to_the_minute(seen['idle_s'])}"
+
+
+def _some_gpus_unused(word: ToldWord, seen: Mapping[str, Any]) -> str:
+    return f"{seen['unused_gpus']:,} of {counted(seen['gpus'], 'GPU')} of {word.job} not used"
+
+
+def _spinning(word: ToldWord, seen: Mapping[str, Any]) -> str:
+    if "flat_s" in seen:
+        return f"No step of {word.job} for {to_the_minute(seen['flat_s'])}"
+    return f"GPUs of {word.job} probably wait, for {to_the_minute(seen['spinning_s'])}"
+
+
+def _gpu_memory_full(word: ToldWord, _: Mapping[str, Any]) -> str:
+    return f"GPU memory of {word.job} nearly full"
+
+
+def _host_memory_filling(word: ToldWord, _: Mapping[str, Any]) -> str:
+    return f"Host memory of {word.job} will probably run out"
+
+
+def _limit_too_short(word: ToldWord, _: Mapping[str, Any]) -> str:
+    return f"Time limit of {word.job} probably too short"
+
+
+AMOUNTS: Mapping[EarlyCode, Callable[[ToldWord, Mapping[str, Any]], str]] = {
+    EarlyCode.ALL_GPUS_IDLE: _all_gpus_idle,
+    EarlyCode.CPU_ONLY: _cpu_only,
+    EarlyCode.SOME_GPUS_UNUSED: _some_gpus_unused,
+    EarlyCode.SPINNING: _spinning,
+    EarlyCode.GPU_MEMORY_FULL: _gpu_memory_full,
+    EarlyCode.HOST_MEMORY_FILLING: _host_memory_filling,
+    EarlyCode.LIMIT_TOO_SHORT: _limit_too_short,
+}

@@ -1,0 +1,126 @@
+"""Reading webhooks: whose they are, which words they get, and which of their deliveries are due."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+from datetime import datetime, timedelta
+
+from django.db.models import Exists, F, Min, OuterRef, Q, QuerySet
+
+from analysis.models import EarlyWord
+from jobs.models import Membership, Project, User
+from jobs.selectors import led_projects
+from reports.early.models import EarlyChoice
+from reports.early.planning import TOLD_FOR, PastMail
+from reports.early.selectors import holding_words
+from reports.models import Webhook, WebhookDelivery, WebhookWord
+from reports.retries import LEASE
+
+LATELY = timedelta(days=1)
+
+
+def visible_webhooks(user: User) -> QuerySet[Webhook]:
+    """A person's own webhooks, and those of the projects that they lead."""
+    mine = Q(owner=user) | Q(project__in=led_projects(user))
+    return Webhook.objects.filter(mine).select_related("project", "owner").order_by("project__name", "name", "pk")
+
+
+def own_webhooks(user: User, project: Project | None = None) -> QuerySet[Webhook]:
+    """What counts against a limit: a person's own webhooks, or all of a project."""
+    return Webhook.objects.filter(project=project) if project else Webhook.objects.filter(owner=user, project=None)
+
+
+def working_webhooks() -> QuerySet[Webhook]:
+    """The webhooks that may post: switched on, of an active person, and of a project while this person is its PI."""
+    leads = Membership.objects.filter(user=OuterRef("owner"), project=OuterRef("project"), role=Membership.Role.PI)
+    return Webhook.objects.filter(Q(project=None) | Exists(leads), off_at=None, owner__is_active=True)
+
+
+def words_for(webhook: Webhook) -> QuerySet[EarlyWord]:
+    """The holding words that a webhook may get: those of its owner's jobs, in a project also of members who agreed."""
+    words = holding_words().filter(found_at__gte=webhook.since)
+    if webhook.project_id is None:
+        return words.filter(user=webhook.owner_id)
+    agreed = EarlyChoice.objects.filter(user=OuterRef("user"), to_project=True)
+    member = Membership.objects.filter(user=OuterRef("user"), project=OuterRef("project"))
+    whose = Q(user=webhook.owner_id) | Exists(agreed)
+    return words.filter(whose, Exists(member), project=webhook.project_id, user__is_active=True)
+
+
+def new_words_for(webhook: Webhook) -> QuerySet[EarlyWord]:
+    """Those that are in none of its deliveries yet, the first found first."""
+    posted = WebhookWord.objects.filter(webhook=webhook, word=OuterRef("pk"))
+    return words_for(webhook).exclude(Exists(posted)).order_by("found_at", "pk")
+
+
+def webhooks_with_words() -> list[int]:
+    """The working webhooks that some holding word may be for: two queries, however many words."""
+    found = set(holding_words().order_by().values_list("user", "project"))
+    mine = Q(project=None, owner__in={user for user, _ in found})
+    rows = working_webhooks().filter(mine | Q(project__in={project for _, project in found}))
+    return list(rows.order_by("pk").values_list("pk", flat=True)) if found else []
+
+
+def still_with_words(webhook_pks: Collection[int]) -> list[int]:
+    """Which of these webhooks, in their order, may still have words."""
+    left = set(webhooks_with_words())
+    return [pk for pk in webhook_pks if pk in left]
+
+
+def past_posts(webhook: Webhook, now: datetime) -> PastMail:
+    """What deliveries of a webhook wait, or were of the last day, in the words of planning: one query."""
+    lately = Q(delivery__created_at__gte=now - TOLD_FOR) | Q(delivery__state=WebhookDelivery.State.PENDING)
+    rows = WebhookWord.objects.filter(lately, webhook=webhook).exclude(delivery__state=WebhookDelivery.State.SUPPRESSED)
+    waiting, told = {}, set()
+    for row in rows.select_related("delivery", "word"):
+        work = (row.word.cluster, row.work)
+        told.add((work, row.word.code))
+        # One that was tried is left as it is: its receiver may have it already.
+        if row.delivery.state == WebhookDelivery.State.PENDING and not row.delivery.attempts:
+            waiting[work] = row.delivery_id
+    return PastMail(waiting=waiting, told=told)
+
+
+def words_of(delivery: WebhookDelivery) -> QuerySet[EarlyWord]:
+    """The words of a delivery that hold now and that its webhook may still get."""
+    mine = WebhookWord.objects.filter(delivery=delivery, word=OuterRef("pk"))
+    rows = words_for(delivery.webhook).filter(Exists(mine))
+    return rows.select_related("user", "project").order_by("found_at", "pk")
+
+
+def due_posts(now: datetime) -> QuerySet[WebhookDelivery]:
+    """Deliveries that are due, and those whose worker held them for longer than a lease; the oldest first."""
+    is_due = Q(state=WebhookDelivery.State.PENDING, due_at__lte=now)
+    is_left = Q(state=WebhookDelivery.State.SENDING, claimed_at__lte=now - LEASE)
+    return WebhookDelivery.objects.filter(is_due | is_left).order_by("due_at", "pk")
+
+
+def webhooks_to_try(now: datetime) -> QuerySet[Webhook]:
+    """Webhooks with a due delivery that are not paused and that no worker posts to now, the longest untried first."""
+    due = due_posts(now).filter(webhook=OuterRef("pk"))
+    posting = WebhookDelivery.objects.filter(
+        webhook=OuterRef("pk"), state=WebhookDelivery.State.SENDING, claimed_at__gt=now - LEASE
+    )
+    is_paused = Q(paused_until__gt=now)
+    rows = Webhook.objects.filter(Exists(due), ~Exists(posting)).exclude(is_paused)
+    return rows.order_by(F("last_at").asc(nulls_first=True), "pk")
+
+
+def failing_webhooks(now: datetime) -> tuple[int, datetime | None]:
+    """How many webhooks have failed for longer than a day and are not switched off yet, and since when the first."""
+    failing = Webhook.objects.filter(off_at=None, failing_since__lte=now - LATELY)
+    return failing.count(), failing.aggregate(since=Min("failing_since"))["since"]
+
+
+def webhook_states() -> Counter[tuple[str, str]]:
+    """How many webhooks there are, by shape and state: `on`, `failing` or `off`."""
+    found: Counter[tuple[str, str]] = Counter()
+    for shape, failing_since, off_at in Webhook.objects.values_list("shape", "failing_since", "off_at"):
+        found[shape, "off" if off_at else "failing" if failing_since else "on"] += 1
+    return found
+
+
+def webhook_name(webhook_pk: int) -> str:
+    """A webhook in the log: its number, without name or address."""
+    return f"webhook {webhook_pk}"

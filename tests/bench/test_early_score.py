@@ -1,0 +1,63 @@
+"""The limits of early words hold on draws that no rule was tuned on, and the score counts what is sent once."""
+
+from __future__ import annotations
+
+import zlib
+
+import pytest
+
+from bench.early.activity import activity
+from bench.early.courses import course_of_case
+from bench.early.cutting import cuts
+from bench.early.pairs import CUTS_S, Pair, situation_pairs
+from bench.early.truth import Words, truth
+from bench.early_score import PRECISION_MIN, EarlyScore, halves, is_kept_back, score
+from bench.noisy.library import LIBRARY
+
+EVERY = 7
+"""One case of so many is drawn, so that the test is quick; another part of them for each seed."""
+
+
+def noisy_pairs(seed: int) -> list[Pair]:
+    found = []
+    for index, case in enumerate(LIBRARY):
+        if zlib.crc32(case.name.encode()) % EVERY == seed % EVERY:
+            course = course_of_case(case, index, seed)
+            seen = activity(course)
+            found += [Pair(cut, truth(cut, seen, "gpu_out_of_memory" in case.must)) for cut in cuts(course, CUTS_S)]
+    return found
+
+
+def test_words_about_noisy_runs_of_other_seeds_are_right() -> None:
+    card = score(pair for seed in (11, 12) for pair in noisy_pairs(seed))
+    assert len(card.sent) >= 10
+    assert card.precision >= PRECISION_MIN, [str(word) for word in card.wrong]
+
+
+def test_words_about_all_situations_together_are_right() -> None:
+    card = score(situation_pairs())
+    assert list(card.failures("situations")) == [], [str(word) for word in card.wrong]
+    both = halves(card)
+    assert sum(len(half.sent) for half in both.values()) == len(card.sent)
+
+
+def test_a_word_that_still_holds_is_sent_once() -> None:
+    pairs = [pair for pair in situation_pairs() if pair.situation and pair.situation.name == "cpu_phase_after_gpu_work"]
+    card = score([*pairs, *pairs])
+    assert len(card.said) == 2 * len(card.sent)
+    assert len(card.sent) == 1
+
+
+def test_a_word_that_was_not_allowed_is_wrong() -> None:
+    pairs = [pair for pair in situation_pairs() if pair.situation and pair.situation.name == "cpu_phase_after_gpu_work"]
+    card = EarlyScore()
+    for pair in pairs:
+        card.count(Pair(pair.cut, Words(), pair.situation))
+    assert (card.precision, card.recall) == (0.0, 1.0)
+    assert list(card.failures("these")) == ["these: precision 0.000"]
+
+
+def test_half_of_the_situations_is_kept_back() -> None:
+    names = {pair.situation.name for pair in situation_pairs() if pair.situation}
+    kept = sum(map(is_kept_back, names))
+    assert kept / len(names) == pytest.approx(0.5, abs=0.1)
