@@ -11,7 +11,9 @@ import os
 import secrets
 import subprocess
 import sys
+from contextlib import suppress
 from datetime import date, datetime, timedelta
+from threading import Event, Thread
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "portal.settings")
 
@@ -30,7 +32,7 @@ from django.conf import settings
 from django.contrib.auth.hashers import make_password
 from django.core.management import call_command
 from django.core.management.base import CommandError
-from django.db import transaction
+from django.db import DatabaseError, transaction
 from django.db.models import Sum
 from django.utils import timezone
 from tqdm import tqdm
@@ -54,6 +56,7 @@ from bench.samples.daily_works import pipeline_runs, unused_runs
 from bench.samples.experiments import sample_experiments
 from bench.samples.generate import sample_jobs
 from bench.samples.people import sample_people
+from bench.samples.running import show_running
 from bench.samples.scaling_study import scaling_study
 from jobs.allocations import AllocatedHours
 from jobs.directory import Directory
@@ -76,6 +79,7 @@ PROJECTS = 2  # of seven or eight people: fewer are no group whose sums are show
 SCALES_UP = "grace"  # who tries one program on several numbers of GPUs
 LOG_EXPERIMENTS = ("alice", "mallory")  # a PI, and a member of her project one of whose jobs reached its time limit
 RUNS_A_PIPELINE, LEAVES_GPUS_UNUSED = "bob", "leo"
+RUN_IN, QUEUE_READ_S = "project_465000001", 60.0
 SHOWN_FINDING = "parallelism_mismatch"
 SHARED_DAYS, SHARED_NOTE = 14, "Two GPUs do all the work. How do I start one rank on each?"
 REPORT_AFTER = timedelta(minutes=5)
@@ -102,10 +106,30 @@ def demo() -> None:
         print("The sample jobs are already loaded; `make clean` removes them.")
     else:
         feed()
+    began = timezone.now()
+    run_jobs(began)
     show_report()
     show_accounts()
     if flag("DEMO_SERVE", True):
-        serve()
+        serve(began)
+
+
+def run_jobs(began: datetime) -> None:
+    """Some jobs that run now, as squeue lists them and their nodes measured them so far; they began with this start."""
+    people = tuple(
+        person.username for person in sample_people(seed=SEED, projects=PROJECTS) if person.project == RUN_IN
+    )
+    show_running(people, RUN_IN, began, timezone.now(), SEED)
+
+
+def keep_running(began: datetime, over: Event) -> None:
+    """The same again each minute until the demo ends: nothing else reads a queue here, and an old one counts as old.
+
+    What finds the database busy is tried again with the next minute.
+    """
+    while not over.wait(QUEUE_READ_S):
+        with suppress(DatabaseError):
+            run_jobs(began)
 
 
 def show_report() -> None:
@@ -220,8 +244,10 @@ def sample_directory(today: date) -> Directory:
     )
 
 
-def serve() -> None:
-    """The portal in the foreground and one worker process in the background; both end together."""
+def serve(began: datetime) -> None:
+    """The portal in the foreground, one worker process and the running jobs in the background; all end together."""
+    over = Event()
+    Thread(target=keep_running, args=(began, over), daemon=True).start()
     worker = subprocess.Popen([sys.executable, "manage.py", "worker"], cwd=settings.BASE_DIR)
     try:
         subprocess.run(
@@ -233,6 +259,7 @@ def serve() -> None:
     except KeyboardInterrupt:
         pass
     finally:
+        over.set()
         worker.terminate()
         worker.wait()
 

@@ -10,7 +10,7 @@ from django.db.models import Count, Exists, Min, OuterRef, Q, QuerySet
 
 from analysis.early.models import RunningRun
 from analysis.models import JobEfficiency, SilentNode
-from jobs.queue.selectors import fresh_readings
+from jobs.queue.selectors import fresh_since, readings
 from metrics.models import RunningNode
 
 AGES = {"1h": timedelta(hours=1), "6h": timedelta(hours=6), "1d": timedelta(days=1), "7d": timedelta(days=7)}
@@ -47,11 +47,12 @@ class SilentRunningNode(NamedTuple):
 def silent_running_nodes(now: datetime, after: timedelta) -> list[SilentRunningNode]:
     """The nodes that have sent nothing of a job for so long that still runs there, the longest silent first.
 
-    Only where the queue was read lately: otherwise the job may have ended. Nothing here names a job.
+    Only where the queue was read lately: otherwise the job may have ended. Nothing here names a job. One query.
     """
     of_run = {name: OuterRef(name) for name in ("cluster", "job_id", "attempt")}
+    fresh = readings().filter(read_at__gte=fresh_since(now)).order_by().values("cluster")
     silent = RunningNode.objects.filter(
-        Exists(RunningRun.objects.filter(**of_run)), cluster__in=fresh_readings(now), ended_at__lt=now - after
+        Exists(RunningRun.objects.filter(**of_run)), cluster__in=fresh, ended_at__lt=now - after
     )
     rows = silent.values_list("cluster", "node").annotate(since=Min("ended_at")).order_by("since", "cluster", "node")
     return [SilentRunningNode(*row) for row in rows]

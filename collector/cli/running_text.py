@@ -84,6 +84,7 @@ def figure_lines(terminal: Terminal, job: dict[str, Any]) -> Iterator[str]:
         (
             _memory(measured, "GPU memory", "gpu_memory_peak_gb", "gpu_memory_capacity_gb"),
             _memory(measured, "host memory", "host_memory_peak_gb", "host_memory_limit_gb"),
+            _with_work(job, measured),
             _nodes(measured),
         ),
         terminal.columns,
@@ -95,9 +96,10 @@ def figure_lines(terminal: Terminal, job: dict[str, Any]) -> Iterator[str]:
 def word_lines(terminal: Terminal, word: dict[str, Any]) -> Iterator[str]:
     """One early word: what it is, where to look, and what is only possible. Commands are never cut or divided."""
     confidence = number(word, "confidence")
-    sure = "" if value(word, "is_fact") is True or confidence is None else f" ({100 * confidence:.0f}\u00a0% sure)"
-    yield terminal.paint(cut(f"! {text(word, 'title')}{sure}", terminal.columns), "bold", "yellow")
-    yield from wrapped(text(word, "text"), terminal.columns, "  ")
+    is_inferred = value(word, "is_fact") is not True and confidence is not None
+    how_often = f" Right in about {100 * (confidence or 0.0):.0f}\u00a0% of such cases." if is_inferred else ""
+    yield terminal.paint(cut(f"! {text(word, 'title')}", terminal.columns), "bold", "yellow")
+    yield from wrapped(text(word, "text") + how_often, terminal.columns, "  ")
     for step in objects(word, "steps")[:STEPS_MAX]:
         yield from _step(terminal, step, "  - ")
     possible = value(word, "possibility")
@@ -144,6 +146,12 @@ def _memory(measured: dict[str, Any], what: str, peak: str, limit: str) -> str:
     if used_gb is None:
         return f"{what} not measured"
     return f"{what} {gigabytes(used_gb)}" + ("" if limit_gb is None else f" of {gigabytes(limit_gb)}")
+
+
+def _with_work(job: dict[str, Any], measured: dict[str, Any]) -> str:
+    """How many of the GPUs had work, where not all had."""
+    worked, gpus = number(measured, "gpus_with_work"), number(job, "gpus")
+    return "" if worked is None or gpus is None or worked >= gpus else f"{worked:.0f} of {gpus:.0f} GPUs had work"
 
 
 def _nodes(measured: dict[str, Any]) -> str:

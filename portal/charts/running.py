@@ -23,14 +23,11 @@ from portal.charts.queue_readings import Reading, queue_readings
 from portal.charts.running_words import ShownWord, held_words, shown_words
 from reports.early.wording import EarlyJob
 
-LISTED_MAX = 20
-"""Running jobs that a page lists; the Queue page has all of them."""
+LISTED_MAX, FEW_MAX = 20, 5
+"""Running jobs that their own page lists, where the Queue page has all of them, and that other pages list."""
 
 CONSIDERED_MAX = 500
 """The latest started jobs, among which those with a word come first."""
-
-FIRST_FIGURES = "not measured yet: the first figures come about 10 to 25 minutes after the start"
-"""An interim summary is due 10 minutes after the start, and sent within 15 more (deploy/slurm/kaiku-ship.timer)."""
 
 Key = tuple[str, int]
 
@@ -112,10 +109,6 @@ class RunningJobs:
     count: int
     is_more: bool
     readings: list[Reading]
-
-    @property
-    def has_words(self) -> bool:
-        return any(row.words for row in self.rows)
 
     @property
     def names_owner(self) -> bool:

@@ -5,6 +5,8 @@ const FIRST_ERROR = 400;
 const COMPARED_MIN = 2, COMPARED_MAX = 4;
 const filters = document.querySelector(".job-filters");
 const notLoaded = document.getElementById("not-loaded");
+// The running jobs above the list load themselves (live.js).
+const isOfList = (event) => !event.target.closest("[data-live]");
 
 document.body.addEventListener("htmx:configRequest", (event) => {
   const { parameters } = event.detail;
@@ -13,6 +15,7 @@ document.body.addEventListener("htmx:configRequest", (event) => {
 
 // The sign-in after a session has ended is a page of its own.
 document.body.addEventListener("htmx:beforeSwap", (event) => {
+  if (!isOfList(event)) return;
   const { xhr, serverResponse, pathInfo } = event.detail;
   if (xhr.status < FIRST_ERROR && serverResponse.includes('id="shown"')) return;
   event.detail.shouldSwap = false;
@@ -28,7 +31,7 @@ function sayNotLoaded(event) {
   notLoaded.hidden = false;
 }
 for (const name of ["htmx:sendError", "htmx:timeout", "htmx:responseError"]) {
-  document.body.addEventListener(name, sayNotLoaded);
+  document.body.addEventListener(name, (event) => { if (isOfList(event)) sayNotLoaded(event); });
 }
 
 // So does the name that somebody is typing for a filter: the part of the page around it is replaced.
@@ -99,6 +102,7 @@ document.body.addEventListener("click", ({ target }) => {
 // The link to another page is gone with the list that it stood under: go on at the head of the new one, or, where the
 // list was sorted by a column, at the head of that column, or, where a filter was removed, at those that are left.
 document.body.addEventListener("htmx:afterSettle", (event) => {
+  if (!isOfList(event)) return;
   followAddress();
   showSelection();
   const link = event.detail.requestConfig?.elt;

@@ -12,9 +12,10 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SERVED = """
 from unittest.mock import patch
+from django.utils import timezone
 from bench import demo
 with patch.object(demo.subprocess, "Popen"), patch.object(demo.subprocess, "run") as run:
-    demo.serve()
+    demo.serve(timezone.now())
 print(*run.call_args.args[0][-2:])
 """
 

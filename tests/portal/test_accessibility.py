@@ -23,6 +23,7 @@ from tests.portal.experiments.logged import experiment_of, log_run
 from tests.portal.policy.test_policy_page import make_rows
 from tests.portal.queue.queued import allocate, read, started, waiting
 from tests.portal.test_access import WORK
+from tests.running import running_job, watched
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -33,8 +34,8 @@ PAGES = {
     "/ /jobs/ /jobs/?q=123 /jobs/lumi/123456/ /jobs/lumi/123456/raw/ /jobs/lumi/999/ /history/ /projects/ "
     "/projects/project_465000001/ /learn/ /learn/timeout/ /learn/nothing/ /settings/ "
     "/settings/appearance/ /settings/tokens/ /settings/slurm/ /settings/running/ /settings/webhooks/ /flags/ "
-    "/device/ /queue/",
-    "dave": "/ /sample-report/ /queue/ /experiments/",
+    "/device/ /queue/ /running/ /jobs/lumi/1/ /jobs/lumi/4/",
+    "dave": "/ /sample-report/ /queue/ /experiments/ /running/",
     "carol": f"/work/{WORK['key']}/ /compare/?job=lumi/123457&job=lumi/123456 /projects/project_465000001/ /queue/ "
     "/projects/project_465000001/grant-report/?names=1",
     "grace": "/system/ /admin/ /admin/jobs/user/ /admin/jobs/grant/ /admin/jobs/grant/add/ /admin/jobs/membership/add/ "
@@ -60,7 +61,10 @@ def queue_up(settings) -> None:
     """A queue with jobs of alice and bob that run and wait, on an allocation that may not suffice for them."""
     settings.QUEUE_CLUSTERS = ["lumi"]
     allocate(8.0)
-    read(started(1), started(2, UserName="bob", Name="x" * 80), waiting(3, Reason="QOSMaxJobsPerUserLimit"))
+    warned = running_job(4, cells={"tres_alloc": "cpu=112,mem=480G,node=1,gres/gpu=8", "Name": "y" * 80})
+    waits = waiting(3, Reason="QOSMaxJobsPerUserLimit")
+    read(started(1), started(2, UserName="bob", Name="x" * 80), waits, warned)
+    watched(4)
 
 
 def log_runs() -> list[str]:

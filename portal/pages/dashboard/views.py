@@ -19,7 +19,7 @@ from jobs.selectors import Reach, led_projects, reach_of
 from portal.access import person
 from portal.charts.history import classes_and_median
 from portal.charts.recent_jobs import recent_jobs, shown_job
-from portal.charts.running import RunningJobs, running_jobs
+from portal.charts.running import FEW_MAX, RunningJobs, running_jobs
 from portal.pages.dashboard.flag_notice import flag_notice
 from portal.pages.dashboard.led_line import led_line
 from portal.pages.dashboard.month_line import month_line
@@ -35,7 +35,7 @@ def dashboard(request: HttpRequest) -> HttpResponse:
     """Own jobs only, and for a PI one line on the project with the way to its page."""
     reach = reach_of(person(request))
     recent = recent_jobs(reach, RECENT)
-    running = running_jobs(reach, timezone.now(), is_own=True)
+    running = running_jobs(reach, timezone.now(), FEW_MAX, is_own=True)
     if not recent:
         return _without_jobs(request, running)
     context = {

@@ -17,7 +17,7 @@ from analysis.works.selectors import PIPELINE_DAYS
 from jobs.saved_filters.models import FILTER_NAME_LENGTH_MAX
 from jobs.saved_filters.selectors import own_filters
 from portal.access import person
-from portal.charts.running import running_jobs
+from portal.charts.running import FEW_MAX, running_jobs
 from portal.pages.jobs.chips import chips, saved_chips
 from portal.pages.jobs.csv_download import csv_of
 from portal.pages.jobs.forms import JobFilterForm
@@ -49,7 +49,7 @@ def my_jobs(request: HttpRequest) -> HttpResponse:
         "name_length_max": FILTER_NAME_LENGTH_MAX,
         "heads": heads(choices, has_owner=leads),
         "leads": leads,
-        "running": running_jobs(query.reach, timezone.now()),
+        "running": running_jobs(query.reach, timezone.now(), FEW_MAX),
         **_list(query, request),
     }
     return render(request, "portal/jobs/jobs.html", context)

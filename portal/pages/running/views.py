@@ -10,13 +10,14 @@ from django.views.decorators.http import require_GET
 
 from jobs.selectors import reach_of
 from portal.access import person
-from portal.charts.running import running_jobs
+from portal.charts.running import FEW_MAX, LISTED_MAX, running_jobs
 
 
 @require_GET
 @login_required
 def running(request: HttpRequest) -> HttpResponse:
-    """The running jobs of this person and of projects they lead; with `?own=1` their own alone."""
-    is_own = request.GET.get("own") == "1"
-    found = running_jobs(reach_of(person(request)), timezone.now(), is_own=is_own)
-    return render(request, "portal/running/running.html", {"running": found, "is_own": is_own})
+    """The running jobs of this person and of projects they lead: with `?own=1` their own alone, with `?few=1` few."""
+    is_own, is_few = request.GET.get("own") == "1", request.GET.get("few") == "1"
+    limit = FEW_MAX if is_few else LISTED_MAX
+    found = running_jobs(reach_of(person(request)), timezone.now(), limit, is_own=is_own)
+    return render(request, "portal/running/running.html", {"running": found, "is_own": is_own, "is_few": is_few})

@@ -117,6 +117,10 @@ def test_jobs_with_a_word_come_first_and_a_page_lists_twenty(cast) -> None:
     said = text(alice, "/running/")
     assert said.count('data-label="Job"') == 20
     assert "20 of 31 running jobs" in said
+    assert "All of them on the Queue page" in said
+    for path in ("/jobs/", "/"):
+        assert text(alice, path).count('data-label="Job"') == 5, path
+        assert "5 of 31 running jobs" in text(alice, path), path
     assert alice.get(f"{API}?limit=101").status_code == 400
     assert alice.get(f"{API}?own=2").status_code == 400
 
