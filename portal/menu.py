@@ -19,7 +19,7 @@ QUEUE_PLACE = Place("Queue", "queue", frozenset({"queue"}))
 
 PLACES = (
     Place("Dashboard", "dashboard", frozenset({"dashboard", "sample-report", "flags"})),
-    Place("Jobs", "my-jobs", frozenset({"my-jobs", "job", "compare", "work"})),
+    Place("Jobs", "my-jobs", frozenset({"my-jobs", "running", "job", "compare", "work"})),
     Place("Experiments", "experiments", frozenset({"experiments", "experiment", "compare-runs", "run"})),
     Place("History", "history", frozenset({"history"})),
     QUEUE_PLACE,

@@ -45,6 +45,10 @@
     unfolded = [...document.querySelectorAll("[data-live] details[open]")].map((one) => one.id);
     if (left) say("");
   });
+  // What copies (copy.js) is hidden where there are no scripts.
+  document.body.addEventListener("htmx:afterSwap", () => {
+    for (const button of document.querySelectorAll("button[data-copy][hidden]")) button.hidden = false;
+  });
   document.body.addEventListener("htmx:afterSettle", (event) => {
     if (!isLive(event)) return;
     for (const id of unfolded) document.getElementById(id)?.setAttribute("open", "");
