@@ -48,7 +48,7 @@ class Measured(NamedTuple):
 def measured_jobs(now: datetime) -> Iterator[list[Measured]]:
     """The running GPU jobs of queues that were read lately of which something was measured, page by page.
 
-    Of several attempts the last one counts.
+    Of several attempts the last one counts; none where it has not been measured since the job started again.
     """
     for cluster in sorted(fresh_readings(now)):
         running = listed_in([cluster]).filter(state=QueuedJob.State.RUNNING, gpus__gt=0, started_at__isnull=False)
@@ -59,8 +59,13 @@ def measured_jobs(now: datetime) -> Iterator[list[Measured]]:
             yield [
                 Measured(jobs[job_id], began_at, attempt, state)
                 for job_id, attempt, state in _last_attempts(states)
-                if (began_at := jobs[job_id].started_at) is not None
+                if (began_at := jobs[job_id].started_at) is not None and not _is_before(state, began_at)
             ]
+
+
+def _is_before(state: RunningState, started_at: datetime) -> bool:
+    """Whether all that was measured is from before this start: of an attempt before a requeue."""
+    return state.measured_until is not None and state.measured_until <= started_at
 
 
 def _last_attempts(states: dict[tuple[str, int, int], RunningState]) -> Iterator[tuple[int, int, RunningState]]:

@@ -51,7 +51,11 @@ def holding_words() -> QuerySet[EarlyWord]:
 def _queued() -> QuerySet[QueuedJob]:
     """The running job of a word."""
     return QueuedJob.objects.filter(
-        cluster=OuterRef("cluster"), job_id=OuterRef("job_id"), state=QueuedJob.State.RUNNING
+        cluster=OuterRef("cluster"),
+        job_id=OuterRef("job_id"),
+        # After a requeue the job starts anew: what was found of the attempt before is over.
+        started_at=OuterRef("started_at"),
+        state=QueuedJob.State.RUNNING,
     )
 
 

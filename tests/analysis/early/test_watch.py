@@ -12,6 +12,7 @@ from analysis.early.models import EarlyWord, RunningRun
 from analysis.early.services import watch_running
 from jobs.models import WorkFailure
 from metrics.models import RunningNode
+from tests.jobs.queue.listing import row
 from tests.portal.queue.queued import read
 from tests.running import running_job, watched
 
@@ -93,6 +94,16 @@ def test_of_a_requeued_job_the_last_attempt_counts() -> None:
     read(running_job(cells=EIGHT, attempt=1))
     watch_running(100, timezone.now())
     assert list(RunningRun.objects.values_list("attempt", flat=True)) == [1]
+
+
+def test_after_a_requeue_nothing_of_the_attempt_before_is_shown() -> None:
+    read(running_job(cells=EIGHT), minutes_ago=3)
+    watched()
+    # It runs again since a minute, and its new attempt has not been measured yet.
+    now = timezone.now()
+    read(row(JobID="123456", ArrayJobID="123456", StartTime=f"{now:%Y-%m-%dT%H:%M:%S}", **EIGHT), minutes_ago=0)
+    watch_running(100, now)
+    assert not RunningRun.objects.exists()
 
 
 def test_a_job_without_gpus_or_that_waits_is_no_running_run() -> None:
