@@ -57,10 +57,13 @@ class EarlyScore:
     said: list[Sent] = field(default_factory=list)
     missed: list[tuple[str, float, str]] = field(default_factory=list)
     known: set[tuple[str, int, str]] = field(default_factory=set)
+    held: dict[tuple[str, int], frozenset[str]] = field(default_factory=dict)
 
     def count(self, pair: Pair, draw: int = 0) -> None:
         name, at_s, words = pair.cut.course.name, pair.cut.at_s, pair.words
-        found = {finding.code.value: finding for finding in early_findings(facts_of(pair))}
+        held = self.held.get((name, draw), frozenset())
+        found = {finding.code.value: finding for finding in early_findings(facts_of(pair, held))}
+        self.held[name, draw] = frozenset(found)
         self.pairs += 1
         for code, one in found.items():
             is_right, is_first = code in words.must | words.may, (name, draw, code) not in self.known
