@@ -83,16 +83,19 @@ class EarlyLimits:
     trend_last_third_max: float = 2.0
     trend_parts: int = 6
     trend_part_min: float = 0.5
+    # A staircase: more than so many points lie less than a tenth of an even rise above the one before.
+    trend_flat_fraction: float = 0.6
+    trend_flat_rise: float = 0.1
     # A fall of more than this share of the rise is memory that is freed again: garbage, epochs, checkpoints.
     trend_fall_fraction: float = 0.15
     # Two-sided 95 percent of a normal distribution; `fit` widens it for few points (Student's t).
     trend_certainty: float = 1.96
     # A line is not continued for longer than it was seen.
     trend_ahead_factor: float = 1.0
-    # Data that are kept by design leave room, and are loaded within four hours: before, memory must be nearly full.
+    # Data that are kept by design leave room, and are loaded within three and a half hours: before, memory must be nearly full.
     host_memory_fraction_min: float = 0.50
     host_memory_full_fraction: float = 0.90
-    trend_long_s: float = 4 * 3600.0
+    trend_long_s: float = 3.5 * 3600.0
     # Memory that fills while no GPU works is data being loaded; work shows as this mean use.
     memory_working_percent: float = 10.0
     # Pools and caches are bounded at 90 or 95 percent (vLLM: 0.90): what grows past both has no such bound.
@@ -145,6 +148,7 @@ def lowered(limits: EarlyLimits) -> EarlyLimits:
         trend_fit=0.90,
         trend_last_third_min=0.3,
         trend_part_min=0.0,
+        trend_flat_fraction=1.0,
         trend_ahead_factor=2.0,
         host_memory_full_fraction=limits.host_memory_fraction_min,
         gpu_memory_fraction_min=0.90,

@@ -93,7 +93,9 @@ def _rises(times_h: Floats, values: Floats, limits: EarlyLimits) -> bool:
     last = float(np.polyfit(times_h[is_last], values[is_last], 1)[0]) if np.count_nonzero(is_last) > 2 else 0.0
     edges_h = np.linspace(times_h[0], times_h[-1], limits.trend_parts + 1)
     parts = np.diff(np.interp(edges_h, times_h, values)) / np.diff(edges_h)
-    is_even = bool(np.all(parts >= limits.trend_part_min * whole))
+    # Between most points of a staircase nothing is added, whatever the noise.
+    flat = np.diff(values) < limits.trend_flat_rise * (values[-1] - values[0]) / (values.size - 1)
+    is_even = bool(np.all(parts >= limits.trend_part_min * whole) and np.mean(flat) <= limits.trend_flat_fraction)
     return is_even and limits.trend_last_third_min * whole <= last <= limits.trend_last_third_max * whole
 
 
