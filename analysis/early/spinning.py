@@ -80,7 +80,7 @@ def _last_power(facts: EarlyFacts, limits: EarlyLimits) -> LastPower | None:
         return None
     is_short = (facts.recent.span_s < limits.spinning_s)[run.gpus.node_index]
     power_w = np.where(is_short, np.fmax(run.gpus.power_avg_w, facts.recent.power_w), facts.recent.power_w)
-    use = _use_over(facts, spans_s)
+    use = _use_over(facts, np.minimum(spans_s, limits.spinning_s))
     module, gpus = module_groups(run.gpus)
     lowest, steady = _lowest(module, gpus.size, use), _lowest(module, gpus.size, _steady_fraction(facts, limits))
     watts, cap_w = _highest(module, power_w), _highest(module, run.gpus.power_cap_w)

@@ -92,7 +92,8 @@ class EarlyLimits:
     trend_certainty: float = 1.96
     # A line is not continued for longer than it was seen.
     trend_ahead_factor: float = 1.0
-    # Data that are kept by design leave room, and are loaded within three and a half hours: before, memory must be nearly full.
+    # Data that are kept by design leave room, and are loaded within three and a half hours: before, memory must be
+    # nearly full.
     host_memory_fraction_min: float = 0.50
     host_memory_full_fraction: float = 0.90
     trend_long_s: float = 3.5 * 3600.0

@@ -26,8 +26,8 @@ class Situation:
     """One run with its whole future. `gpus` are of all nodes; `hosts` belong to `nodes`, None where a host was not
     read. `started_at` is UTC: local time on LUMI is two hours later in winter. `earlier_runs` are completed runs of the
     same work by the same owner: (seconds, GPUs). `expected` are the words by seconds of the cut, written by hand; a
-    code in neither set of a cut is wrong to send then. An expectation that proved wrong is changed in `corrected`, with the
-    reason in `correction`; the first one stays and is counted too."""
+    code in neither set of a cut is wrong to send then. An expectation that proved wrong is changed in
+    `corrected`, with the reason in `correction`; the first one stays and is counted too."""
 
     name: str
     story: str
