@@ -171,7 +171,7 @@ def table(card: EarlyScore) -> Iterator[str]:
     yield from _row("all", "all", card)
     yield f"{card.pairs:,} cuts; of what is shown as long as it holds {card.precision_shown:.3f} is right"
     if card.right_only_corrected:
-        yield f"{card.right_only_corrected} sent are right after a correction only: before it {card.precision_first:.3f}"
+        yield f"{card.right_only_corrected} sent right only after a correction: before {card.precision_first:.3f}"
     for one in card.bins:
         counts = f"{one.count} words, stated {one.stated:.2f}, right {one.observed:.2f}"
         yield f"inferred at {one.low:.1f} to {one.high:.1f}: {counts}"
