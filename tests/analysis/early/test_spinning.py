@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -67,7 +69,7 @@ def test_a_word_that_holds_is_over_below_95_percent() -> None:
 
 
 def test_the_last_stretch_counts_where_it_is_50_minutes_or_more() -> None:
-    worked = {"power_w": 350.0, "recent_power_w": 160.0}
+    worked: dict[str, Any] = {"power_w": 350.0, "recent_power_w": 160.0}
     assert words(running(*BUSY, **worked, span_s=3000.0)) == ["spinning"]
     assert words(running(*BUSY, **worked, span_s=2999.0)) == []
 
