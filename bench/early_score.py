@@ -57,16 +57,22 @@ class EarlyScore:
     said: list[Sent] = field(default_factory=list)
     missed: list[tuple[str, float, str]] = field(default_factory=list)
     known: set[tuple[str, int, str]] = field(default_factory=set)
+    held: dict[tuple[str, int], frozenset[str]] = field(default_factory=dict)
+    right_only_corrected: int = 0
 
     def count(self, pair: Pair, draw: int = 0) -> None:
         name, at_s, words = pair.cut.course.name, pair.cut.at_s, pair.words
-        found = {finding.code.value: finding for finding in early_findings(facts_of(pair))}
+        held = self.held.get((name, draw), frozenset())
+        found = {finding.code.value: finding for finding in early_findings(facts_of(pair, held))}
+        self.held[name, draw] = frozenset(found)
         self.pairs += 1
         for code, one in found.items():
             is_right, is_first = code in words.must | words.may, (name, draw, code) not in self.known
             self.said.append(
                 Sent(name, at_s, code, one.confidence, not one.is_fact, code in words.must, is_right, is_first)
             )
+            first = pair.first_words
+            self.right_only_corrected += is_first and is_right and code not in first.must | first.may
             self.known.add((name, draw, code))
         self.missed += [(name, at_s, code) for code in sorted(words.must - set(found))]
 
@@ -87,6 +93,11 @@ class EarlyScore:
     def precision(self) -> float:
         """Of what is sent."""
         return 1 - len(self.wrong) / len(self.sent) if self.sent else 1.0
+
+    @property
+    def precision_first(self) -> float:
+        """The same by the expectations before any correction."""
+        return self.precision - self.right_only_corrected / max(len(self.sent), 1)
 
     @property
     def precision_shown(self) -> float:
@@ -159,6 +170,8 @@ def table(card: EarlyScore) -> Iterator[str]:
         yield from _row(code, "all", card.only(_at(code, None)))
     yield from _row("all", "all", card)
     yield f"{card.pairs:,} cuts; of what is shown as long as it holds {card.precision_shown:.3f} is right"
+    if card.right_only_corrected:
+        yield f"{card.right_only_corrected} sent right only after a correction: before {card.precision_first:.3f}"
     for one in card.bins:
         counts = f"{one.count} words, stated {one.stated:.2f}, right {one.observed:.2f}"
         yield f"inferred at {one.low:.1f} to {one.high:.1f}: {counts}"

@@ -5,7 +5,7 @@ Pure. Shapes: G GPUs and N nodes as in `run`; NaN is not measured, never zero. A
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -45,7 +45,8 @@ class Recent:
 class EarlyFacts:
     """One running job: `run` is what was measured so far, as if it had ended with its last sample.
 
-    `ran_s` is how long it runs now. `earlier` are comparable runs of the same work that ended, the latest first.
+    `ran_s` is how long it runs now. `earlier` are comparable runs of the same work that ended, the latest first. `held`
+    are the codes of the words that held at the last look: these are judged by lower thresholds, so that none flickers.
     """
 
     run: JobFacts
@@ -53,6 +54,7 @@ class EarlyFacts:
     ran_s: float
     time_limit_s: float | None = None
     earlier: tuple[ComparableRun, ...] = ()
+    held: frozenset[str] = frozenset()
 
     @property
     def is_interactive(self) -> bool:
@@ -90,6 +92,7 @@ def early_facts(
     time_limit_s: float | None,
     earlier: Sequence[ComparableRun] = (),
     logged: Sequence[LoggedRun] = (),
+    held: Collection[str] = (),
 ) -> EarlyFacts:
     """The facts of a running job; `record` is Slurm's, with the time until the last sample as its run time.
 
@@ -109,4 +112,4 @@ def early_facts(
         power_w=np.array(power, dtype=np.float64),
         memory=tuple(empty if node is None else node.memory for node in nodes),
     )
-    return EarlyFacts(run, recent, ran_s, time_limit_s, tuple(earlier))
+    return EarlyFacts(run, recent, ran_s, time_limit_s, tuple(earlier), frozenset(held))

@@ -13,6 +13,7 @@ from analysis.early.stretches import (
     idle_stretches,
     is_heard,
     is_worth_a_word,
+    last_memory_gb,
     longest_pause_s,
     mean_use,
 )
@@ -29,7 +30,7 @@ def all_gpus_idle(facts: EarlyFacts, limits: EarlyLimits = EARLY_LIMITS) -> Earl
 
 
 def cpu_only(facts: EarlyFacts, limits: EarlyLimits = EARLY_LIMITS) -> EarlyFinding | None:
-    """No GPU has had work since the start, and the host computes: the program runs on the CPU alone."""
+    """No GPU has had work since the start, and the host computes: a fact, whose cause is not known."""
     idle = _all_idle(facts, limits)
     if idle is None or not _is_cpu_only(facts, idle, limits):
         return None
@@ -96,16 +97,27 @@ def _least_s(facts: EarlyFacts, idle: IdleStretches, limits: EarlyLimits) -> flo
     """How long all GPUs must be idle before it is worth a word."""
     if facts.is_interactive:
         return limits.idle_interactive_s
-    cores, fraction = _busy_cores_of_a_node(facts), facts.run.busy_host_fraction
-    if np.any(idle.has_worked):
-        least_s = limits.idle_quiet_s if cores < limits.quiet_cores else limits.idle_s
-        return max(least_s, limits.pause_factor * longest_pause_s(facts, limits))
-    if cores < limits.quiet_cores:
-        return limits.idle_quiet_s
-    if fraction is None:
-        return limits.idle_s
-    is_busy = fraction >= limits.host_busy_fraction
-    return limits.idle_start_busy_s if is_busy else limits.idle_start_s
+    has_worked, cores = bool(np.any(idle.has_worked)), _busy_cores_of_a_node(facts)
+    is_quiet, is_known = cores < limits.quiet_cores, bool(np.isfinite(cores))
+    if is_quiet:
+        has_ended = has_worked and _has_released_memory(facts, limits)
+        least_s = limits.idle_quiet_s if has_ended else limits.idle_s
+    elif is_known and (not has_worked or _computes_now(facts, limits)):
+        least_s = limits.idle_computing_s
+    else:
+        least_s = limits.idle_s
+    return max(least_s, limits.pause_factor * longest_pause_s(facts, limits)) if has_worked else least_s
+
+
+def _has_released_memory(facts: EarlyFacts, limits: EarlyLimits) -> bool:
+    """Whether no process holds memory of any GPU any more; what was not measured is not known to be released."""
+    return bool(np.all(last_memory_gb(facts) < limits.released_gb))
+
+
+def _computes_now(facts: EarlyFacts, limits: EarlyLimits) -> bool:
+    """Whether the hosts kept about a core, and a tenth of the cores, busy in the last stretch."""
+    busy = float(np.nansum(facts.recent.busy_cores))
+    return busy >= max(limits.busy_cores_min, limits.busy_cores_fraction * float(np.nansum(facts.run.cores[1])))
 
 
 def _busy_cores_of_a_node(facts: EarlyFacts) -> float:
@@ -114,7 +126,12 @@ def _busy_cores_of_a_node(facts: EarlyFacts) -> float:
 
 
 def _is_cpu_only(facts: EarlyFacts, idle: IdleStretches, limits: EarlyLimits) -> bool:
-    """Whether no GPU ever worked while at least about a core, and a tenth of the cores, did."""
+    """Whether no GPU ever worked while at least about a core, and a tenth of the cores, did.
+
+    A job of which the other word holds keeps it: a second one would state the same.
+    """
+    if EarlyCode.ALL_GPUS_IDLE in facts.held and EarlyCode.CPU_ONLY not in facts.held:
+        return False
     busy_fraction, busy_cores = facts.run.busy_host_fraction, facts.run.busy_cores
     if np.any(idle.has_worked) or facts.is_interactive or busy_fraction is None or busy_cores is None:
         return False

@@ -29,15 +29,16 @@ def limit_too_short(facts: EarlyFacts, limits: EarlyLimits = EARLY_LIMITS) -> Ea
     if any(run.is_cut for run in facts.earlier) or _goes_on_by_design(facts, facts.time_limit_s):
         return None
     known = _progress(facts, limits)
-    if known is not None and not _has_ended_in_time(facts, facts.time_limit_s):
+    if known is not None:
         return _by_progress(facts, known, facts.time_limit_s, limits)
     return _by_earlier_runs(facts, facts.time_limit_s, limits)
 
 
-def _has_ended_in_time(facts: EarlyFacts, time_limit_s: float) -> bool:
-    """Whether an earlier run of the same work on as many GPUs ended by itself within this limit: its total is not
-    always reached, as where training stops early."""
-    return any(run.gpus == facts.run.allocated_gpus and run.elapsed_s <= time_limit_s for run in facts.earlier)
+def _ends_before_its_total(facts: EarlyFacts, needs_s: float, limits: EarlyLimits) -> bool:
+    """Whether earlier runs of the same work on as many GPUs ended so much sooner that slower steps do not explain it:
+    the total is then not always reached, as where training stops early."""
+    took_s = [run.elapsed_s for run in facts.earlier if run.gpus == facts.run.allocated_gpus]
+    return bool(took_s) and needs_s > limits.limit_slower_max * max(took_s)
 
 
 def _goes_on_by_design(facts: EarlyFacts, time_limit_s: float) -> bool:
@@ -65,6 +66,8 @@ def _by_progress(facts: EarlyFacts, known: Progress, time_limit_s: float, limits
     low_s = now_s + known.left / float(np.max(rates))
     high_s = now_s + (known.left + 2 * known.slack) / float(np.min(rates))
     if low_s < limits.limit_progress_factor * time_limit_s or low_s > limits.limit_factor_max * time_limit_s:
+        return None
+    if _ends_before_its_total(facts, low_s, limits):
         return None
     return EarlyFinding(
         EarlyCode.LIMIT_TOO_SHORT,
@@ -97,9 +100,15 @@ def _rates(known: Progress, limits: EarlyLimits) -> Floats | None:
 
 
 def _by_earlier_runs(facts: EarlyFacts, time_limit_s: float, limits: EarlyLimits) -> EarlyFinding | None:
-    """The shortest of at least three completed runs of the same work on as many GPUs took clearly longer."""
+    """The shortest of at least three completed runs of the same work on as many GPUs took clearly longer, and half of
+    the limit has passed."""
     took_s = [run.elapsed_s for run in facts.earlier if run.gpus == facts.run.allocated_gpus]
-    if len(took_s) < limits.limit_earlier_runs_min or max(took_s) > limits.limit_earlier_spread * min(took_s):
+    is_early = facts.ran_s < limits.limit_earlier_ran_fraction * time_limit_s
+    if (
+        is_early
+        or len(took_s) < limits.limit_earlier_runs_min
+        or max(took_s) > limits.limit_earlier_spread * min(took_s)
+    ):
         return None
     if not limits.limit_earlier_factor * time_limit_s <= min(took_s) <= limits.limit_factor_max * time_limit_s:
         return None

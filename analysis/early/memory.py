@@ -6,7 +6,7 @@ import numpy as np
 
 from analysis.early.facts import EarlyFacts
 from analysis.early.findings import EarlyCode, EarlyFinding
-from analysis.early.stretches import is_heard, mean_use
+from analysis.early.stretches import is_heard, last_memory_gb, mean_use
 from analysis.early.thresholds import EARLY_LIMITS, EarlyLimits
 from analysis.early.trend import Trend, steady_rise
 from analysis.facts import divide
@@ -28,7 +28,7 @@ def host_memory_filling(facts: EarlyFacts, limits: EarlyLimits = EARLY_LIMITS) -
         if not heard[node] or not limit_gb > 0 or not is_high:
             continue
         trend = steady_rise(course.at_s, course.gb, limits)
-        if trend and _will_be_full(facts, trend, limit_gb, limits.host_memory_fraction_min, limits):
+        if trend and _will_be_full(facts, trend, limit_gb, _fraction_min(trend, limits), limits):
             found.append((trend.full_in_s(limit_gb)[1], node, trend, limit_gb))
     if not found:
         return None
@@ -47,7 +47,7 @@ def gpu_memory_full(facts: EarlyFacts, limits: EarlyLimits = EARLY_LIMITS) -> Ea
     series, run = facts.run.series, facts.run
     if not series.length or facts.is_interactive:
         return None
-    fractions = divide(_last_known(series.mem_gb), run.memory_capacity_gb)
+    fractions = divide(last_memory_gb(facts), run.memory_capacity_gb)
     fractions[~is_heard(facts, limits)[run.gpus.node_index]] = np.nan
     at_s = np.asarray((np.arange(series.length) + 0.5) * series.step_s, dtype=np.float64)
     full = np.flatnonzero(fractions >= limits.gpu_memory_fraction_min)
@@ -83,6 +83,12 @@ def _will_be_full(facts: EarlyFacts, trend: Trend, limit_gb: float, fraction_min
     return at_latest_s <= min(facts.left_s, limits.trend_ahead_factor * trend.seen_s)
 
 
+def _fraction_min(trend: Trend, limits: EarlyLimits) -> float:
+    """From which share of the limit on a rise of host memory is no data that are kept by design."""
+    is_long = trend.seen_s >= limits.trend_long_s
+    return limits.host_memory_fraction_min if is_long else limits.host_memory_full_fraction
+
+
 def _is_at_work(facts: EarlyFacts, trend: Trend, limits: EarlyLimits) -> bool:
     """Whether some GPU worked meanwhile, so that it is not data being loaded."""
     return bool(np.any(mean_use(facts, trend.seen_s) >= limits.memory_working_percent))
@@ -95,21 +101,15 @@ def _began_full(mem_gb: Floats, capacity_gb: float, limits: EarlyLimits) -> bool
     return not known.size or float(np.max(known)) > limits.gpu_memory_first_fraction_max * capacity_gb
 
 
-def _last_known(mem_gb: Floats) -> Floats:
-    """The last measured value of each GPU `(G,)`, NaN where none was."""
-    known = ~np.isnan(mem_gb)
-    last = mem_gb.shape[0] - 1 - np.argmax(known[::-1], axis=0)
-    found: Floats = np.where(np.any(known, axis=0), mem_gb[last, np.arange(mem_gb.shape[1])], np.nan)
-    return found
-
-
 def _sure(facts: EarlyFacts, trend: Trend, limit_gb: float, limits: EarlyLimits) -> float:
-    """More the nearer the end is, as a share of how far a line is continued, and the fuller the memory."""
+    """More the nearer the end is, as a share of how far a line is continued, the fuller the memory, and the longer the
+    rise was seen."""
     ahead_s = min(facts.left_s or np.inf, limits.trend_ahead_factor * trend.seen_s)
     return confidence(
         1.0,
         margin_below(trend.full_in_s(limit_gb)[1], ahead_s),
         margin_above(trend.now_gb / limit_gb, limits.host_memory_fraction_min),
+        margin_above(trend.seen_s, limits.trend_s, 2 * limits.trend_long_s),
     )
 
 

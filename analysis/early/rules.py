@@ -5,23 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from analysis.early.facts import EarlyFacts
-from analysis.early.findings import EarlyFinding
+from analysis.early.findings import EarlyCode, EarlyFinding
 from analysis.early.idle import all_gpus_idle, cpu_only, some_gpus_unused
 from analysis.early.limit import limit_too_short
 from analysis.early.memory import gpu_memory_full, host_memory_filling
 from analysis.early.spinning import spinning
-from analysis.early.thresholds import EARLY_LIMITS, EarlyLimits
+from analysis.early.thresholds import EARLY_LIMITS, EarlyLimits, lowered
 
-RULES: tuple[Callable[[EarlyFacts, EarlyLimits], EarlyFinding | None], ...] = (
-    cpu_only,
-    all_gpus_idle,
-    spinning,
-    some_gpus_unused,
-    host_memory_filling,
-    gpu_memory_full,
-    limit_too_short,
-)
+RULES: dict[EarlyCode, Callable[[EarlyFacts, EarlyLimits], EarlyFinding | None]] = {
+    EarlyCode.CPU_ONLY: cpu_only,
+    EarlyCode.ALL_GPUS_IDLE: all_gpus_idle,
+    EarlyCode.SPINNING: spinning,
+    EarlyCode.SOME_GPUS_UNUSED: some_gpus_unused,
+    EarlyCode.HOST_MEMORY_FILLING: host_memory_filling,
+    EarlyCode.GPU_MEMORY_FULL: gpu_memory_full,
+    EarlyCode.LIMIT_TOO_SHORT: limit_too_short,
+}
 """The most important first."""
+
+IDLE = frozenset({EarlyCode.CPU_ONLY, EarlyCode.ALL_GPUS_IDLE})
+"""Two words for one state: they share their thresholds, so that one of them holds and not both or none."""
 
 CONFIDENCE_MIN = 0.9
 """What is less sure is not said: early words interrupt people."""
@@ -34,8 +37,13 @@ def early_findings(facts: EarlyFacts, limits: EarlyLimits = EARLY_LIMITS) -> tup
     """
     if facts.run.record.state != "RUNNING":
         return ()
-    found = (rule(facts, limits) for rule in RULES)
+    found = (rule(facts, _limits_of(code, facts, limits)) for code, rule in RULES.items())
     return tuple(finding for finding in found if finding is not None and _is_said(finding))
+
+
+def _limits_of(code: EarlyCode, facts: EarlyFacts, limits: EarlyLimits) -> EarlyLimits:
+    """Lower thresholds for a word that held at the last look."""
+    return limits if facts.held.isdisjoint(IDLE if code in IDLE else {code}) else lowered(limits)
 
 
 def _is_said(finding: EarlyFinding) -> bool:

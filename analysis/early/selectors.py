@@ -110,7 +110,15 @@ def facts_of(run: RunningRun, job: QueuedJob, now: datetime) -> EarlyFacts:
         logged=[
             LoggedRun(params, series) for params, series in logged_while_running(job.user_id, run.cluster, run.job_id)
         ],
+        held=_held_words(key),
     )
+
+
+def _held_words(key: tuple[str, int, int]) -> set[str]:
+    """The codes of the words about a run that the last look confirmed."""
+    cluster, job_id, attempt = key
+    words = EarlyWord.objects.filter(cluster=cluster, job_id=job_id, attempt=attempt, over_at=None)
+    return set(words.values_list("code", flat=True))
 
 
 def hourly_price(job: QueuedJob) -> float | None:

@@ -94,3 +94,14 @@ def mean_use(facts: EarlyFacts, last_s: float) -> Floats:
     counts = np.count_nonzero(chosen, axis=0)
     sums = np.sum(np.where(chosen, util, 0.0), axis=0)
     return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+
+
+def last_memory_gb(facts: EarlyFacts) -> Floats:
+    """The last measured memory in use of each GPU `(G,)`, 2^30 bytes; NaN where none was."""
+    mem_gb = facts.run.series.mem_gb
+    if not mem_gb.size:
+        return np.full(mem_gb.shape[1], np.nan)
+    known = ~np.isnan(mem_gb)
+    last = mem_gb.shape[0] - 1 - np.argmax(known[::-1], axis=0)
+    found: Floats = np.where(np.any(known, axis=0), mem_gb[last, np.arange(mem_gb.shape[1])], np.nan)
+    return found

@@ -1,4 +1,4 @@
-"""A line through the last half of a course of memory: when it reaches a limit, with the error of the fit; pure."""
+"""A line through the end of a course of memory: when it reaches a limit, with the error of the fit; pure."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from metrics.series import Floats
 SECONDS_PER_HOUR = 3600.0
 EXACT_FRACTION = 1e-6
 """Points that are off a line by less of its rise differ by rounding alone."""
+STARTS = (0.1, 0.3, 0.5)
+"""A line may begin after so much of a course: the longest steady rise counts, without the start of the program."""
 DEGREES_MIN = 3
 """With fewer independent points than five the error of a line is not known."""
 
@@ -43,18 +45,24 @@ class Trend:
 
 
 def steady_rise(at_s: Floats, gb: Floats, limits: EarlyLimits) -> Trend | None:
-    """The trend of the last half of a course; None where it does not rise steadily, or where it fell before.
+    """The trend of the longest end of a course, of half of it or more, that rises steadily; None where none does, or
+    where it fell before.
 
-    A staircase at the start, a rise that levels out and memory that is freed again are no trend.
+    Staircases of few steps, a rise that levels out and memory that is freed again are no trend.
     """
     known = ~np.isnan(gb) & ~np.isnan(at_s)
     at_s, gb = at_s[known], gb[known]
-    if at_s.size < limits.trend_points_min:
+    if at_s.size < limits.trend_points_min or at_s[-1] - at_s[0] < limits.trend_s:
         return None
-    start_s = min((at_s[0] + at_s[-1]) / 2, at_s[-1] - limits.trend_s)
+    starts_s = (at_s[0] + np.array(STARTS) * (at_s[-1] - at_s[0])).clip(max=at_s[-1] - limits.trend_s)
+    trends = (_trend_from(float(start_s), at_s, gb, limits) for start_s in np.unique(starts_s))
+    return next((trend for trend in trends if trend is not None), None)
+
+
+def _trend_from(start_s: float, at_s: Floats, gb: Floats, limits: EarlyLimits) -> Trend | None:
     chosen = at_s >= start_s
     times_h, values = (at_s[chosen] - at_s[-1]) / SECONDS_PER_HOUR, gb[chosen]
-    if start_s < at_s[0] or values.size < limits.trend_points_min or not _rises(times_h, values, limits):
+    if values.size < limits.trend_points_min or not _rises(times_h, values, limits):
         return None
     if _fell(gb, values, limits):
         return None
@@ -74,7 +82,7 @@ def steady_rise(at_s: Floats, gb: Floats, limits: EarlyLimits) -> Trend | None:
 
 
 def _rises(times_h: Floats, values: Floats, limits: EarlyLimits) -> bool:
-    """Whether a line explains the course and its last third rises as the whole does."""
+    """Whether a line explains the course, its last third rises as the whole does, and no part of it is flat."""
     if float(np.std(values)) == 0:
         return False
     fits = float(np.corrcoef(times_h, values)[0, 1])
@@ -83,7 +91,12 @@ def _rises(times_h: Floats, values: Floats, limits: EarlyLimits) -> bool:
     whole = float(np.polyfit(times_h, values, 1)[0])
     is_last = times_h >= times_h[0] / 3
     last = float(np.polyfit(times_h[is_last], values[is_last], 1)[0]) if np.count_nonzero(is_last) > 2 else 0.0
-    return limits.trend_last_third_min * whole <= last <= limits.trend_last_third_max * whole
+    edges_h = np.linspace(times_h[0], times_h[-1], limits.trend_parts + 1)
+    parts = np.diff(np.interp(edges_h, times_h, values)) / np.diff(edges_h)
+    # Between most points of a staircase nothing is added, whatever the noise.
+    flat = np.diff(values) < limits.trend_flat_rise * (values[-1] - values[0]) / (values.size - 1)
+    is_even = bool(np.all(parts >= limits.trend_part_min * whole) and np.mean(flat) <= limits.trend_flat_fraction)
+    return is_even and limits.trend_last_third_min * whole <= last <= limits.trend_last_third_max * whole
 
 
 def _fell(whole: Floats, values: Floats, limits: EarlyLimits) -> bool:

@@ -117,11 +117,13 @@ class Told:
 
 def _told(course: Course) -> Told:
     seen, told = activity(course), Told()
+    held: frozenset[str] = frozenset()
     for cut in cuts(course, scheduled(course)):
         pair = Pair(cut, truth(cut, seen))
         right = pair.words.must | pair.words.may
-        for finding in early_findings(facts_of(pair)) if cut.standing else ():
-            told.words.setdefault(finding.code.value, finding.code.value in right)
+        held = frozenset(one.code.value for one in early_findings(facts_of(pair, held))) if cut.standing else held
+        for code in held:
+            told.words.setdefault(code, code in right)
         if pair.words.must & OF_IDLE_GPUS and not told.left:
             told.left = pair.unused_gpu_hours
         if OF_IDLE_GPUS & right & set(told.words) and not told.reached:

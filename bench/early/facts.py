@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -27,8 +27,9 @@ OF_THE_QUEUE = (
 """What is known of a running job by its queue; what it requested is not, but for the numbers that it was allocated."""
 
 
-def facts_of(pair: Pair) -> EarlyFacts:
-    """What the portal knows at the cut: the newest payload of each node, the queue's record, and what was logged."""
+def facts_of(pair: Pair, held: Collection[str] = ()) -> EarlyFacts:
+    """What the portal knows at the cut: the newest payload of each node, the queue's record, what was logged, and the
+    words that held at the cut before."""
     cut, course, situation = pair.cut, pair.cut.course, pair.situation
     until_s = {str(one["node"]): _until_s(one, course) for one in cut.standing}
     payloads = [msgspec.convert(one, NodePayload, str_keys=True) for one in cut.standing]
@@ -41,6 +42,7 @@ def facts_of(pair: Pair) -> EarlyFacts:
         time_limit_s=course.limit_s,
         earlier=[ComparableRun(gpus, elapsed_s) for elapsed_s, gpus in situation.earlier_runs] if situation else (),
         logged=[_logged(progress, course, cut)] if progress else (),
+        held=held,
     )
 
 

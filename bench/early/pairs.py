@@ -36,6 +36,11 @@ class Pair:
     situation: Situation | None = None
 
     @property
+    def first_words(self) -> Words:
+        """The words as they were expected before any correction."""
+        return self.situation.expected[self.cut.at_s] if self.situation else self.words
+
+    @property
     def unused_gpu_hours(self) -> float:
         """GPU-hours (of single GPUs) without work from the cut to the end: the most that a word then can win."""
         shares = [1.0 - mean / 100.0 for mean in self.cut.after.util_mean.values() if not math.isnan(mean)]
@@ -61,10 +66,10 @@ def real_pairs(at_s: Sequence[float] | None = CUTS_S) -> Iterator[Pair]:
 
 
 def situation_pairs(situations: Iterable[Situation] = SITUATIONS) -> Iterator[Pair]:
-    """Each own situation at the cuts for which its words are written."""
+    """Each own situation at the cuts for which its words are written, with corrections."""
     for situation in situations:
         for cut in cuts(situation.course(), tuple(situation.expected)):
-            yield Pair(cut, situation.expected[cut.at_s], situation)
+            yield Pair(cut, situation.words(cut.at_s), situation)
 
 
 def examination_pairs() -> Iterator[Pair]:

@@ -75,7 +75,7 @@ SAMPLES = (
     RunningSample("gromacs_md", 0, 8, 305, 12, _working(92.0)),
     RunningSample("finetune_7b", 0, 2, 6, 4, _working(80.0)),
     RunningSample("diffusion_train", 1, 8, 185, 24, _waiting, power_w=150.0, busy_cores=8.2),
-    RunningSample("embed_corpus", 2, 8, 176, 24, _working(76.0), host_gb=60.0, grows_gb_per_min=2.0),
+    RunningSample("embed_corpus", 2, 8, 250, 24, _working(76.0), host_gb=60.0, grows_gb_per_min=1.5),
     RunningSample("jupyter", 0, 1, 640, 12, _idle_since(570, 55.0), power_w=92.0, busy_cores=0.1, host_gb=14.0),
 )
 

@@ -20,7 +20,7 @@ Evidence = Mapping[str, Any]
 
 TITLES = {
     EarlyCode.ALL_GPUS_IDLE: "No GPU of this job has work",
-    EarlyCode.CPU_ONLY: "This job runs on the CPU alone",
+    EarlyCode.CPU_ONLY: "No GPU was used since the start, while the CPUs work",
     EarlyCode.SOME_GPUS_UNUSED: "Some GPUs of this job are not used",
     EarlyCode.SPINNING: "The GPUs show as busy but probably wait",
     EarlyCode.GPU_MEMORY_FULL: "GPU memory is nearly full and still growing",

@@ -100,7 +100,7 @@ def situation(
     name: str, story: str, expected: str, nodes: Node | Sequence[Node], hosts: Host | Sequence[Host | None] | None, *,
     job: str = "train", partition: str = "standard-g", limit_h: float = 24.0, state: str = "COMPLETED",
     hour: int = MORNING, earlier: Sequence[tuple[float, int]] = (), progress: Progress | None = None,
-    lasts_h: float | None = None,
+    lasts_h: float | None = None, corrected: str = "", correction: str = "",
 ) -> Situation:  # fmt: skip
     """A situation that starts at an hour (UTC) of 19 November 2026, a Thursday, and lasts as long as its first node, or
     `lasts_h`.
@@ -122,4 +122,6 @@ def situation(
         expected=expect(expected),
         earlier_runs=tuple((hours * HOUR_S, count) for hours, count in earlier),
         progress=progress,
+        corrected=expect(corrected) if corrected else {},
+        correction=correction,
     )

@@ -170,7 +170,9 @@ FILLING = (
     seen("fragments_until_it_breaks", "Ever longer molecules: memory falls to pieces and fills.",
         "600..11400 - | 15000 ?gpu_memory_full | 18600 gpu_memory_full",
         gpus("xm7", 4, work(5.6, 86, 30), creep=line((0, 10), (0.2, 50), (5.6, 63.9))), host(5.6, 5, 40, 240, 28),
-        job="equiformer", partition="small-g", state="FAILED"),
+        job="equiformer", partition="small-g", state="FAILED", corrected="11400 ?gpu_memory_full",
+        correction="Memory has grown in a straight line for three hours and the job dies of it 2.4 hours later, as the "
+        "word states: what holds and is early is right beside it."),
 )  # fmt: skip
 
 TOO_SHORT = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from bench.early.cutting import Course, Host
@@ -26,7 +26,8 @@ class Situation:
     """One run with its whole future. `gpus` are of all nodes; `hosts` belong to `nodes`, None where a host was not
     read. `started_at` is UTC: local time on LUMI is two hours later in winter. `earlier_runs` are completed runs of the
     same work by the same owner: (seconds, GPUs). `expected` are the words by seconds of the cut, written by hand; a
-    code in neither set of a cut is wrong to send then."""
+    code in neither set of a cut is wrong to send then. An expectation that proved wrong is changed in
+    `corrected`, with the reason in `correction`; the first one stays and is counted too."""
 
     name: str
     story: str
@@ -42,6 +43,12 @@ class Situation:
     expected: Mapping[float, Words]
     earlier_runs: tuple[tuple[float, int], ...] = ()
     progress: Progress | None = None
+    corrected: Mapping[float, Words] = field(default_factory=dict)
+    correction: str = ""
+
+    def words(self, at_s: float) -> Words:
+        """The words of a cut after the correction, if there is one."""
+        return self.corrected.get(at_s, self.expected[at_s])
 
     def course(self) -> Course:
         ended_at = self.started_at + timedelta(seconds=self.elapsed_s)

@@ -48,6 +48,7 @@ def running(
     limit_s: float | None = 48 * HOUR_S,
     earlier: Sequence[ComparableRun] = (),
     logged: Sequence[LoggedRun] = (),
+    held: Sequence[str] = (),
     step_s: float = MINUTE_S,
     **record: Any,
 ) -> EarlyFacts:
@@ -82,6 +83,7 @@ def running(
         time_limit_s=limit_s,
         earlier=earlier,
         logged=logged,
+        held=held,
     )
 
 

@@ -11,21 +11,43 @@ QUIET, COMPUTES = 0.2, 40.0
 """Busy cores: nothing runs but a shell; most of the 56 cores compute."""
 
 
-def test_gpus_that_worked_beside_a_host_that_is_quiet_now_have_half_an_hour() -> None:
-    facts = running(*[minutes((60, 90.0), (30, 0.0))] * 8, busy_cores=QUIET)
+def test_a_program_that_has_ended_leaves_half_an_hour() -> None:
+    # It gave its GPU memory back: 0.1 GB are left.
+    ended = [30.0] * 60 + [0.1] * 30
+    facts = running(*[minutes((60, 90.0), (30, 0.0))] * 8, busy_cores=QUIET, mem_gb=ended)
     found = word(facts, EarlyCode.ALL_GPUS_IDLE)
     # 60 minutes of work, then 30 minutes without: since 3600 s, for 5400 - 3600 = 1800 s.
     assert (found.evidence["since_s"], found.evidence["idle_s"], found.evidence["gpus"]) == (3600.0, 1800.0, 8)
     assert (found.evidence["worked_before"], found.is_fact, found.confidence) == (1, True, 1.0)
-    assert words(running(*[minutes((60, 90.0), (29, 0.0))] * 8, busy_cores=QUIET)) == []
+    assert words(running(*[minutes((60, 90.0), (29, 0.0))] * 8, busy_cores=QUIET, mem_gb=ended[:-1])) == []
 
 
-@pytest.mark.parametrize("busy_cores", [0.5, 8.0, COMPUTES])
-def test_gpus_that_worked_while_something_goes_on_have_an_hour(busy_cores: float) -> None:
+@pytest.mark.parametrize(
+    ("busy_cores", "minute_count"), [(QUIET, 60), (0.5, 60), (5.5, 60), (5.7, 120), (COMPUTES, 120)]
+)
+def test_gpus_that_worked_have_as_long_as_what_is_left_may_take(busy_cores: float, minute_count: int) -> None:
     def idle_for(count: int) -> list[str]:
         return words(running(*[minutes((60, 90.0), (count, 0.0))] * 8, busy_cores=busy_cores))
 
-    assert (idle_for(59), idle_for(60)) == ([], ["all_gpus_idle"])
+    # GPU memory is held, so that something may go on: an hour; two where a tenth of 56 cores, 5.6, compute.
+    assert (idle_for(minute_count - 1), idle_for(minute_count)) == ([], ["all_gpus_idle"])
+
+
+def test_a_word_about_idle_gpus_holds_until_they_work() -> None:
+    courses = [minutes((60, 90.0), (40, 0.0))] * 8
+    assert words(running(*courses, busy_cores=QUIET)) == []
+    assert words(running(*courses, busy_cores=COMPUTES, held=["all_gpus_idle"])) == ["all_gpus_idle"]
+    # With less than half an hour left too; not once the GPUs work.
+    assert words(running(*courses, limit_s=101 * 60.0, held=["all_gpus_idle"])) == ["all_gpus_idle"]
+    assert words(running(*[minutes((60, 90.0), (39, 0.0), (1, 50.0))] * 8, held=["all_gpus_idle"])) == []
+
+
+def test_the_word_that_holds_is_not_replaced_by_the_other_of_the_same_state() -> None:
+    courses = [minutes((130, 0.0))] * 8
+    assert words(running(*courses, busy_cores=COMPUTES, held=["all_gpus_idle"])) == ["all_gpus_idle"]
+    # 5 of 56 cores are less than a tenth, and more than 0.07 of them.
+    assert words(running(*courses, busy_cores=5.0)) == ["all_gpus_idle"]
+    assert words(running(*courses, busy_cores=5.0, held=["cpu_only"])) == ["cpu_only"]
 
 
 def test_one_gpu_at_work_is_enough_to_say_nothing_of_all() -> None:
@@ -36,10 +58,10 @@ def test_one_gpu_at_work_is_enough_to_say_nothing_of_all() -> None:
 @pytest.mark.parametrize(
     ("busy_cores", "minute_count", "said"),
     [
-        (QUIET, 29, []),
-        (QUIET, 30, ["all_gpus_idle"]),
-        (COMPUTES, 59, []),
-        (COMPUTES, 60, ["cpu_only"]),
+        (QUIET, 59, []),
+        (QUIET, 60, ["all_gpus_idle"]),
+        (COMPUTES, 119, []),
+        (COMPUTES, 120, ["cpu_only"]),
         (8.0, 119, []),
         (8.0, 120, ["cpu_only"]),
         (1.0, 119, []),
@@ -49,7 +71,7 @@ def test_one_gpu_at_work_is_enough_to_say_nothing_of_all() -> None:
 def test_gpus_that_never_worked_have_as_long_as_what_the_host_does_may_take(
     busy_cores: float, minute_count: int, said: list[str]
 ) -> None:
-    # Quiet: half an hour. Most of 56 cores: an hour. 8 cores are a tenth and more, 1 core is less: two hours.
+    # Quiet: an hour. 40 and 8 of 56 cores are a tenth and more, 1 core is less: two hours.
     assert words(running(*[minutes((minute_count, 0.0))] * 8, busy_cores=busy_cores)) == said
 
 
@@ -62,9 +84,9 @@ def test_a_host_that_was_not_measured_leaves_an_hour() -> None:
 
 
 def test_a_program_on_the_cpu_is_stated_with_its_cores() -> None:
-    found = word(running(*[minutes((70, 0.0))] * 8, busy_cores=COMPUTES), EarlyCode.CPU_ONLY)
+    found = word(running(*[minutes((130, 0.0))] * 8, busy_cores=COMPUTES), EarlyCode.CPU_ONLY)
     assert (found.evidence["busy_cores"], found.evidence["cores_allocated"]) == (40.0, 56)
-    assert (found.evidence["idle_s"], found.evidence["worked_before"]) == (4200.0, 0)
+    assert (found.evidence["idle_s"], found.evidence["worked_before"]) == (7800.0, 0)
 
 
 @pytest.mark.parametrize(("busy_cores", "code"), [(5.7, "cpu_only"), (5.5, "all_gpus_idle")])
@@ -83,7 +105,7 @@ def test_a_pause_as_long_as_those_before_is_usual() -> None:
 def test_a_single_reading_of_use_is_no_work() -> None:
     # One minute at 10 percent are 6 busy seconds, at 20 percent 12: from 10 on it counts as work.
     def read(percent: float) -> list[str]:
-        return words(running(*[minutes((20, 0.0), (1, percent), (19, 0.0))] * 8, busy_cores=QUIET))
+        return words(running(*[minutes((40, 0.0), (1, percent), (39, 0.0))] * 8, busy_cores=QUIET))
 
     assert (read(10.0), read(20.0)) == (["all_gpus_idle"], [])
 
@@ -106,28 +128,28 @@ def test_a_session_that_computes_on_the_cpu_is_no_program_without_gpus() -> None
 
 
 def test_shortly_before_the_time_limit_nothing_can_be_changed_any_more() -> None:
-    idle = [minutes((60, 90.0), (40, 0.0))] * 8
-    # 100 minutes have passed: of 130 minutes 30 are left, of 129 only 29.
-    assert words(running(*idle, busy_cores=QUIET, limit_s=130 * 60.0)) == ["all_gpus_idle"]
-    assert words(running(*idle, busy_cores=QUIET, limit_s=129 * 60.0)) == []
+    idle = [minutes((60, 90.0), (60, 0.0))] * 8
+    # 120 minutes have passed: of 150 minutes 30 are left, of 149 only 29.
+    assert words(running(*idle, busy_cores=QUIET, limit_s=150 * 60.0)) == ["all_gpus_idle"]
+    assert words(running(*idle, busy_cores=QUIET, limit_s=149 * 60.0)) == []
 
 
 def test_a_node_that_fell_silent_decides_nothing() -> None:
-    idle = [minutes((40, 0.0))] * 8
-    assert words(running(*idle, busy_cores=QUIET, ran_s=2400.0 + 1.5 * HOUR_S)) == ["all_gpus_idle"]
-    assert words(running(*idle, busy_cores=QUIET, ran_s=2401.0 + 1.5 * HOUR_S)) == []
+    idle = [minutes((70, 0.0))] * 8
+    assert words(running(*idle, busy_cores=QUIET, ran_s=4200.0 + 1.5 * HOUR_S)) == ["all_gpus_idle"]
+    assert words(running(*idle, busy_cores=QUIET, ran_s=4201.0 + 1.5 * HOUR_S)) == []
 
 
 def test_a_node_that_sent_nothing_leaves_open_what_all_gpus_do() -> None:
-    idle = [minutes((40, 0.0))] * 8
+    idle = [minutes((70, 0.0))] * 8
     assert words(running(*idle, busy_cores=QUIET, node_count=2)) == []
     assert words(running(*idle, busy_cores=QUIET, gpus_allocated=16)) == []
 
 
 def test_time_that_was_not_measured_is_not_idle_time() -> None:
-    # 8 of the last 40 minutes are missing: 32 are just four fifths. 20 of 40 are too few.
-    assert words(running(*[minutes((20, 90.0), (32, 0.0), (8, None))] * 8, busy_cores=QUIET)) == ["all_gpus_idle"]
-    assert words(running(*[minutes((20, 90.0), (20, 0.0), (20, None))] * 8, busy_cores=QUIET)) == []
+    # 15 of the last 75 minutes are missing: 60 are just four fifths. 40 of 75 are too few.
+    assert words(running(*[minutes((20, 90.0), (60, 0.0), (15, None))] * 8, busy_cores=QUIET)) == ["all_gpus_idle"]
+    assert words(running(*[minutes((20, 90.0), (40, 0.0), (35, None))] * 8, busy_cores=QUIET)) == []
 
 
 def test_gpus_that_were_never_used_beside_others_at_work() -> None:
@@ -160,4 +182,4 @@ def test_gpus_that_the_site_added_are_not_the_users_choice() -> None:
 
 
 def test_a_job_that_is_not_running_gets_no_word() -> None:
-    assert words(running(*[minutes((40, 0.0))] * 8, busy_cores=QUIET, state="SUSPENDED")) == []
+    assert words(running(*[minutes((70, 0.0))] * 8, busy_cores=QUIET, state="SUSPENDED")) == []

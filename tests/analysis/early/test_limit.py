@@ -11,13 +11,13 @@ from analysis.progress.logged import LoggedRun
 from jobs.experiments.points import Points, merged
 from tests.analysis.early.running import HOUR_S, START_MS, minutes, running, word, words
 
-AT_WORK = [minutes((60, 80.0))] * 8
+AT_WORK = [minutes((120, 80.0))] * 8
 SLOW = [ComparableRun(8, 4 * HOUR_S), ComparableRun(8, 4.2 * HOUR_S), ComparableRun(8, 4.4 * HOUR_S)]
 
 
 def steps(a_minute: float = 10.0, first: float = 0.0, name: str = "train/global_step", **params: str) -> LoggedRun:
-    """A run that logged its step each minute of an hour."""
-    at_s = np.arange(0, 3601, 60)
+    """A run that logged its step each minute of two hours."""
+    at_s = np.arange(0, 7201, 60)
     counts = first + a_minute * at_s / 60
     points = Points(counts.astype(np.int64), START_MS + at_s * 1000, counts)
     return LoggedRun(params=params, series={name: merged(None, points)})
@@ -26,10 +26,10 @@ def steps(a_minute: float = 10.0, first: float = 0.0, name: str = "train/global_
 def test_steps_that_need_longer_than_the_limit() -> None:
     facts = running(*AT_WORK, logged=[steps(max_steps="3000")], limit_s=4 * HOUR_S)
     found = word(facts, EarlyCode.LIMIT_TOO_SHORT)
-    # 600 of 3,000 steps in one hour: 5 hours at this speed, which never changed.
+    # 1,200 of 3,000 steps in two hours: 5 hours at this speed, which never changed.
     assert found.evidence["needs_s_low"] == pytest.approx(5 * HOUR_S)
     assert found.evidence["needs_s_high"] == pytest.approx(5 * HOUR_S)
-    assert (found.evidence["steps_done"], found.evidence["steps_total"]) == (600.0, 3000.0)
+    assert (found.evidence["steps_done"], found.evidence["steps_total"]) == (1200.0, 3000.0)
 
 
 @pytest.mark.parametrize(("total", "said"), [("2650", ["limit_too_short"]), ("2630", [])])
@@ -106,9 +106,9 @@ def test_work_in_several_parts_by_design_gets_no_word(record: dict[str, str]) ->
 
 
 def test_work_that_is_speeding_up_is_not_judged_by_its_past() -> None:
-    at_s = np.arange(0, 3601, 60)
-    # 8 steps a minute in the first three quarters of an hour, 10 in the last one: a quarter more.
-    counts = np.where(at_s <= 2700, 8 * at_s / 60, 360 + 10 * (at_s - 2700) / 60)
+    at_s = np.arange(0, 7201, 60)
+    # 8 steps a minute in the first 90 minutes, 10 in the last 30: a quarter more.
+    counts = np.where(at_s <= 5400, 8 * at_s / 60, 720 + 10 * (at_s - 5400) / 60)
     points = Points(counts.astype(np.int64), START_MS + at_s * 1000, counts)
     run = LoggedRun(params={"max_steps": "3000"}, series={"global_step": merged(None, points)})
     assert words(running(*AT_WORK, logged=[run], limit_s=4 * HOUR_S)) == []
@@ -116,11 +116,41 @@ def test_work_that_is_speeding_up_is_not_judged_by_its_past() -> None:
 
 def test_work_whose_earlier_runs_ended_in_time_stops_before_its_total() -> None:
     run = steps(max_steps="3000")
-    ended = [ComparableRun(8, 2 * HOUR_S)]
+    # 5 hours are needed: more than twice 2.4 hours, and just twice 2.5.
+    ended = [ComparableRun(8, 2.4 * HOUR_S)]
     assert words(running(*AT_WORK, logged=[run], earlier=ended, limit_s=4 * HOUR_S)) == []
+    slower = [ComparableRun(8, 2.5 * HOUR_S)]
+    assert words(running(*AT_WORK, logged=[run], earlier=slower, limit_s=4 * HOUR_S)) == ["limit_too_short"]
     # On other GPUs that says nothing.
     other = [ComparableRun(4, 2 * HOUR_S)]
     assert words(running(*AT_WORK, logged=[run], earlier=other, limit_s=4 * HOUR_S)) == ["limit_too_short"]
+
+
+def test_less_than_an_hour_and_a_half_of_steps_may_be_the_slow_start() -> None:
+    def after(count: int) -> list[str]:
+        return words(running(*[minutes((count, 80.0))] * 8, logged=[steps(max_steps="3000")], limit_s=4 * HOUR_S))
+
+    # Points after the last sample are not read.
+    assert (after(89), after(90)) == ([], ["limit_too_short"])
+
+
+def test_earlier_runs_count_from_half_of_the_limit_on() -> None:
+    def at(count: int) -> list[str]:
+        return words(running(*[minutes((count, 80.0))] * 8, earlier=SLOW, limit_s=3 * HOUR_S))
+
+    assert (at(89), at(90)) == ([], ["limit_too_short"])
+
+
+def test_a_word_that_holds_stays_while_the_estimate_is_above_the_limit() -> None:
+    def said(total: str, *held: str) -> list[str]:
+        return words(running(*AT_WORK, logged=[steps(max_steps=total)], limit_s=4 * HOUR_S, held=held))
+
+    # 10 steps a minute: 4 hours are 2,400 of them, with a tenth 2,640.
+    assert said("2500") == []
+    assert said("2500", "limit_too_short") == ["limit_too_short"]
+    assert said("2390", "limit_too_short") == []
+    # What holds of another word changes nothing.
+    assert said("2500", "spinning") == []
 
 
 def test_sessions_and_trials_have_limits_of_another_kind() -> None:
