@@ -1,0 +1,72 @@
+"""Second examination: GPUs that wait at full load, and work that draws as little power."""
+
+from __future__ import annotations
+
+from bench.early.situations.build import idle, silent_from, spin, steps, work
+from bench.early.situations.second_examination_readings import Side, card, case, logged
+
+SPINNING = (
+    case("allreduce_never_returns", "After 1.5 hours one rank is lost in an exception; the others wait in a collective.",
+        "- - S", card(8, work(1.5, 93, 50), spin(12, gb=50)), Side(9, 70), limit_h=12, state="TIMEOUT", job="ddp_train"),
+    case("steps_stand_still_on_four_nodes", "The logged step has not moved since 3.3 hours; the GPUs show 100 percent.",
+        "- - - - S", [card(8, work(3.3, 94, 56), spin(9, gb=56, watts=26))] * 4, Side(9.5, 80), limit_h=24,
+        state="CANCELLED", job="llm_7b", progress=logged(3.3, (0.1, 0), (3.3, 2900), total=9000)),
+    case("first_collective_on_sixteen_nodes", "The first collective over the network never ends.",
+        "- S", [card(8, idle(0.1, 2), spin(5, gb=12, watts=20))] * 16, Side(8.6, 40), limit_h=12, state="CANCELLED",
+        job="fsdp_70b"),
+    case("peer_died_and_is_silent", "The second node is gone from the network; the first waits for it.",
+        "- - s S", [card(8, work(1.7, 93, 45), spin(8, gb=45)), silent_from(card(8, work(1.75, 93, 45)), 1.75)],
+        [Side(9, 60), Side(9, 60)], limit_h=12, state="NODE_FAIL", lasts_h=8),
+    case("jax_waits_for_a_host", "JAX on four GPUs waits for a transfer that does not come.",
+        "- - - S", card(4, work(2.5, 96, 48), spin(11, gb=48, watts=18)), Side(4.2, 30), limit_h=11, state="TIMEOUT",
+        job="jax_diffusion"),
+    case("gromacs_deadlock", "GPU-aware MPI deadlocks after 40 minutes.",
+        "- S", [card(8, work(0.6, 82, 5, 140), spin(6, gb=5, watts=24))] * 2, Side(55, 15), limit_h=24,
+        state="CANCELLED", job="md_multi"),
+    case("hang_host_not_read", "A hang in the backward pass on a node whose host was not read.",
+        "- - - - S", card(8, work(3.4, 91, 58), spin(9, gb=58)), None, limit_h=10, state="CANCELLED"),
+    case("one_rank_gone_seven_wait", "Rank 3 ended with an error and the other seven wait for it.",
+        "- - - S", card(8, work(2.3, 93, 40), spin(8, (99.5, 99.4, 99.6, 0, 99.5, 99.5, 99.4, 99.6))), Side(8, 60),
+        limit_h=12, state="TIMEOUT", lasts_h=8),
+    case("noticed_after_five_hours", "Hangs when the second epoch begins; its owner cancels it the next morning.",
+        "- - S", card(8, work(1.3, 92, 48), spin(10.5, gb=48, watts=25)), Side(8.5, 120), limit_h=24, state="CANCELLED",
+        hour=18, progress=logged(1.3, (0.05, 0), (1.3, 1), total=20, name="num_epochs", every_s=2000)),
+    case("engine_of_two_nodes_hangs", "A model split over sixteen GPUs waits for a lost message.",
+        "- - - - - S", [card(8, work(4.2, 60, 60, 110), spin(10, gb=60, watts=19))] * 2, Side(8.3, 90), limit_h=24,
+        state="CANCELLED", job="vllm_405b"),
+    case("flat_counter_without_power", "No power is read; 100 percent busy and no step since two hours: it hung.",
+        "- - - s", card(8, work(1.9, 92, 50), spin(7, gb=50), has_power=False), Side(9, 60), limit_h=8, state="CANCELLED",
+        progress=logged(1.9, (0.1, 0), (1.9, 1100), total=5000)),
+)
+
+SEEMING_SPINNING = (
+    case("bound_by_memory", "A stencil bound by memory: always busy, at half the power.",
+        "-", card(8, work(9, 99, 35, 80)), Side(8, 60), limit_h=12, job="lattice_boltzmann"),
+    case("decoding_all_day", "Decoding with small batches keeps the GPUs busy at low power.",
+        "-", card(2, work(0.3, 40, 50), work(11, 98.5, 58, 48)), Side(2.2, 40), limit_h=12, job="vllm_decode"),
+    case("twenty_five_minutes_of_waiting", "The filesystem stood still for 28 minutes, just before the hour.",
+        "-", card(8, work(1.72, 93, 44), spin(2.2, gb=44), work(8, 93, 44)), Side(10, 60), limit_h=12),
+    case("waited_and_went_on", "A checkpoint took 54 minutes on a slow filesystem; then training went on.",
+        "-", [card(8, work(1.5, 93, 44), spin(2.4, gb=44, watts=24), work(9, 93, 44))] * 4, Side(9, 60), limit_h=12),
+    case("long_checkpoints", "Each two hours seven GPUs wait 20 minutes for the first one's checkpoint.",
+        "-", card(8, *(part for n in range(4) for part in
+            (work(1.9 + 2.2 * n, 94, 55), spin(2.2 + 2.2 * n, (0, *[99.5] * 7), 55)))), Side(9, 200), limit_h=12),
+    case("busy_and_power_not_read", "Matrix products at 100 percent; no power is read.",
+        "-", card(8, work(10, 99.5, 60), has_power=False), Side(9, 60), limit_h=12, job="hpl_like"),
+    case("small_recurrent_net", "A small recurrent net: tiny kernels, always busy, at little power, and the steps go on.",
+        "-", card(1, work(9, 98.5, 3, 38)), Side(1.2, 8), limit_h=12, job="lstm_series",
+        progress=logged(9, (0.02, 0), (9, 54000), total=54000)),
+    case("small_kernels_no_steps", "Monte Carlo with tiny kernels: always busy at little power, and it completes.",
+        "-", card(4, work(8, 98.5, 2, 42)), Side(4.1, 10), limit_h=10, job="mc_ising"),
+    case("tunes_its_kernels_first", "Kernels are tuned for 57 minutes at little power, then training.",
+        "-", card(8, spin(0.95, gb=20, watts=34), work(8, 95, 52)), Side(9, 50), limit_h=10, job="miopen_tune_train"),
+    case("seven_wait_for_a_slow_one", "A bad split: seven GPUs wait two thirds of each step for one.",
+        "-", card(8, work(8, (97, *[99] * 7), 38, 62)), Side(9, 50), limit_h=12, job="moe_uneven"),
+    case("logger_lost_its_file", "The step counter stands still since 2.4 hours because the log's quota is full; work goes on.",
+        "-", card(8, work(9, 94, 54)), Side(10, 60), limit_h=12, progress=logged(2.4, (0.1, 0), (2.4, 2000), total=7500)),
+    case("long_evaluation_no_steps", "70 minutes of evaluation at normal power without a step.",
+        "-", card(8, work(9, 93, 52)), Side(10, 60), limit_h=12,
+        progress=logged(9, (0.1, 0), (2.0, 1800), (3.2, 1800), (9, 7000), total=7000)),
+    case("halo_exchange_dominates", "Strong scaling at its end: the GPUs wait for neighbours two thirds of the time.",
+        "-", [card(8, work(5, 97, 12, 55))] * 8, Side(steps((5, 48)), 60), limit_h=6, job="cfd_scaling"),
+)
