@@ -65,7 +65,7 @@ UNUSED = (
     case("one_rank_two_gpus", "GROMACS with one rank on two GPUs.",
         "u U", card(2, work(7, (85, 0), 2)), Side(7, 5), limit_h=12, job="md_single"),
     case("tensor_parallel_of_four", "An inference server splits a model over four of eight GPUs.",
-        "- U", card(8, idle(0.12, 10), work(8, (55, 54, 56, 55, 0, 0, 0, 0), 57)), Side(4, 70), limit_h=8,
+        "u U", card(8, idle(0.12, 10), work(8, (55, 54, 56, 55, 0, 0, 0, 0), 57)), Side(4, 70), limit_h=8,
         state="TIMEOUT", job="vllm_tp4"),
     case("six_members_on_eight", "Six members of an ensemble on a node with eight GPUs.",
         "u U", card(8, work(10, (80, 81, 79, 80, 82, 80, 0, 0), 20, 140)), Side(40, 90), limit_h=12, job="ens_members"),

@@ -130,6 +130,9 @@ def _rough(node: Node, seed: str) -> Node:
     lost = rng.random(shape[0]) < LOST_SHARE
     util[lost] = np.nan
     mem_gb = np.clip(node.mem_gb + rng.normal(0, 0.04, shape), 0.02, 63.95)
+    never = ~np.any(node.util > 0, axis=0) & ~np.any(np.isnan(node.util), axis=0)
+    if not np.all(never):
+        mem_gb[:, never] = 0.05
     mem_gb[lost] = np.nan
     power_w = node.power_w
     if power_w is not None:
