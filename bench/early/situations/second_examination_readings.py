@@ -114,9 +114,9 @@ def spelt(words: str, elapsed_h: float) -> str:
 def _spelt(letters: str) -> str:
     if letters == "-":
         return "-"
-    return " ".join(LETTERS[one] if one in LETTERS else LETTERS[one.lower()] for one in letters if one.isupper()) + "".join(
-        f" ?{LETTERS[one]}" for one in letters if one.islower()
-    )
+    return " ".join(
+        LETTERS[one] if one in LETTERS else LETTERS[one.lower()] for one in letters if one.isupper()
+    ) + "".join(f" ?{LETTERS[one]}" for one in letters if one.islower())
 
 
 def _rough(node: Node, seed: str) -> Node:
@@ -126,7 +126,9 @@ def _rough(node: Node, seed: str) -> Node:
     own = rng.normal(0, 1.0, shape[1]) + rng.normal(0, 2.0, shape)
     stalled = np.where((rng.random(shape[0]) < 0.01)[:, None] & (node.util < 97), 0.3, 1.0)
     blips = np.where(rng.random(shape) < BLIP_SHARE, 1.0, node.util)
-    util = np.where(node.util > 0, np.clip((node.util + own) * stalled, 2, 100), np.where(node.util == 0, blips, np.nan))
+    util = np.where(
+        node.util > 0, np.clip((node.util + own) * stalled, 2, 100), np.where(node.util == 0, blips, np.nan)
+    )
     lost = rng.random(shape[0]) < LOST_SHARE
     util[lost] = np.nan
     mem_gb = np.clip(node.mem_gb + rng.normal(0, 0.04, shape), 0.02, 63.95)
