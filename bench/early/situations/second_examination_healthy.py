@@ -1,10 +1,10 @@
-"""Second examination: healthy jobs of many kinds. No word is right at any of their cuts."""
+"""Second examination: healthy jobs of training. No word is right at any of their cuts."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bench.early.situations.build import EVENING, COMPUTE_W, Memory, PerGpu, idle, line, silent_from, steps, work
+from bench.early.situations.build import COMPUTE_W, EVENING, Memory, PerGpu, idle, silent_from, steps, work
 from bench.early.situations.second_examination_readings import Side, card, case, logged, saw, wave
 from bench.early.situations.situation import Progress, Situation
 
@@ -12,7 +12,7 @@ NODE = 8
 """GPUs of a whole node."""
 
 
-def _fine(
+def fine(
     name: str, story: str, shape: tuple[int, int], hours: float, busy: PerGpu, gb: float, side: Side | None, *,
     watts: float = COMPUTE_W, start_h: float = 0.08, limit_h: float | None = None, state: str = "COMPLETED",
     job: str = "train", power: bool = True, hour: int = 6, progress: Progress | None = None,
@@ -25,7 +25,7 @@ def _fine(
 
 
 TRAINING = (
-    _fine(
+    fine(
         "llm_on_sixteen_nodes",
         "Pretraining at an even pace.",
         (16, NODE),
@@ -38,7 +38,7 @@ TRAINING = (
         progress=logged(6, (0.2, 0), (6, 900), total=900),
         limit_h=7,
     ),
-    _fine(
+    fine(
         "llm_on_four_nodes",
         "Continues a pretraining, with steps that are logged.",
         (4, NODE),
@@ -49,9 +49,9 @@ TRAINING = (
         progress=logged(11.5, (0.15, 12000), (11.5, 16000), total=16000),
         limit_h=16,
     ),
-    _fine("lora_on_one_gpu", "A small adapter.", (1, 1), 3, 94, 38, Side(4, 22), job="lora", limit_h=12),
-    _fine("lora_on_two_gpus", "An adapter with a long context.", (1, 2), 5, 92, 54, Side(7, 40), job="lora_long"),
-    _fine(
+    fine("lora_on_one_gpu", "A small adapter.", (1, 1), 3, 94, 38, Side(4, 22), job="lora", limit_h=12),
+    fine("lora_on_two_gpus", "An adapter with a long context.", (1, 2), 5, 92, 54, Side(7, 40), job="lora_long"),
+    fine(
         "vision_from_packed_files",
         "Images from packed shards.",
         (1, NODE),
@@ -61,7 +61,7 @@ TRAINING = (
         Side(wave(30, 44, 0.6), 130),
         job="convnext",
     ),
-    _fine(
+    fine(
         "vision_slow_loader",
         "The loader cannot keep up: 55 percent, all the time.",
         (1, NODE),
@@ -70,8 +70,8 @@ TRAINING = (
         24,
         Side(50, 160),
     ),
-    _fine("segmentation_one_gpu", "Medical images with large batches.", (1, 1), 7, 87, 44, Side(6, 36), job="unet3d"),
-    _fine(
+    fine("segmentation_one_gpu", "Medical images with large batches.", (1, 1), 7, 87, 44, Side(6, 36), job="unet3d"),
+    fine(
         "detection_no_power",
         "Detection on a node without power readings.",
         (1, NODE),
@@ -81,8 +81,8 @@ TRAINING = (
         Side(40, 140),
         power=False,
     ),
-    _fine("speech_host_not_read", "Speech; the host was not read.", (1, 4), 9, 91, 46, None, job="asr_base"),
-    _fine(
+    fine("speech_host_not_read", "Speech; the host was not read.", (1, 4), 9, 91, 46, None, job="asr_base"),
+    fine(
         "speech_on_two_nodes",
         "Speech, bucketed by length: memory swings.",
         (2, NODE),
@@ -92,7 +92,7 @@ TRAINING = (
         Side(24, 120),
         creep=wave(38, 52, 1.1),
     ),
-    _fine(
+    fine(
         "jax_vision",
         "JAX with 75 percent of the memory reserved.",
         (1, NODE),
@@ -103,7 +103,7 @@ TRAINING = (
         job="jax_vit_l",
         start_h=0.3,
     ),
-    _fine(
+    fine(
         "jax_protein",
         "A protein model; compiled anew for each length.",
         (1, NODE),
@@ -114,13 +114,13 @@ TRAINING = (
         job="openfold",
         start_h=0.35,
     ),
-    _fine(
+    fine(
         "jax_on_eight_nodes", "A mixture of experts.", (8, NODE), 7, 90, 57.5, Side(9, 100), job="maxtext", start_h=0.4
     ),
-    _fine(
+    fine(
         "graph_network", "Sampling on the cores, 40 percent on the GPUs.", (1, 4), 8, 40, 15, Side(24, 110), watts=110.0
     ),
-    _fine(
+    fine(
         "weather_network",
         "A weather emulator on four nodes.",
         (4, NODE),
@@ -132,7 +132,7 @@ TRAINING = (
         progress=logged(10, (0.1, 0), (10, 40), total=40, name="num_epochs", every_s=890),
         limit_h=12,
     ),
-    _fine(
+    fine(
         "dreamer_in_a_simulator",
         "Half of the time simulation, half learning.",
         (1, 1),
@@ -143,7 +143,7 @@ TRAINING = (
         watts=120.0,
         job="dreamer",
     ),
-    _fine(
+    fine(
         "preference_tuning",
         "Generates and learns in turns of ten minutes.",
         (1, NODE),
@@ -154,7 +154,7 @@ TRAINING = (
         watts=120.0,
         job="rlhf",
     ),
-    _fine(
+    fine(
         "small_net_on_one_gpu",
         "A small net that keeps a third of a GPU busy.",
         (1, 1),
@@ -164,7 +164,7 @@ TRAINING = (
         Side(5, 10),
         watts=90.0,
     ),
-    _fine(
+    fine(
         "night_run",
         "Started in the evening for the night.",
         (1, NODE),
@@ -176,7 +176,7 @@ TRAINING = (
         progress=logged(12, (0.1, 0), (12, 24), total=24, name="epochs", every_s=1785),
         limit_h=14,
     ),
-    _fine(
+    fine(
         "as_long_as_the_last_ones",
         "Like its three earlier runs.",
         (1, NODE),
@@ -187,7 +187,7 @@ TRAINING = (
         limit_h=8,
         earlier=((6.0, 8), (6.2, 8), (5.9, 8)),
     ),
-    _fine(
+    fine(
         "shorter_than_earlier",
         "Earlier runs with more data took longer, and the limit allows for it.",
         (1, 4),
@@ -198,7 +198,7 @@ TRAINING = (
         limit_h=12,
         earlier=((9.0, 4), (8.4, 4), (8.8, 4)),
     ),
-    _fine(
+    fine(
         "fails_of_a_typing_error",
         "Two hours of good work, then an exception when it saves.",
         (1, 2),
@@ -209,7 +209,7 @@ TRAINING = (
         state="FAILED",
         limit_h=24,
     ),
-    _fine(
+    fine(
         "cancelled_by_its_owner",
         "Works well; its owner saw enough.",
         (1, NODE),
@@ -220,7 +220,7 @@ TRAINING = (
         state="CANCELLED",
         limit_h=24,
     ),
-    _fine(
+    fine(
         "forty_minutes",
         "A short test that ends well.",
         (1, NODE),
@@ -232,10 +232,10 @@ TRAINING = (
         job="test_ddp",
         limit_h=1,
     ),
-    _fine(
+    fine(
         "profiling", "A profiled run of half an hour.", (1, 1), 0.5, 60, 20, Side(2, 10), partition="dev-g", limit_h=1
     ),
-    _fine(
+    fine(
         "tuning_trials",
         "Trials one after another with two minutes between them.",
         (1, 4),
@@ -278,306 +278,5 @@ TRAINING = (
         Side(9, 90),
         limit_h=8,
         job="llm_16n",
-    ),
-)
-
-SCIENCE = (
-    _fine(
-        "gromacs_one_gpu",
-        "Molecular dynamics on one GPU.",
-        (1, 1),
-        9,
-        88,
-        1.5,
-        Side(6.8, 3),
-        job="md_prod",
-        watts=150.0,
-    ),
-    _fine(
-        "gromacs_whole_node",
-        "Eight ranks, particle mesh on one of them.",
-        (1, NODE),
-        10,
-        (86, 85, 87, 84, 86, 85, 84, 52),
-        2,
-        Side(52, 12),
-        job="md_membrane",
-        watts=140.0,
-    ),
-    _fine(
-        "gromacs_replicas",
-        "32 replicas that exchange, on four nodes.",
-        (4, NODE),
-        8,
-        80,
-        2,
-        Side(54, 20),
-        job="md_remd",
-    ),
-    _fine(
-        "gromacs_no_power",
-        "Molecular dynamics on a node without power readings.",
-        (1, 2),
-        7,
-        84,
-        1,
-        Side(13, 4),
-        job="md_eq",
-        power=False,
-    ),
-    _fine("amber_host_not_read", "Free energies; the host was not read.", (1, NODE), 9, 95, 2, None, job="amber_ti"),
-    _fine("lammps_eight_nodes", "A potential on eight nodes.", (8, NODE), 6, 92, 18, Side(10, 40), job="lammps_snap"),
-    _fine("namd_two_gpus", "Keeps everything on the GPUs.", (1, 2), 11, 96, 4, Side(3, 6), job="namd"),
-    _fine(
-        "cp2k_two_nodes",
-        "Quantum dynamics: 45 percent on the GPUs, the rest on cores.",
-        (2, NODE),
-        9,
-        45,
-        11,
-        Side(48, 150),
-        watts=120.0,
-        job="cp2k_aimd",
-    ),
-    _fine(
-        "cp2k_one_node",
-        "A hybrid functional: integrals held in 380 GB.",
-        (1, NODE),
-        7,
-        35,
-        14,
-        Side(54, 380),
-        watts=110.0,
-        job="cp2k_hfx",
-    ),
-    _fine("vasp_one_node", "One rank on each GPU.", (1, NODE), 8, 74, 30, Side(9, 60), job="vasp_md"),
-    _fine("vasp_four_nodes", "A hybrid functional on four nodes.", (4, NODE), 10, 82, 47, Side(9, 110), job="vasp_hse"),
-    _fine("quantum_espresso", "Phonons, one point after another.", (1, 4), 9, 60, 22, Side(12, 70), job="qe_ph"),
-    _fine(
-        "icon_four_nodes",
-        "An atmosphere at 10 km.",
-        (4, NODE),
-        8,
-        76,
-        26,
-        Side(14, 110),
-        watts=130.0,
-        job="icon_r2b8",
-        start_h=0.12,
-    ),
-    _fine(
-        "icon_sixteen_nodes",
-        "A coupled model; output each model day.",
-        (16, NODE),
-        4,
-        70,
-        30,
-        Side(20, 180),
-        watts=120.0,
-        job="icon_coupled",
-        start_h=0.15,
-    ),
-    _fine(
-        "icon_member",
-        "One member with its output buffered and written.",
-        (2, NODE),
-        7,
-        72,
-        21,
-        Side(16, saw(80, 200, 1.0)),
-        watts=125.0,
-        job="icon_ens",
-    ),
-    _fine("ocean_model", "An ocean bound by memory.", (2, NODE), 9, 97, 18, Side(9, 70), watts=90.0, job="veros"),
-    _fine(
-        "lattice_qcd",
-        "Solver bound by memory on eight nodes.",
-        (8, NODE),
-        7,
-        98,
-        28,
-        Side(9, 40),
-        watts=95.0,
-        job="qcd_hmc",
-    ),
-    _fine(
-        "astro_amr",
-        "Adaptive mesh: memory grows with refinement, and stops.",
-        (4, NODE),
-        8,
-        80,
-        30,
-        Side(20, 130),
-        creep=line((0, 20), (5, 44), (8, 44)),
-        job="amr_collapse",
-    ),
-    _fine("plasma", "Particles in cells.", (8, NODE), 6, 90, 34, Side(10, 60), job="warpx"),
-    _fine("cfd_one_node", "Large eddies on a node.", (1, NODE), 12, 86, 40, Side(10, 90), watts=130.0, job="nekrs"),
-    _fine("cfd_four_gpus", "An airfoil on half a node.", (1, 4), 8, 84, 31, Side(6, 50), watts=125.0, job="pyfr"),
-    _fine(
-        "cfd_logged_steps",
-        "Time steps are logged and fit.",
-        (2, NODE),
-        9,
-        85,
-        33,
-        Side(9, 60),
-        watts=130.0,
-        job="les_wing",
-        progress=logged(9, (0.1, 0), (9, 180000), total=180000),
-        limit_h=11,
-    ),
-    _fine("seismic", "Shots one after another.", (2, NODE), 7, 88, 50, Side(12, 200), job="fwi"),
-    _fine("docking_whole_node", "A million ligands.", (1, NODE), 9, 78, 3, Side(44, 60), job="vina_gpu"),
-    _fine(
-        "cryo_em",
-        "Classes on all GPUs; particles are read into memory and stay there.",
-        (1, NODE),
-        6,
-        70,
-        40,
-        Side(30, line((0, 20), (0.5, 310), (6, 312))),
-        job="relion_class3d",
-    ),
-    _fine(
-        "quantum_circuits",
-        "A state vector fills 62 GB of each GPU, as planned.",
-        (1, NODE),
-        3,
-        92,
-        62.1,
-        Side(5, 30),
-        watts=100.0,
-        job="qsim",
-    ),
-    _fine(
-        "array_member_one_gpu",
-        "One task of an array of 200.",
-        (1, 1),
-        1.6,
-        82,
-        9,
-        Side(5, 12),
-        job="ens_task",
-        limit_h=3,
-    ),
-    _fine(
-        "array_member_shorter",
-        "Another task with a smaller case.",
-        (1, 1),
-        0.9,
-        80,
-        7,
-        Side(5, 11),
-        job="ens_task",
-        limit_h=3,
-    ),
-    _fine(
-        "ensemble_of_eight",
-        "Eight members, one on each GPU.",
-        (1, NODE),
-        7,
-        (80, 78, 82, 79, 81, 75, 83, 77),
-        13,
-        Side(40, 90),
-        job="ens_8",
-    ),
-)
-
-SERVING = (
-    _fine(
-        "server_by_day",
-        "An inference server with steady requests.",
-        (1, 2),
-        10,
-        45,
-        57.6,
-        Side(3, 45),
-        watts=80.0,
-        start_h=0.12,
-        state="TIMEOUT",
-        limit_h=10,
-        job="vllm_serve",
-    ),
-    _fine(
-        "server_whole_node",
-        "A large model over eight GPUs.",
-        (1, NODE),
-        9,
-        62,
-        59,
-        Side(6, 110),
-        watts=90.0,
-        start_h=0.25,
-        state="CANCELLED",
-        limit_h=24,
-        job="sglang_405b",
-    ),
-    _fine("batch_inference", "Labels for a corpus at full load.", (1, 4), 8, 93, 58, Side(8, 60), job="batch_label"),
-    _fine(
-        "batch_inference_16",
-        "A corpus in 16 parts, on two nodes.",
-        (2, NODE),
-        6,
-        90,
-        57,
-        Side(20, 130),
-        job="batch_embed",
-    ),
-    _fine("embedding_one_gpu", "Vectors of documents.", (1, 1), 4, 70, 12, Side(6, 20), job="embed"),
-    _fine(
-        "video_decoding",
-        "Decoded on cores, filtered on the GPU.",
-        (1, 1),
-        7,
-        25,
-        8,
-        Side(6.8, 34),
-        watts=100.0,
-        job="video",
-    ),
-    _fine(
-        "data_on_gpus",
-        "Deduplication on GPUs in short bursts.",
-        (1, NODE),
-        5,
-        30,
-        30,
-        Side(46, saw(120, 360, 0.8)),
-        watts=100.0,
-        job="dedup",
-    ),
-    _fine("rapids_like_tables", "Tables on GPUs.", (1, 4), 3, 38, 40, Side(14, 150), watts=100.0, job="frames"),
-    _fine("render_frames", "Frames one after another.", (1, 2), 9, 91, 15, Side(4, 20), job="blender"),
-    case(
-        "notebook_in_use",
-        "A notebook with short pauses.",
-        "-",
-        card(1, *(part for n in range(12) for part in (work(0.3 + n / 2, 35, 10), idle(0.5 + n / 2, 10)))),
-        Side(1.5, 16),
-        limit_h=8,
-        job="sys/dashboard/sys/ood_jupyter",
-        hour=7,
-    ),
-    case(
-        "interactive_debugging",
-        "Somebody tries things out on the development nodes.",
-        "-",
-        card(2, idle(0.1), work(0.4, 20, 6), idle(0.7, 6), work(1.3, 50, 20), idle(1.6, 20), work(2.6, 60, 25)),
-        Side(1.2, 10),
-        limit_h=3,
-        job="interactive",
-        partition="dev-g",
-        hour=12,
-    ),
-    case(
-        "course_afternoon",
-        "A course: each takes one GPU for an afternoon, with pauses for questions.",
-        "-",
-        card(1, idle(0.15), work(0.8, 20, 5), idle(1.1, 5), work(1.9, 40, 9), idle(2.12, 9), work(3, 45, 9)),
-        Side(0.8, 9),
-        limit_h=4,
-        job="sys/dashboard/sys/ood_jupyter_course",
-        hour=10,
     ),
 )

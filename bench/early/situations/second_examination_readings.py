@@ -53,7 +53,7 @@ def card(count: int, *phases: Phase, has_power: bool = True, creep: Memory | Non
 
 def one_creeps(node: Node, column: int, creep: Memory) -> Node:
     """The same node where one GPU's memory follows `creep` (GB over hours)."""
-    hours: Floats = (np.arange(node.util.shape[0]) + 0.5) * STEP_S / HOUR_S
+    hours: Floats = (np.arange(node.util.shape[0], dtype=np.float64) + 0.5) * STEP_S / HOUR_S
     mem_gb = node.mem_gb.copy()
     mem_gb[:, column] = np.clip(creep(hours), 0.02, 63.95)
     return replace(node, mem_gb=mem_gb)
@@ -114,9 +114,7 @@ def spelt(words: str, elapsed_h: float) -> str:
 def _spelt(letters: str) -> str:
     if letters == "-":
         return "-"
-    return " ".join(
-        LETTERS[one] if one in LETTERS else LETTERS[one.lower()] for one in letters if one.isupper()
-    ) + "".join(f" ?{LETTERS[one]}" for one in letters if one.islower())
+    return " ".join(LETTERS[one.lower()] if one.isupper() else f"?{LETTERS[one]}" for one in letters)
 
 
 def _rough(node: Node, seed: str) -> Node:
@@ -132,7 +130,7 @@ def _rough(node: Node, seed: str) -> Node:
     lost = rng.random(shape[0]) < LOST_SHARE
     util[lost] = np.nan
     mem_gb = np.clip(node.mem_gb + rng.normal(0, 0.04, shape), 0.02, 63.95)
-    never = ~np.any(node.util > 0, axis=0) & ~np.any(np.isnan(node.util), axis=0)
+    never = (node.util == 0).all(axis=0)
     if not np.all(never):
         mem_gb[:, never] = 0.05
     mem_gb[lost] = np.nan
