@@ -11,7 +11,7 @@ HOST_MEMORY = (
     case(
         "workers_leak",
         "The loader's workers keep 49 GB an hour until the node is full.",
-        "- h H",
+        "h h H",
         card(8, work(9, 92, 45)),
         Side(14, line((0, 40), (9, 480))),
         limit_h=24,
@@ -20,7 +20,7 @@ HOST_MEMORY = (
     case(
         "one_gpu_leaks_sixty",
         "A share of 60 GB fills in five hours.",
-        "- h H",
+        "h h H",
         card(1, work(5, 85, 20)),
         Side(5, line((0, 8), (5, 60))),
         limit_h=24,
@@ -38,7 +38,7 @@ HOST_MEMORY = (
     case(
         "first_node_gathers_all",
         "Only the first of four nodes collects results.",
-        "- h H",
+        "h h H",
         [card(8, work(7, 90, 40))] * 4,
         [Side(12, line((0, 60), (7, 480)))] + [Side(10, 60)] * 3,
         limit_h=24,
@@ -68,7 +68,7 @@ HOST_MEMORY = (
     case(
         "temporary_files_in_memory",
         "Temporary files lie in memory on these nodes and are never removed.",
-        "- h H",
+        "h h H",
         card(4, work(6, 70, 30)),
         Side(10, line((0, 30), (6, 240))),
         limit_h=12,
@@ -78,7 +78,7 @@ HOST_MEMORY = (
     case(
         "output_buffers_of_icon",
         "The output of each model day stays in memory on all sixteen nodes.",
-        "- h H",
+        "h h H",
         [card(8, work(6, 75, 24, 130))] * 16,
         Side(22, line((0, 100), (6, 480))),
         limit_h=24,
@@ -88,7 +88,7 @@ HOST_MEMORY = (
     case(
         "tokens_fill_the_node",
         "Tokens are made on the cores of a GPU node and all are kept.",
-        "c Cih CiH",
+        "ch Cih CiH",
         card(8, idle(7.5)),
         Side(50, line((0, 30), (7.5, 480))),
         limit_h=24,
@@ -98,7 +98,7 @@ HOST_MEMORY = (
     case(
         "samples_cached_in_memory",
         "Each sample read once is kept; the set is larger than the memory.",
-        "- h H",
+        "h h H",
         card(8, work(5, 88, 30), has_power=False),
         Side(20, line((0, 100), (1, 220), (5, 480))),
         limit_h=24,

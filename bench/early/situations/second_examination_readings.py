@@ -64,7 +64,7 @@ def logged(until_h: float, *knots: tuple[float, float], total: int | None = None
     """Steps through (hour, step), logged each `every_s` from the first of these hours until `until_h`."""
     times = np.arange(knots[0][0] * HOUR_S + every_s, until_h * HOUR_S, every_s)
     reached = np.interp(times / HOUR_S, [hour for hour, _ in knots], [step for _, step in knots])
-    return Progress(tuple((float(at), int(step)) for at, step in zip(times, reached, strict=True)), total, name)
+    return Progress(tuple((float(at), int(step + 0.01)) for at, step in zip(times, reached, strict=True)), total, name)
 
 
 def saw(low_gb: float, high_gb: float, every_h: float) -> Memory:
@@ -122,7 +122,7 @@ def _rough(node: Node, seed: str) -> Node:
     rng = np.random.default_rng(zlib.crc32(f"rough {seed}".encode()))
     shape = node.util.shape
     own = rng.normal(0, 1.0, shape[1]) + rng.normal(0, 2.0, shape)
-    stalled = np.where((rng.random(shape[0]) < 0.01)[:, None] & (node.util < 97), 0.3, 1.0)
+    stalled = np.where((rng.random((shape[0], 1)) < 0.01) & (node.util < 97), 0.3, 1.0)
     blips = np.where(rng.random(shape) < BLIP_SHARE, 1.0, node.util)
     util = np.where(
         node.util > 0, np.clip((node.util + own) * stalled, 2, 100), np.where(node.util == 0, blips, np.nan)
@@ -130,7 +130,7 @@ def _rough(node: Node, seed: str) -> Node:
     lost = rng.random(shape[0]) < LOST_SHARE
     util[lost] = np.nan
     mem_gb = np.clip(node.mem_gb + rng.normal(0, 0.04, shape), 0.02, 63.95)
-    never = (node.util == 0).all(axis=0)
+    never = np.asarray(np.all(node.util == 0, axis=0))
     if not np.all(never):
         mem_gb[:, never] = 0.05
     mem_gb[lost] = np.nan

@@ -89,7 +89,7 @@ SPINNING = (
     case(
         "noticed_after_five_hours",
         "Hangs when the second epoch begins; its owner cancels it the next morning.",
-        "- - S",
+        "- - Sl",
         card(8, work(1.3, 92, 48), spin(10.5, gb=48, watts=25)),
         Side(8.5, 120),
         limit_h=24,
