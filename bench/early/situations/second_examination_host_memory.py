@@ -174,7 +174,7 @@ SEEMING_HOST_MEMORY = (
         limit_h=12,
     ),
     case(
-        "memory_not_read",
+        "no_memory_was_read",
         "Memory of the host was not read at all.",
         "-",
         card(8, work(8, 90, 40)),

@@ -19,7 +19,7 @@ CPU_ONLY = (
         job="md_npt",
     ),
     case(
-        "torch_for_another_vendor",
+        "torch_wheel_for_cuda",
         "The wheel of PyTorch knows no AMD GPU; training runs on seven cores.",
         "c Ci",
         card(1, idle(9)),
@@ -362,7 +362,7 @@ SEEMING_UNUSED = (
         limit_h=10,
     ),
     case(
-        "one_gpu_not_read",
+        "busy_percent_of_one_not_read",
         "The busy percent of the fourth GPU cannot be read; it works like the others.",
         "-",
         card(8, work(7, (93, 92, 93, _NAN, 94, 92, 93, 92), 45)),
