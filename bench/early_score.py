@@ -1,9 +1,9 @@
 """How right early words are, on running jobs whose true words were written before any rule judged them.
 
 Whole runs are cut at 10, 30 and 60 minutes (noisy library, real runs), or at the moments for which a situation's words
-were written. The author of the examination knew neither the rules nor the other situations. Run by `make score`;
-`python -m bench.early_score --list wrong` names every word that was wrong, `--list missed` every due one that was not
-sent.
+were written. The author of an examination knew neither the rules nor the other situations; the second one was written
+when the first had been used to correct the rules. Run by `make score`; `python -m bench.early_score --list wrong` names
+every word that was wrong, `--list missed` every due one that was not sent.
 """
 
 from __future__ import annotations
@@ -17,7 +17,14 @@ from dataclasses import dataclass, field
 from analysis.early.rules import early_findings
 from bench.early.cost import Silence, noise
 from bench.early.facts import facts_of
-from bench.early.pairs import Pair, examination_pairs, library_pairs, real_pairs, situation_pairs
+from bench.early.pairs import (
+    Pair,
+    examination_pairs,
+    library_pairs,
+    real_pairs,
+    second_examination_pairs,
+    situation_pairs,
+)
 from bench.early.truth import CODES
 from bench.noisy_score import Bin, calibration
 
@@ -26,7 +33,7 @@ PRECISION_MIN = 0.98
 SEEDS = 1
 LISTS = ("wrong", "missed")
 CUTS_SHOWN_MAX = 3
-LIMITED = frozenset({"situations", "examination", "real runs", "noisy runs"})
+LIMITED = frozenset({"situations", "examination", "second examination", "real runs", "noisy runs"})
 
 
 @dataclass(frozen=True)
@@ -213,6 +220,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     else:
         parts["situations"] = situations
         parts["examination"] = score(examination_pairs())
+        parts["second examination"] = score(second_examination_pairs())
         parts["real runs"] = score(real_pairs())
         parts["noisy runs"], silence = noisy_score(range(asked.seeds))
     failures: list[str] = []

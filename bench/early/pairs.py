@@ -1,4 +1,4 @@
-"""All pairs of a cut and its true words: noisy library, real runs, own situations and the examination.
+"""All pairs of a cut and its true words: noisy library, real runs, own situations and both examinations.
 
 `python -m bench.early.pairs` prints how many there are and how many words are due and right, by code.
 """
@@ -16,6 +16,7 @@ from bench.early.courses import course_of_case, course_of_real_run
 from bench.early.cutting import Course, Cut, cuts, schedule
 from bench.early.situations.examination import EXAMINATION
 from bench.early.situations.library import SITUATIONS
+from bench.early.situations.second_examination import SECOND_EXAMINATION
 from bench.early.situations.situation import Situation
 from bench.early.truth import CODES, Words, truth
 from bench.noisy.library import LIBRARY
@@ -29,7 +30,7 @@ SCHEDULED_S_MAX = 12 * 3600.0
 @dataclass(frozen=True)
 class Pair:
     """A run at a cut and the words that were true then; `situation` is None outside the own situations
-    and the examination."""
+    and the examinations."""
 
     cut: Cut
     words: Words
@@ -77,6 +78,11 @@ def examination_pairs() -> Iterator[Pair]:
     return situation_pairs(EXAMINATION)
 
 
+def second_examination_pairs() -> Iterator[Pair]:
+    """Those of the second examination, which was written when the first had been used to correct the rules."""
+    return situation_pairs(SECOND_EXAMINATION)
+
+
 def _pairs(course: Course, at_s: Sequence[float] | None, gpu_out_of_memory: bool) -> Iterator[Pair]:
     seen = activity(course)
     for cut in cuts(course, scheduled(course) if at_s is None else at_s):
@@ -103,6 +109,7 @@ def main() -> int:
     print("words due + right beside, by code")
     print("situations:", counted(situation_pairs()))
     print("examination:", counted(examination_pairs()))
+    print("second examination:", counted(second_examination_pairs()))
     print("real runs:", counted(real_pairs()))
     print("noisy library at 600, 1800, 3600 s:", counted(library_pairs()))
     print("noisy library at the real schedule:", counted(library_pairs(at_s=None)))
