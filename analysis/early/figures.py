@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 
 from analysis.early.facts import EarlyFacts
+from analysis.facts import divide
 from metrics.series import Floats
 
 POINTS_MAX = 60
@@ -120,7 +121,7 @@ def _line(util: Floats, step_s: float) -> tuple[float, tuple[float | None, ...]]
 
 def _fullest(used_gb: Floats, capacity_gb: Floats) -> tuple[float | None, float | None]:
     """Peak and capacity of the GPU whose peak is the largest share of it."""
-    shares = used_gb / capacity_gb
+    shares = divide(used_gb, capacity_gb)
     if not np.any(~np.isnan(shares)):
         return _known(float(np.nanmax(used_gb))) if np.any(~np.isnan(used_gb)) else None, None
     place = int(np.nanargmax(shares))

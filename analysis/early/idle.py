@@ -43,7 +43,7 @@ def cpu_only(facts: EarlyFacts, limits: EarlyLimits = EARLY_LIMITS) -> EarlyFind
 
 
 def some_gpus_unused(facts: EarlyFacts, limits: EarlyLimits = EARLY_LIMITS) -> EarlyFinding | None:
-    """Some GPUs have had no work since the start of the job, for an hour or more, while others work."""
+    """Some GPUs have had no work since the start of the job, for two hours or more, while others work."""
     run = facts.run
     if facts.is_interactive or run.gpus.count < 2 or not is_worth_a_word(facts, limits):
         return None
@@ -102,7 +102,9 @@ def _least_s(facts: EarlyFacts, idle: IdleStretches, limits: EarlyLimits) -> flo
     if is_quiet:
         has_ended = has_worked and _has_released_memory(facts, limits)
         least_s = limits.idle_quiet_s if has_ended else limits.idle_s
-    elif is_known and (not has_worked or _computes_now(facts, limits)):
+    elif is_known and _computes_now(facts, limits):
+        least_s = limits.idle_computing_s if has_worked else limits.idle_start_computing_s
+    elif is_known and not has_worked:
         least_s = limits.idle_computing_s
     else:
         least_s = limits.idle_s

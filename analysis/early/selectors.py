@@ -30,6 +30,9 @@ from metrics.selectors import run_metrics
 WORD = "early word"
 """The kind of work under which a failed look at a running job is recorded; its key is the row of the run."""
 
+SUSPENDED = "SUSPENDED"
+"""Nothing is stated about a job that was made to stand still."""
+
 TOGETHER = 500
 """So many jobs are looked up in one query."""
 
@@ -170,7 +173,7 @@ def _record(run: RunningRun, job: QueuedJob, nodes: tuple[str, ...], measured_s:
         attempt=run.attempt,
         user_id=job.user.username,
         project_id=job.project.name,
-        state=QueuedJob.State.RUNNING.value,
+        state=SUSPENDED if job.is_suspended else QueuedJob.State.RUNNING.value,
         job_name=job.job_name,
         partition=job.partition,
         qos=job.qos,

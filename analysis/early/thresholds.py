@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-EARLY_RULES_VERSION = "early-3"
+EARLY_RULES_VERSION = "early-4"
 """Stored with every word; a change of the rules or of a threshold changes it."""
 
 
@@ -24,15 +24,17 @@ class EarlyLimits:
     # Two hours while the host computes, from the start or after work: data are often unpacked, aligned, meshed or
     # analysed there for more than one (noisy library, situations of early words).
     idle_computing_s: float = 7200.0
+    # Three where it has computed since the start: tokens, meshes and genomes take two to three (second examination).
+    idle_start_computing_s: float = 3 * 3600.0
     # A context alone, or what a driver keeps, is less GPU memory than this.
     released_gb: float = 1.0
     # A person who works in a session is at lunch, in a meeting or reads: half a working day is none of these.
     idle_interactive_s: float = 4 * 3600.0
     # Below half a core on each node nothing but a shell or a server that waits is running.
     quiet_cores: float = 0.5
-    # Some of the GPUs: an hour, in the last half hour of which others worked all the time. One GPU often prepares what
-    # the others need, and GPUs start one after the other. With words each hour this costs no time.
-    unused_s: float = 3600.0
+    # Some of the GPUs: two hours, in the last half hour of which others worked all the time. One GPU often prepares
+    # what the others need, and parts of a job start up to an hour and more after the first (second examination).
+    unused_s: float = 7200.0
     unused_others_s: float = 1800.0
     # As in `analysis.thresholds`: single readings of one percent come from monitoring.
     idle_util_percent: float = 1.0
@@ -137,6 +139,7 @@ def lowered(limits: EarlyLimits) -> EarlyLimits:
         limits,
         idle_s=limits.idle_quiet_s,
         idle_computing_s=limits.idle_quiet_s,
+        idle_start_computing_s=limits.idle_quiet_s,
         busy_cores_min=0.7,
         busy_cores_fraction=0.07,
         left_min_s=0.0,

@@ -12,6 +12,7 @@ ERROR_LENGTH_MAX = 200
 class QueuedJob(models.Model):
     """One pending or running job; `task_count` is how many tasks of an array are still pending under this number.
 
+    A suspended job is a running one (`is_suspended`).
     Null where `squeue` states nothing. Rows are replaced by each reading of the queue, and are no part of any history.
     """
 
@@ -30,6 +31,7 @@ class QueuedJob(models.Model):
     partition = models.CharField(max_length=64, blank=True)
     qos = models.CharField(max_length=64, blank=True)
     state = models.CharField(max_length=16, choices=State.choices)
+    is_suspended = models.BooleanField(default=False, db_default=False)
     reason = models.CharField(max_length=64, blank=True)
     node_count = models.PositiveIntegerField(null=True)
     gpus = models.PositiveIntegerField(null=True)

@@ -28,8 +28,8 @@ TOGETHER = 1000
 """Rows of one statement."""
 
 AS_LISTED = tuple(
-    "array_job_id array_task_id task_count job_name partition qos reason node_count gpus cores memory_gb is_exclusive"
-    " time_limit_s submitted_at eligible_at started_at".split()
+    "is_suspended array_job_id array_task_id task_count job_name partition qos reason node_count gpus cores memory_gb"
+    " is_exclusive time_limit_s submitted_at eligible_at started_at".split()
 )
 COLUMNS = ("user_id", "project_id", "state", *AS_LISTED)
 

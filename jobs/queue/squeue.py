@@ -45,6 +45,9 @@ PENDING = frozenset({"PENDING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "RESV
 HOLDING = frozenset({"CONFIGURING", "RESIZING", "RUNNING", "SIGNALING", "STOPPED", "SUSPENDED"})
 """States in which a job holds its nodes and will go on: squeue(1), "JOB STATE CODES"."""
 
+SUSPENDED = frozenset({"STOPPED", "SUSPENDED"})
+"""Those of them in which its processes do not run."""
+
 LEAVING = frozenset({"COMPLETING", "REVOKED", "STAGE_OUT"})
 """States of jobs that have ended and are still listed: accounting knows their final state."""
 
@@ -73,6 +76,7 @@ class ListedJob(msgspec.Struct, frozen=True, kw_only=True):
     user_id: Slug
     project_id: Slug
     is_running: bool
+    is_suspended: bool = False
     array_job_id: JobId | None
     array_task_id: Count | None
     task_count: Count
@@ -171,6 +175,7 @@ def _listed(cells: dict[str, str], cluster: str, zone: tzinfo) -> ListedJob | No
             "user_id": _user(cells["UserName"]),
             "project_id": _known(cells["Account"], "has no account"),
             "is_running": is_running,
+            "is_suspended": state in SUSPENDED,
             "job_name": printable(cells["Name"][:JOB_NAME_LENGTH_MAX]),
             # Of several partitions, a list that may be long, Slurm tries the first one first.
             "partition": _stated(cells["Partition"]).partition(",")[0],

@@ -60,10 +60,10 @@ def test_one_gpu_at_work_is_enough_to_say_nothing_of_all() -> None:
     [
         (QUIET, 59, []),
         (QUIET, 60, ["all_gpus_idle"]),
-        (COMPUTES, 119, []),
-        (COMPUTES, 120, ["cpu_only"]),
-        (8.0, 119, []),
-        (8.0, 120, ["cpu_only"]),
+        (COMPUTES, 179, []),
+        (COMPUTES, 180, ["cpu_only"]),
+        (8.0, 179, []),
+        (8.0, 180, ["cpu_only"]),
         (1.0, 119, []),
         (1.0, 120, ["all_gpus_idle"]),
     ],
@@ -71,7 +71,7 @@ def test_one_gpu_at_work_is_enough_to_say_nothing_of_all() -> None:
 def test_gpus_that_never_worked_have_as_long_as_what_the_host_does_may_take(
     busy_cores: float, minute_count: int, said: list[str]
 ) -> None:
-    # Quiet: an hour. 40 and 8 of 56 cores are a tenth and more, 1 core is less: two hours.
+    # Quiet: an hour. 40 and 8 of 56 cores are a tenth and more: three hours. 1 core is less: two.
     assert words(running(*[minutes((minute_count, 0.0))] * 8, busy_cores=busy_cores)) == said
 
 
@@ -84,15 +84,15 @@ def test_a_host_that_was_not_measured_leaves_an_hour() -> None:
 
 
 def test_a_program_on_the_cpu_is_stated_with_its_cores() -> None:
-    found = word(running(*[minutes((130, 0.0))] * 8, busy_cores=COMPUTES), EarlyCode.CPU_ONLY)
+    found = word(running(*[minutes((190, 0.0))] * 8, busy_cores=COMPUTES), EarlyCode.CPU_ONLY)
     assert (found.evidence["busy_cores"], found.evidence["cores_allocated"]) == (40.0, 56)
-    assert (found.evidence["idle_s"], found.evidence["worked_before"]) == (7800.0, 0)
+    assert (found.evidence["idle_s"], found.evidence["worked_before"]) == (11400.0, 0)
 
 
 @pytest.mark.parametrize(("busy_cores", "code"), [(5.7, "cpu_only"), (5.5, "all_gpus_idle")])
 def test_a_tenth_of_the_cores_is_where_the_host_computes(busy_cores: float, code: str) -> None:
     # 56 cores: a tenth of them are 5.6.
-    assert words(running(*[minutes((120, 0.0))] * 8, busy_cores=busy_cores)) == [code]
+    assert words(running(*[minutes((180, 0.0))] * 8, busy_cores=busy_cores)) == [code]
 
 
 def test_a_pause_as_long_as_those_before_is_usual() -> None:
@@ -153,30 +153,31 @@ def test_time_that_was_not_measured_is_not_idle_time() -> None:
 
 
 def test_gpus_that_were_never_used_beside_others_at_work() -> None:
-    facts = running(*[minutes((70, 90.0))] * 2, *[minutes((70, 0.0))] * 6)
+    facts = running(*[minutes((130, 90.0))] * 2, *[minutes((130, 0.0))] * 6)
     assert words(facts) == ["some_gpus_unused"]
     found = word(facts, EarlyCode.SOME_GPUS_UNUSED)
     assert (found.evidence["unused_gpus"], found.evidence["working_gpus"], found.evidence["gpus"]) == (6, 2, 8)
-    assert (found.evidence["gpu_list"], found.evidence["idle_s"]) == ("nid005123: 2-7", 4200.0)
+    assert (found.evidence["gpu_list"], found.evidence["idle_s"]) == ("nid005123: 2-7", 7800.0)
 
 
-@pytest.mark.parametrize(("minute_count", "said"), [(59, []), (60, ["some_gpus_unused"])])
-def test_unused_gpus_are_named_after_an_hour(minute_count: int, said: list[str]) -> None:
+@pytest.mark.parametrize(("minute_count", "said"), [(119, []), (120, ["some_gpus_unused"])])
+def test_unused_gpus_are_named_after_two_hours(minute_count: int, said: list[str]) -> None:
     assert words(running(minutes((minute_count, 90.0)), minutes((minute_count, 0.0)))) == said
 
 
-@pytest.mark.parametrize(("start_minutes", "said"), [(30, ["some_gpus_unused"]), (31, [])])
+@pytest.mark.parametrize(("start_minutes", "said"), [(90, ["some_gpus_unused"]), (91, [])])
 def test_gpus_that_start_one_after_the_other_have_half_an_hour(start_minutes: int, said: list[str]) -> None:
-    first = minutes((start_minutes, 0.0), (60 - start_minutes, 90.0))
-    assert words(running(first, minutes((60, 0.0)))) == said
+    # In the last half hour of two the others must have worked all the time.
+    first = minutes((start_minutes, 0.0), (120 - start_minutes, 90.0))
+    assert words(running(first, minutes((120, 0.0)))) == said
 
 
 def test_gpus_that_worked_once_are_not_unused() -> None:
-    assert words(running(minutes((90, 90.0)), minutes((20, 90.0), (70, 0.0)))) == []
+    assert words(running(minutes((180, 90.0)), minutes((20, 90.0), (160, 0.0)))) == []
 
 
 def test_gpus_that_the_site_added_are_not_the_users_choice() -> None:
-    courses = [minutes((70, 90.0))] * 4 + [minutes((70, 0.0))] * 4
+    courses = [minutes((130, 90.0))] * 4 + [minutes((130, 0.0))] * 4
     assert words(running(*courses, partition="standard-g", gpus_requested=4)) == []
     assert words(running(*courses, partition="standard-g", gpus_requested=8)) == ["some_gpus_unused"]
 

@@ -46,6 +46,12 @@ def test_a_word_is_over_when_the_gpus_get_work() -> None:
     assert EarlyWord.objects.get().over_at == now
 
 
+def test_a_suspended_job_gets_no_word() -> None:
+    read(running_job(cells=EIGHT | {"State": "SUSPENDED"}))
+    watched()
+    assert not EarlyWord.objects.exists()
+
+
 def test_the_report_of_a_cancelled_job_states_its_word_and_what_was_left() -> None:
     read(running_job(cells=EIGHT))
     watched()
