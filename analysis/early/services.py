@@ -132,7 +132,7 @@ def _word(run: RunningRun, job: QueuedJob, facts: EarlyFacts, finding: EarlyFind
         code=finding.code.value,
         confidence=finding.confidence,
         is_fact=finding.is_fact,
-        evidence=dict(finding.evidence),
+        evidence={**finding.evidence, "until_s": facts.run.elapsed_s},
         is_interactive=facts.is_interactive,
         gpus=job.gpus,
         started_at=run.started_at,

@@ -42,7 +42,7 @@ def early_view(words: Sequence[PastWord], facts: JobFacts) -> EarlyView | None:
 def _sentences(words: Sequence[PastWord], left: Won | None) -> Iterator[str]:
     for word in words:
         over = "" if word.over_s is None else f" {duration(word.over_s)} after the start this was over."
-        yield f"{duration(word.found_s)} after the start, {WERE[word.code]}.{over}"
+        yield f"{duration(word.found_s)} after the start, Kaiku noticed that {WERE[word.code]}.{over}"
     if left is None:
         return
     since = "after that" if len(words) == 1 else "after the first of these that held to the end"
@@ -52,4 +52,4 @@ def _sentences(words: Sequence[PastWord], left: Won | None) -> Iterator[str]:
     if left.gpu_hours is None:
         yield cancelled
     else:
-        yield f"{cancelled} Up to {hours(left.gpu_hours)} GPU-hours were not used that way."
+        yield f"{cancelled} Until then it could have used up to {hours(left.gpu_hours)} more GPU-hours."

@@ -68,7 +68,7 @@ def early_text(code: EarlyCode, evidence: Evidence, job: EarlyJob) -> EarlyText:
     said = SENTENCES[code](evidence, job)
     return EarlyText(
         title=early_title(code, evidence, is_interactive=job.is_interactive),
-        sentences=(*said, *_cost(code, job)),
+        sentences=(*said, *_cost(code, job), *_measured(evidence, job)),
         steps=steps_of(code, evidence, where, tools_of(job.cluster, job.partition).monitor),
         possibility=_possibility(code, job, end(where) if where.is_known else ""),
     )
@@ -130,21 +130,21 @@ def _spinning(seen: Evidence, job: EarlyJob) -> tuple[str, ...]:
     )
 
 
-def _host_memory_filling(seen: Evidence, _: EarlyJob) -> tuple[str, ...]:
+def _host_memory_filling(seen: Evidence, job: EarlyJob) -> tuple[str, ...]:
     return (
-        f"On {_shown(seen['node'])} the job uses {gigabytes(seen['now_gb'])} of {gigabytes(seen['limit_gb'])} of host"
+        f"On {_shown(seen['node'])} the job used {gigabytes(seen['now_gb'])} of {gigabytes(seen['limit_gb'])} of host"
         f" memory, and this grows by {gigabytes(seen['slope_gb_per_h'])} an hour.",
-        f"If it goes on like this, memory is full in {_between(seen['full_in_s_low'], seen['full_in_s_high'])}, before"
+        f"If it goes on like this, memory is full {_full(seen, job)}, before"
         " the time limit, and the job is then ended. Save what you need, and look for lists or caches that grow.",
     )
 
 
-def _gpu_memory_full(seen: Evidence, _: EarlyJob) -> tuple[str, ...]:
+def _gpu_memory_full(seen: Evidence, job: EarlyJob) -> tuple[str, ...]:
     return (
         f"{counted(seen['full_gpus'], 'GPU')} of {seen['gpus']:,} ({_shown(seen['gpu_list'])}) used up to"
         f" {gigabytes(seen['now_gb'])} of {gigabytes(seen['limit_gb'])}, and this grows by"
         f" {gigabytes(seen['slope_gb_per_h'])} an hour.",
-        f"If it goes on like this, memory is full in {_between(seen['full_in_s_low'], seen['full_in_s_high'])}. Memory"
+        f"If it goes on like this, memory is full {_full(seen, job)}. Memory"
         " that a framework keeps for reuse looks the same, so this is not certain to fail.",
     )
 
@@ -206,6 +206,26 @@ def _possibility(code: EarlyCode, job: EarlyJob, command: str) -> Step:
     )
 
 
+def _measured(seen: Evidence, job: EarlyJob) -> tuple[str, ...]:
+    """Until when the sentences hold: a look may be an hour old."""
+    if "until_s" not in seen or job.started_at is None:
+        return ()
+    return (f"Measured until {_at(job.started_at, seen['until_s'])}.",)
+
+
+def _full(seen: Evidence, job: EarlyJob) -> str:
+    """When memory is full: as times of day where it is known until when was measured, else as a time from then."""
+    low_s, high_s = seen["full_in_s_low"], seen["full_in_s_high"]
+    if "until_s" not in seen or job.started_at is None:
+        return f"in {_between(low_s, high_s)}"
+    low, high = (_at(job.started_at, seen["until_s"] + after_s) for after_s in (low_s, high_s))
+    return f"at about {low}" if low == high else f"between {low} and {high}"
+
+
+def _at(started_at: datetime, after_s: float) -> str:
+    return instant((started_at + timedelta(seconds=after_s)).astimezone(UTC))
+
+
 def _had_no_work(gpus: int) -> str:
     return "The GPU of this job had no work" if gpus == 1 else f"None of the {gpus:,} GPUs had work"
 
@@ -214,7 +234,7 @@ def _when(since_s: float, job: EarlyJob) -> str:
     """When something was, as a time of day where the start is known."""
     if job.started_at is None:
         return f" {to_the_minute(since_s)} after the start"
-    return f" at {instant((job.started_at + timedelta(seconds=since_s)).astimezone(UTC))}"
+    return f" at {_at(job.started_at, since_s)}"
 
 
 def _between(low_s: float, high_s: float) -> str:

@@ -62,7 +62,7 @@ def test_the_report_of_a_cancelled_job_states_its_word_and_what_was_left() -> No
     # The word came 71 minutes after the start, the end 10 minutes later: 48 h - 81 min = 46.65 h are left, 186.6 hours.
     assert early["won"]["after_s"] == pytest.approx(600, abs=2)
     assert early["won"]["gpu_hours"] == pytest.approx(186.6, abs=0.01)
-    assert "Up to 186.6 GPU-hours were not used that way." in early["texts"][1]
+    assert "Until then it could have used up to 186.6 more GPU-hours." in early["texts"][1]
 
 
 def _end(started_at: datetime, ended_at: datetime) -> None:

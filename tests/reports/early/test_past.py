@@ -28,9 +28,9 @@ def test_a_job_that_was_cancelled_after_a_word_did_not_use_the_rest_of_its_limit
     assert view.won.after_s == pytest.approx(18 * 60)
     assert (view.won.left_s, view.won.gpu_hours) == (46.5 * H, 186.0)
     assert view.texts == (
-        "1 h 12 min after the start, no GPU of the job was doing anything.",
+        "1 h 12 min after the start, Kaiku noticed that no GPU of the job was doing anything.",
         "The job was cancelled 18 min 00 s after that, 1 d 22 h before its time limit."
-        " Up to 186.0 GPU-hours were not used that way.",
+        " Until then it could have used up to 186.0 more GPU-hours.",
     )
 
 
@@ -56,7 +56,8 @@ def test_a_word_that_was_over_before_the_job_was_cancelled_is_no_reason() -> Non
     assert view is not None
     assert view.won is None
     assert view.texts == (
-        "30 min 00 s after the start, the GPUs were busy at low power, as they are when programs wait."
+        "30 min 00 s after the start, Kaiku noticed that the GPUs were busy at low power, as they are when programs"
+        " wait."
         " 1 h 00 min after the start this was over.",
     )
 

@@ -209,3 +209,20 @@ def test_a_shell_reads_each_command(code: EarlyCode) -> None:
     said = text(code, nodes=("nid005122", "nid005123"))
     for command in [*commands(said), said.possibility.command]:
         subprocess.run(["bash", "-n", "-c", command], check=True)
+
+
+def test_a_word_states_until_when_was_measured_and_when_memory_is_full_as_times() -> None:
+    job = EarlyJob("lumi", 7, started_at=datetime(2026, 11, 20, 10, 0, tzinfo=UTC), gpus=8)
+    seen = {
+        "node": "nid005123",
+        "now_gb": 416.0,
+        "limit_gb": 480.0,
+        "slope_gb_per_h": 120.0,
+        # Measured until 13:14; full 32 to 45 minutes after that: 13:46 to 13:59.
+        "until_s": 3 * 3600.0 + 14 * 60,
+        "full_in_s_low": 32 * 60.0,
+        "full_in_s_high": 45 * 60.0,
+    }
+    said = " ".join(early_text(EarlyCode.HOST_MEMORY_FILLING, seen, job).sentences)
+    assert "memory is full between 2026-11-20 13:46 UTC and 2026-11-20 13:59 UTC, before the time limit" in said
+    assert said.endswith("Measured until 2026-11-20 13:14 UTC.")
