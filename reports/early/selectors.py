@@ -14,6 +14,7 @@ from analysis.early.findings import EarlyCode
 from analysis.models import EarlyWord, RunningRun
 from analysis.rollups.selectors import site_zone
 from jobs.models import Job, QueuedJob, User
+from jobs.queue.selectors import fresh_since, readings
 from reports.early.models import EarlyChoice, MailedWord
 from reports.early.planning import TOLD_FOR, OpenWord, PastMail
 from reports.mail.digest import Frequency
@@ -33,10 +34,11 @@ def zone_of(user: User) -> tzinfo:
     return ZoneInfo(user.time_zone) if user.time_zone else site_zone()
 
 
-def holding_words() -> QuerySet[EarlyWord]:
-    """The words that hold now, of jobs that the queue lists as running, and that this version has a text for.
+def holding_words(now: datetime) -> QuerySet[EarlyWord]:
+    """The words that hold now, of jobs that a queue read lately lists as running, and that this version has a text for.
 
-    None was found before the oldest of these jobs started: without this bound all words that ever were are read.
+    The record of an ended job often arrives before the queue is read again, so it counts as well. None was found before
+    the oldest of these jobs started: without this bound all words that ever were are read.
     """
     since = RunningRun.objects.aggregate(since=Min("started_at"))["since"]
     if since is None:
@@ -44,7 +46,8 @@ def holding_words() -> QuerySet[EarlyWord]:
     watched = RunningRun.objects.filter(
         cluster=OuterRef("cluster"), job_id=OuterRef("job_id"), attempt=OuterRef("attempt")
     )
-    running = (Exists(_queued()), Exists(watched))
+    lately = readings().filter(cluster=OuterRef("cluster"), read_at__gte=fresh_since(now))
+    running = (Exists(_queued()), Exists(watched), Exists(lately), ~Exists(_ended()))
     return EarlyWord.objects.filter(*running, found_at__gte=since, over_at=None, code__in=EarlyCode)
 
 
@@ -59,12 +62,22 @@ def _queued() -> QuerySet[QueuedJob]:
     )
 
 
-def words_to_mail() -> QuerySet[EarlyWord]:
-    """The holding words that are in no message yet, of people who want mail about running jobs and can get any."""
+def _ended() -> QuerySet[Job]:
+    """The record with the end of a word's run, or of a later one: by the key of records."""
+    return Job.objects.filter(
+        cluster=OuterRef("cluster"),
+        job_id=OuterRef("job_id"),
+        attempt__gte=OuterRef("attempt"),
+        ended_at__gte=OuterRef("started_at"),
+    )
+
+
+def words_to_mail(now: datetime) -> QuerySet[EarlyWord]:
+    """The words to state that are in no message yet, of people who want mail about running jobs and can get any."""
     wants = EarlyChoice.objects.filter(user=OuterRef("user"), by_mail=True)
     refuses = DeliveryPreference.objects.filter(user=OuterRef("user"), frequency=Frequency.OFF.value)
     is_there = Q(user__is_active=True) & ~Q(user__email="") & ~Exists(refuses)
-    return holding_words().filter(is_there, Exists(wants), mailed=None).order_by("found_at", "pk")
+    return confirmed_words(now).filter(is_there, Exists(wants), mailed=None).order_by("found_at", "pk")
 
 
 def open_words(words: QuerySet[EarlyWord]) -> list[OpenWord]:
@@ -96,7 +109,7 @@ def past_mail(user: User, now: datetime) -> PastMail:
 
 def confirmed_words(now: datetime) -> QuerySet[EarlyWord]:
     """The holding words that were looked at lately enough to be stated now."""
-    return holding_words().filter(held_at__gte=now - CONFIRMED_WITHIN)
+    return holding_words(now).filter(held_at__gte=now - CONFIRMED_WITHIN)
 
 
 def words_in(delivery: Delivery, now: datetime) -> QuerySet[EarlyWord]:
@@ -116,21 +129,24 @@ def feed_words(user: User, limit: int) -> QuerySet[EarlyWord]:
 
 def job_ends(words: Sequence[EarlyWord]) -> dict[int, datetime]:
     """When the jobs of these words ended, by the words' keys; without those that run or have no record yet."""
-    rows = Job.objects.filter(job_id__in={word.job_id for word in words}, ended_at__isnull=False)
-    ended = {
-        (cluster, job_id, attempt): ended_at
-        for cluster, job_id, attempt, ended_at in rows.values_list("cluster", "job_id", "attempt", "ended_at")
-    }
-    ends = ((word.pk, ended.get((word.cluster, word.job_id, word.attempt))) for word in words)
-    return {pk: ended_at for pk, ended_at in ends if ended_at is not None}
+    shown = EarlyWord.objects.filter(pk__in=[word.pk for word in words])
+    first = _ended().order_by("attempt", "ended_at").values("ended_at")[:1]
+    rows = shown.annotate(ended_at=Subquery(first)).filter(ended_at__isnull=False)
+    return dict(rows.values_list("pk", "ended_at"))
 
 
-def people_to_mail() -> list[int]:
+def unsure_words(words: Sequence[EarlyWord], now: datetime) -> set[int]:
+    """Which of these words cannot be stated now, by their keys: their jobs may have ended, or they may be over."""
+    pks = {word.pk for word in words}
+    return pks - set(confirmed_words(now).filter(pk__in=pks).values_list("pk", flat=True))
+
+
+def people_to_mail(now: datetime) -> list[int]:
     """Who has words that are in no message yet."""
-    return sorted(set(words_to_mail().order_by().values_list("user", flat=True)))
+    return sorted(set(words_to_mail(now).order_by().values_list("user", flat=True)))
 
 
-def still_to_mail(user_pks: Collection[int]) -> list[int]:
+def still_to_mail(user_pks: Collection[int], now: datetime) -> list[int]:
     """Which of these people, in their order, still have such words."""
-    left = set(people_to_mail())
+    left = set(people_to_mail(now))
     return [pk for pk in user_pks if pk in left]

@@ -13,7 +13,7 @@ from jobs.models import Membership, Project, User
 from jobs.selectors import led_projects
 from reports.early.models import EarlyChoice
 from reports.early.planning import TOLD_FOR, PastMail
-from reports.early.selectors import confirmed_words, holding_words
+from reports.early.selectors import confirmed_words
 from reports.models import Webhook, WebhookDelivery, WebhookWord
 from reports.retries import LEASE
 
@@ -37,9 +37,9 @@ def working_webhooks() -> QuerySet[Webhook]:
     return Webhook.objects.filter(Q(project=None) | Exists(leads), off_at=None, owner__is_active=True)
 
 
-def words_for(webhook: Webhook) -> QuerySet[EarlyWord]:
-    """The holding words that a webhook may get: those of its owner's jobs, in a project also of members who agreed."""
-    words = holding_words().filter(found_at__gte=webhook.since)
+def words_for(webhook: Webhook, now: datetime) -> QuerySet[EarlyWord]:
+    """The words to state that a webhook may get: those of its owner's jobs, in a project also of members who agreed."""
+    words = confirmed_words(now).filter(found_at__gte=webhook.since)
     if webhook.project_id is None:
         return words.filter(user=webhook.owner_id)
     agreed = EarlyChoice.objects.filter(user=OuterRef("user"), to_project=True)
@@ -48,33 +48,33 @@ def words_for(webhook: Webhook) -> QuerySet[EarlyWord]:
     return words.filter(whose, Exists(member), project=webhook.project_id, user__is_active=True)
 
 
-def new_words_for(webhook: Webhook) -> QuerySet[EarlyWord]:
+def new_words_for(webhook: Webhook, now: datetime) -> QuerySet[EarlyWord]:
     """Those that are in none of its deliveries yet, the first found first."""
     posted = WebhookWord.objects.filter(webhook=webhook, word=OuterRef("pk"))
-    return words_for(webhook).exclude(Exists(posted)).order_by("found_at", "pk")
+    return words_for(webhook, now).exclude(Exists(posted)).order_by("found_at", "pk")
 
 
-def webhooks_with_words() -> list[int]:
+def webhooks_with_words(now: datetime) -> list[int]:
     """The working webhooks with words that are in none of their deliveries yet."""
-    found = set(holding_words().order_by().values_list("user", "project"))
+    found = set(confirmed_words(now).order_by().values_list("user", "project"))
     if not found:
         return []
-    mine = Q(project=None, owner__in={user for user, _ in found}) & Exists(_unposted(Q(user=OuterRef("owner"))))
+    mine = Q(project=None, owner__in={user for user, _ in found}) & Exists(_unposted(Q(user=OuterRef("owner")), now))
     agreed = EarlyChoice.objects.filter(user=OuterRef("user"), to_project=True)
     of_project = Q(Q(user=OuterRef("owner")) | Q(Exists(agreed)), project=OuterRef("project"))
-    theirs = Q(project__in={project for _, project in found}) & Exists(_unposted(of_project))
+    theirs = Q(project__in={project for _, project in found}) & Exists(_unposted(of_project, now))
     return list(working_webhooks().filter(mine | theirs).order_by("pk").values_list("pk", flat=True))
 
 
-def _unposted(whose: Q) -> QuerySet[EarlyWord]:
+def _unposted(whose: Q, now: datetime) -> QuerySet[EarlyWord]:
     """The words of a webhook, which is the outer row, that it has not got."""
     posted = WebhookWord.objects.filter(webhook=OuterRef(OuterRef("pk")), word=OuterRef("pk"))
-    return holding_words().filter(whose, found_at__gte=OuterRef("since")).exclude(Exists(posted))
+    return confirmed_words(now).filter(whose, found_at__gte=OuterRef("since")).exclude(Exists(posted))
 
 
-def still_with_words(webhook_pks: Collection[int]) -> list[int]:
+def still_with_words(webhook_pks: Collection[int], now: datetime) -> list[int]:
     """Which of these webhooks, in their order, may still have words."""
-    left = set(webhooks_with_words())
+    left = set(webhooks_with_words(now))
     return [pk for pk in webhook_pks if pk in left]
 
 
@@ -95,7 +95,7 @@ def past_posts(webhook: Webhook, now: datetime) -> PastMail:
 def words_of(delivery: WebhookDelivery, now: datetime) -> QuerySet[EarlyWord]:
     """The words of a delivery that can be stated now and that its webhook may still get."""
     mine = WebhookWord.objects.filter(delivery=delivery, word=OuterRef("pk"))
-    rows = words_for(delivery.webhook).filter(Exists(mine), pk__in=confirmed_words(now).values("pk"))
+    rows = words_for(delivery.webhook, now).filter(Exists(mine))
     return rows.select_related("user", "project").order_by("found_at", "pk")
 
 

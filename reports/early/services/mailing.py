@@ -32,9 +32,9 @@ EARLY_MAIL = "early mail to a person"
 def plan_early_mail(limit: int, now: datetime) -> int:
     """Fill the outbox for up to `limit` people; how many messages were added. One person's failure affects no other."""
     work = Work(
-        EARLY_MAIL, partial(plan_person, now=now), still_due=still_to_mail, is_recurring=True, name=account_name
+        EARLY_MAIL, partial(plan_person, now=now), still_due=partial(still_to_mail, now=now), is_recurring=True, name=account_name
     )
-    return attempt_each(work, [people_to_mail()[:limit]], now).done
+    return attempt_each(work, [people_to_mail(now)[:limit]], now).done
 
 
 def plan_person(user_pk: int, now: datetime) -> int:
@@ -46,7 +46,7 @@ def plan_person(user_pk: int, now: datetime) -> int:
         if user is None or not choice.by_mail:
             return 0
         refused = _refused_projects(delivery_choices([user.pk])[user.pk])
-        words = open_words(words_to_mail().filter(user=user).exclude(project__in=refused))
+        words = open_words(words_to_mail(now).filter(user=user).exclude(project__in=refused))
         planned = plan_messages(words, past_mail(user, now), now, zone_of(user), at_night=choice.at_night)
         return sum(_store(user, message, now) for message in planned)
 

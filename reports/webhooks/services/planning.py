@@ -27,9 +27,13 @@ WEBHOOK_WORDS = "words for a webhook"
 def plan_posts(limit: int, now: datetime) -> int:
     """Fill the outbox of webhooks, up to `limit` of them; how many deliveries were added."""
     work = Work(
-        WEBHOOK_WORDS, partial(plan_webhook, now=now), still_due=still_with_words, is_recurring=True, name=webhook_name
+        WEBHOOK_WORDS,
+        partial(plan_webhook, now=now),
+        still_due=partial(still_with_words, now=now),
+        is_recurring=True,
+        name=webhook_name,
     )
-    return attempt_each(work, [webhooks_with_words()[:limit]], now).done
+    return attempt_each(work, [webhooks_with_words(now)[:limit]], now).done
 
 
 def plan_webhook(webhook_pk: int, now: datetime) -> int:
@@ -38,7 +42,7 @@ def plan_webhook(webhook_pk: int, now: datetime) -> int:
         webhook = working_webhooks().select_for_update(skip_locked=True, of=("self",)).filter(pk=webhook_pk).first()
         if webhook is None:
             return 0
-        words = open_words(new_words_for(webhook))
+        words = open_words(new_words_for(webhook, now))
         planned = plan_messages(words, past_posts(webhook, now), now, UTC, at_night=True, a_day_max=len(words))
         return sum(_store(webhook, message, now) for message in planned)
 

@@ -9,6 +9,7 @@ import pytest
 
 from analysis.models import EarlyWord
 from jobs.models import User
+from jobs.services import record_job
 from reports.early.services.choices import save_early_choice
 from reports.early.services.mailing import plan_early_mail
 from reports.mail.digest import Choices, Frequency
@@ -17,8 +18,9 @@ from reports.mail.services.sending import claim, send_due
 from reports.models import Delivery
 from reports.numbers import NO_BREAK
 from reports.retries import BACK_OFF, LEASE
-from tests.early_words import FOUND_AT, ended_job, found_word
+from tests.early_words import FOUND_AT, ended_job, found_word, queue_was_read
 from tests.mail_server import Post
+from tests.payloads import job_record
 
 pytestmark = pytest.mark.django_db
 
@@ -119,6 +121,46 @@ def test_a_job_that_has_ended_is_not_told_of(smtp: Post) -> None:
     ended_job()
     assert told(FOUND_AT) == 0
     assert reasons() == [("suppressed", "no_longer_so")]
+
+
+def recorded_end(ended_at: datetime, **columns: int) -> None:
+    """The record of the job arrives with an end, while the queue still lists it as running."""
+    text = ended_at.isoformat().replace("+00:00", "Z")
+    record_job(job_record(ended_at=text, **{"job_id": 123456} | columns))
+
+
+# The job of the word started 65 minutes before FOUND_AT.
+@pytest.mark.parametrize(
+    ("ended_at", "columns", "mails"),
+    [
+        (FOUND_AT - MINUTE, {}, 0),
+        (FOUND_AT - MINUTE, {"attempt": 1}, 0),
+        (FOUND_AT - MINUTE, {"job_id": 123457}, 1),
+        (FOUND_AT - 65 * MINUTE, {}, 0),
+        # An earlier run of the same number, which was requeued.
+        (FOUND_AT - 66 * MINUTE, {}, 1),
+    ],
+)
+@pytest.mark.parametrize("is_planned", [False, True])
+def test_a_job_whose_record_has_an_end_is_not_told_of_though_the_queue_lists_it(
+    smtp: Post, ended_at: datetime, columns: dict[str, int], mails: int, is_planned: bool
+) -> None:
+    found_word()
+    wants()
+    if is_planned:
+        plan_early_mail(100, FOUND_AT)
+    recorded_end(ended_at, **columns)
+    assert told(FOUND_AT) == mails
+
+
+@pytest.mark.parametrize("is_planned", [False, True])
+def test_nothing_is_told_while_the_queue_was_not_read_lately(smtp: Post, is_planned: bool) -> None:
+    found_word()
+    wants()
+    if is_planned:
+        plan_early_mail(100, FOUND_AT)
+    queue_was_read(FOUND_AT - HOUR)
+    assert told(FOUND_AT) == 0
 
 
 @pytest.mark.parametrize("end", [opt_out, lambda user: save_early_choice(user, FOUND_AT, by_mail=False)])

@@ -9,6 +9,7 @@ import pytest
 
 from analysis.models import EarlyWord
 from jobs.models import Membership, User
+from jobs.services import record_job
 from reports.early.services.choices import save_early_choice
 from reports.models import Webhook, WebhookDelivery
 from reports.retries import BACK_OFF, LEASE
@@ -24,7 +25,8 @@ from reports.webhooks.services.planning import plan_posts
 from reports.webhooks.services.secrets import address_of, signing_secret
 from reports.webhooks.services.sending import claim_some, send_posts
 from reports.webhooks.signing import signature
-from tests.early_words import FOUND_AT, ended_job, found_word
+from tests.early_words import FOUND_AT, ended_job, found_word, queue_was_read
+from tests.payloads import job_record
 from tests.web_receiver import Receiver
 
 pytestmark = pytest.mark.django_db
@@ -119,6 +121,24 @@ def test_what_no_longer_holds_at_the_last_moment_is_not_posted(hook, web: Receiv
     EarlyWord.objects.filter(job_id=2).update(over_at=FOUND_AT)
     assert posted() == 0
     assert states() == [("suppressed", "no_longer_so")] * 2
+
+
+def test_a_word_whose_job_has_a_record_with_an_end_is_not_posted(hook, web: Receiver) -> None:
+    hook()
+    found_word(123456)
+    plan_posts(100, FOUND_AT)
+    record_job(job_record(job_id=123456))  # it ended at FOUND_AT
+    assert posted() == 0
+    assert states() == [("suppressed", "no_longer_so")]
+
+
+def test_nothing_is_posted_while_the_queue_was_not_read_lately(hook, web: Receiver) -> None:
+    hook()
+    found_word()
+    plan_posts(100, FOUND_AT)
+    queue_was_read(FOUND_AT - HOUR)
+    assert posted() == 0
+    assert web.posts == []
 
 
 def test_fifty_words_of_an_array_are_one_post_and_of_fifty_jobs_fifty(hook, web: Receiver) -> None:
