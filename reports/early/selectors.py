@@ -18,7 +18,7 @@ from jobs.queue.selectors import fresh_since, readings
 from reports.early.models import EarlyChoice, MailedWord
 from reports.early.planning import TOLD_FOR, OpenWord, PastMail
 from reports.mail.digest import Frequency
-from reports.models import Delivery, DeliveryPreference
+from reports.models import Delivery, DeliveryPreference, Notice
 
 CONFIRMED_WITHIN = timedelta(hours=3)
 """Nodes send each hour: what two of these did not confirm may be over, for example because a node went silent."""
@@ -94,17 +94,18 @@ def past_mail(user: User, now: datetime) -> PastMail:
     rows = MailedWord.objects.filter(lately | is_open, delivery__user=user).exclude(
         delivery__state=Delivery.State.SUPPRESSED
     )
-    zone, waiting, in_sending, told, due_at = zone_of(user), {}, set(), set(), {}
-    for row in rows.select_related("delivery", "word"):
-        work = (row.word.cluster, row.work)
-        told.add((work, row.word.code))
+    zone, waiting, in_doubt, told, due_at = zone_of(user), None, set(), set(), {}
+    for row in rows.select_related("delivery", "word").order_by("delivery"):
+        about = ((row.word.cluster, row.work), row.word.code)
         due_at[row.delivery_id] = row.delivery.due_at
         if row.delivery.state == Delivery.State.PENDING:
-            waiting[work] = row.delivery_id
+            waiting = row.delivery_id
         elif row.delivery.state == Delivery.State.SENDING:
-            in_sending.add(work)
+            in_doubt.add(about)
+        else:
+            told.add(about)
     days = Counter(at.astimezone(zone).date() for at in due_at.values())
-    return PastMail(waiting, in_sending, told, days)
+    return PastMail(waiting, in_doubt, told, days)
 
 
 def confirmed_words(now: datetime) -> QuerySet[EarlyWord]:
@@ -142,8 +143,11 @@ def unsure_words(words: Sequence[EarlyWord], now: datetime) -> set[int]:
 
 
 def people_to_mail(now: datetime) -> list[int]:
-    """Who has words that are in no message yet."""
-    return sorted(set(words_to_mail(now).order_by().values_list("user", flat=True)))
+    """Who has words that are in no message yet; last those who had most messages within a day, whose words may wait."""
+    people = set(words_to_mail(now).order_by().values_list("user", flat=True))
+    mails = Delivery.objects.filter(user__in=people, created_at__gte=now - TOLD_FOR, notice__kind=Notice.Kind.EARLY)
+    had = Counter(mails.values_list("user", flat=True))
+    return sorted(people, key=lambda pk: (had[pk], pk))
 
 
 def still_to_mail(user_pks: Collection[int], now: datetime) -> list[int]:

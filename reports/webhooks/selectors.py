@@ -15,7 +15,7 @@ from reports.early.models import EarlyChoice
 from reports.early.planning import TOLD_FOR, PastMail
 from reports.early.selectors import confirmed_words
 from reports.models import Webhook, WebhookDelivery, WebhookWord
-from reports.retries import LEASE
+from reports.webhooks.rules import POST_LEASE, UNDER_WAY
 
 LATELY = timedelta(days=1)
 
@@ -80,16 +80,25 @@ def still_with_words(webhook_pks: Collection[int], now: datetime) -> list[int]:
 
 def past_posts(webhook: Webhook, now: datetime) -> PastMail:
     """What deliveries of a webhook wait, or were of the last day, in the words of planning: one query."""
-    lately = Q(delivery__created_at__gte=now - TOLD_FOR) | Q(delivery__state=WebhookDelivery.State.PENDING)
+    is_open = Q(delivery__state__in=(WebhookDelivery.State.PENDING, WebhookDelivery.State.SENDING))
+    lately = Q(delivery__created_at__gte=now - TOLD_FOR) | is_open
     rows = WebhookWord.objects.filter(lately, webhook=webhook).exclude(delivery__state=WebhookDelivery.State.SUPPRESSED)
-    waiting, told = {}, set()
-    for row in rows.select_related("delivery", "word"):
-        work = (row.word.cluster, row.work)
-        told.add((work, row.word.code))
-        # One that was tried is left as it is: its receiver may have it already.
+    waiting, in_doubt, told = None, set(), set()
+    for row in rows.select_related("delivery", "word").order_by("delivery"):
+        about = ((row.word.cluster, row.work), row.word.code)
         if row.delivery.state == WebhookDelivery.State.PENDING and not row.delivery.attempts:
-            waiting[work] = row.delivery_id
-    return PastMail(waiting=waiting, told=told)
+            waiting = row.delivery_id
+        elif row.delivery.state in (WebhookDelivery.State.PENDING, WebhookDelivery.State.SENDING):
+            # One that was tried is left as it is: its receiver may have it already.
+            in_doubt.add(about)
+        else:
+            told.add(about)
+    return PastMail(waiting, in_doubt, told)
+
+
+def words_waiting(delivery_pk: int | None) -> int:
+    """How many words are in a delivery that waits; none without one."""
+    return WebhookWord.objects.filter(delivery=delivery_pk).count() if delivery_pk else 0
 
 
 def words_of(delivery: WebhookDelivery, now: datetime) -> QuerySet[EarlyWord]:
@@ -102,18 +111,26 @@ def words_of(delivery: WebhookDelivery, now: datetime) -> QuerySet[EarlyWord]:
 def due_posts(now: datetime) -> QuerySet[WebhookDelivery]:
     """Deliveries that are due, and those whose worker held them for longer than a lease; the oldest first."""
     is_due = Q(state=WebhookDelivery.State.PENDING, due_at__lte=now)
-    is_left = Q(state=WebhookDelivery.State.SENDING, claimed_at__lte=now - LEASE)
+    is_left = Q(state=WebhookDelivery.State.SENDING, claimed_at__lte=now - POST_LEASE)
     return WebhookDelivery.objects.filter(is_due | is_left).order_by("due_at", "pk")
+
+
+def next_post(webhook: Webhook, now: datetime) -> WebhookDelivery | None:
+    """The delivery of a webhook that is next: a test first, and nothing but a test in a pause."""
+    due = due_posts(now).filter(webhook=webhook)
+    if webhook.paused_until and webhook.paused_until > now:
+        due = due.filter(is_test=True)
+    return due.order_by("-is_test", "due_at", "pk").first()
 
 
 def webhooks_to_try(now: datetime) -> QuerySet[Webhook]:
     """Webhooks with a due delivery that are not paused and that no worker posts to now, the longest untried first."""
     due = due_posts(now).filter(webhook=OuterRef("pk"))
     posting = WebhookDelivery.objects.filter(
-        webhook=OuterRef("pk"), state=WebhookDelivery.State.SENDING, claimed_at__gt=now - LEASE
+        webhook=OuterRef("pk"), state=WebhookDelivery.State.SENDING, claimed_at__gt=now - UNDER_WAY
     )
-    is_paused = Q(paused_until__gt=now)
-    rows = Webhook.objects.filter(Exists(due), ~Exists(posting)).exclude(is_paused)
+    is_open = Q(paused_until=None) | Q(paused_until__lte=now) | Exists(due.filter(is_test=True))
+    rows = Webhook.objects.filter(is_open, Exists(due), ~Exists(posting))
     return rows.order_by(F("last_at").asc(nulls_first=True), "pk")
 
 

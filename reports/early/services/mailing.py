@@ -32,7 +32,11 @@ EARLY_MAIL = "early mail to a person"
 def plan_early_mail(limit: int, now: datetime) -> int:
     """Fill the outbox for up to `limit` people; how many messages were added. One person's failure affects no other."""
     work = Work(
-        EARLY_MAIL, partial(plan_person, now=now), still_due=partial(still_to_mail, now=now), is_recurring=True, name=account_name
+        EARLY_MAIL,
+        partial(plan_person, now=now),
+        still_due=partial(still_to_mail, now=now),
+        is_recurring=True,
+        name=account_name,
     )
     return attempt_each(work, [people_to_mail(now)[:limit]], now).done
 
@@ -64,7 +68,7 @@ def _store(user: User, message: EarlyMessage, now: datetime) -> int:
     elif not _still_waits(pk):
         return 0
     MailedWord.objects.bulk_create(
-        MailedWord(word_id=word, delivery_id=pk, work=message.work[1]) for word in message.word_pks
+        MailedWord(word_id=word.pk, delivery_id=pk, work=word.work[1]) for word in message.words
     )
     return int(message.delivery_pk is None and message.reason is None)
 
