@@ -41,14 +41,21 @@ def feed_entry(told: Told, published_at: datetime | None, updated_at: datetime) 
     )
 
 
-def early_entry(word: ToldWord, over_at: datetime | None, ended_at: datetime | None) -> FeedEntry:
-    """An early word: the same entry from when it is found on, changed once it is over."""
+def early_entry(
+    word: ToldWord, over_at: datetime | None, ended_at: datetime | None, *, is_unsure: bool = False
+) -> FeedEntry:
+    """An early word: the same entry from when it is found on, changed once it is over.
+
+    `is_unsure`: nothing says that it is over, but whether it still holds is not known either.
+    """
     states = [word.text.title, *word.text.sentences]
     states += [f"{step.text} {step.command}".strip() for step in (*word.text.steps, word.text.possibility)]
     if ended_at is not None:
         states = [f"The job ended at {instant(ended_at)}.", *states[:-1]]
     elif over_at is not None:
         states = [f"This no longer holds since {instant(over_at)}.", *states[:-1]]
+    elif is_unsure:
+        states = [f"Last confirmed at {instant(word.held_at)}; whether it still holds is not known.", *states[:-1]]
     changed_at = max(filter(None, (word.found_at, ended_at or over_at)))
     return FeedEntry(
         key=f"{word.cluster}/{word.job_id}.{word.attempt}/{word.code.value}",

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from analysis.models import EarlyWord, RunningRun
-from jobs.models import Membership, Project, QueuedJob, User
+from jobs.models import Membership, Project, QueuedJob, QueueReading, User
 
 FOUND_AT = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 IDLE = {"gpus": 8, "idle_s": 3900.0, "since_s": 0.0}
@@ -36,6 +36,8 @@ def found_word(
         defaults=whose
         | {"state": "RUNNING", "gpus": 8, "array_job_id": array, "started_at": started_at, "job_name": job_name},
     )
+    # As if it were read again and again for the days that a test lasts.
+    queue_was_read(found_at + timedelta(days=5))
     RunningRun.objects.get_or_create(
         cluster="lumi", job_id=job_id, defaults=whose | {"started_at": started_at, "new_revision": 1}
     )
@@ -59,6 +61,11 @@ def found_word(
         found_at=found_at,
         **known | columns,
     )
+
+
+def queue_was_read(read_at: datetime) -> None:
+    """The queue of the cluster was read last at this moment."""
+    QueueReading.objects.update_or_create(cluster="lumi", defaults={"read_at": read_at, "tried_at": read_at})
 
 
 def ended_job(job_id: int = 123456) -> None:

@@ -1,6 +1,7 @@
 """Which early words become which messages, and when: pure; nothing is read, sent or written here.
 
-Words of one job, or of the jobs of one array, share a message. While that waits, it takes the words that come later.
+All words of one reader share a message. While that waits, it takes the words that come later. Words for which a day
+has no message left wait for the next day.
 """
 
 from __future__ import annotations
@@ -21,13 +22,15 @@ TOLD_FOR = timedelta(days=1)
 Work = tuple[str, int]
 """Cluster and number of an array, else of a job."""
 
+About = tuple[Work, str]
+"""What a word is about: an array or job, and the finding."""
+
 
 class EarlySilence(StrEnum):
-    """Why a word is not mailed."""
+    """Why a message is not sent, or a word not repeated."""
 
     OVER = "no_longer_so"
     OFF = "early_mail_off"
-    DAY_FULL = "enough_mail_today"
     TOLD = "told_of_this_array"
 
 
@@ -39,15 +42,20 @@ class OpenWord:
     work: Work
     code: str
 
+    @property
+    def about(self) -> About:
+        """Words of one array about the same are told once."""
+        return self.work, self.code
+
 
 @dataclass(frozen=True)
 class PastMail:
-    """What one person got of late: messages that wait by what they are about, works whose message is being sent, the
-    findings of works that were told within `TOLD_FOR`, and how many messages each day has."""
+    """What one reader got of late: the message that waits, what is in messages whose outcome is not known yet, what was
+    told within `TOLD_FOR`, and how many messages each day has."""
 
-    waiting: Mapping[Work, int] = field(default_factory=dict)
-    in_sending: Collection[Work] = ()
-    told: Collection[tuple[Work, str]] = ()
+    waiting: int | None = None
+    in_doubt: Collection[About] = ()
+    told: Collection[About] = ()
     a_day: Mapping[date, int] = field(default_factory=dict)
 
 
@@ -55,8 +63,7 @@ class PastMail:
 class EarlyMessage:
     """Words for one message: for the waiting one `delivery_pk`, else for a new one that is due at `due_at`."""
 
-    word_pks: tuple[int, ...]
-    work: Work
+    words: tuple[OpenWord, ...]
     delivery_pk: int | None = None
     due_at: datetime | None = None
     reason: EarlySilence | None = None
@@ -71,31 +78,13 @@ def plan_messages(
     at_night: bool,
     a_day_max: int = MAILS_A_DAY_MAX,
 ) -> list[EarlyMessage]:
-    """What to do with each word now; words in none of the messages keep waiting."""
+    """What to do with the words now: at most one message, and what is not repeated; the others keep waiting."""
+    told = tuple(word for word in words if word.about in past.told)
+    fresh = tuple(word for word in words if word.about not in past.told and word.about not in past.in_doubt)
+    planned = [EarlyMessage(told, reason=EarlySilence.TOLD)] if told else []
     due_at = now if at_night else morning_after(now, zone) or now
-    day = due_at.astimezone(zone).date()
-    left = a_day_max - past.a_day.get(day, 0)
-    planned = []
-    for work, members in works(words).items():
-        told = tuple(word.pk for word in members if (work, word.code) in past.told)
-        fresh = tuple(word.pk for word in members if (work, word.code) not in past.told)
-        if told:
-            planned.append(EarlyMessage(told, work, reason=EarlySilence.TOLD))
-        if not fresh or work in past.in_sending:
-            continue
-        if work in past.waiting:
-            planned.append(EarlyMessage(fresh, work, delivery_pk=past.waiting[work]))
-        elif left > 0:
-            left -= 1
-            planned.append(EarlyMessage(fresh, work, due_at=due_at))
-        else:
-            planned.append(EarlyMessage(fresh, work, reason=EarlySilence.DAY_FULL))
+    if fresh and past.waiting is not None:
+        planned.append(EarlyMessage(fresh, delivery_pk=past.waiting))
+    elif fresh and past.a_day.get(due_at.astimezone(zone).date(), 0) < a_day_max:
+        planned.append(EarlyMessage(fresh, due_at=due_at))
     return planned
-
-
-def works(words: Sequence[OpenWord]) -> dict[Work, list[OpenWord]]:
-    """The words by what they are about, in their order."""
-    found: dict[Work, list[OpenWord]] = {}
-    for word in words:
-        found.setdefault(word.work, []).append(word)
-    return found

@@ -14,10 +14,16 @@ from reports.numbers import counted, to_the_minute
 
 NAME_LENGTH_MAX = 60
 
+Key = tuple[str, int]
+"""Cluster and number of a job."""
+
 
 @dataclass(frozen=True)
 class ToldWord:
-    """One word with its text; `job_name`, `project` and `username` are as others chose them, `url` its page."""
+    """One word with its text; `job_name`, `project` and `username` are as others chose them, `url` its page.
+
+    `gpu_hours_left` is what the job will still cost by its time limit; None where that is not known.
+    """
 
     pk: int
     cluster: str
@@ -38,6 +44,12 @@ class ToldWord:
     held_at: datetime
     text: EarlyText
     url: str
+    gpu_hours_left: float | None = None
+
+    @property
+    def key(self) -> Key:
+        """Its job."""
+        return self.cluster, self.job_id
 
     @property
     def job(self) -> str:
@@ -53,12 +65,28 @@ class ToldWord:
 
 
 def early_subject(words: Sequence[ToldWord]) -> str:
-    """What the words are about and how much: `8 GPUs of train (lumi/123) idle for 1 h 05 min`, and how many more."""
-    first, more = words[0], len({(word.cluster, word.job_id) for word in words}) - 1
-    also = f", and {counted(more, 'more job')}" if more else ""
-    if not more and len(words) > 1:
-        also = f", and {len(words) - 1} more"
-    return AMOUNTS[first.code](first, first.evidence) + also
+    """What the words are about and how much: `8 GPUs of train (lumi/123) idle for 1 h 05 min`; of how many jobs."""
+    first, jobs = words[0], len({word.key for word in words})
+    told = AMOUNTS[first.code](first, first.evidence)
+    if jobs > 1:
+        return f"{jobs:,} jobs: {told}, and {counted(jobs - 1, 'more job')}"
+    return told + (f", and {len(words) - 1} more" if len(words) > 1 else "")
+
+
+def dearest_first(words: Sequence[ToldWord]) -> list[ToldWord]:
+    """The words by what their jobs will still cost, the most first; those of one job stay together, in their order."""
+    costs: dict[Key, float] = {}
+    for word in words:
+        costs[word.key] = max(costs.get(word.key, 0.0), word.gpu_hours_left or 0.0)
+    places = {key: place for place, key in enumerate(costs)}
+    return sorted(words, key=lambda word: (-costs[word.key], places[word.key]))
+
+
+def first_jobs(words: Sequence[ToldWord], jobs_max: int) -> tuple[list[ToldWord], int]:
+    """The words of so many jobs, the first ones; and how many jobs are left."""
+    keys = list(dict.fromkeys(word.key for word in words))
+    shown = set(keys[:jobs_max])
+    return [word for word in words if word.key in shown], len(keys) - len(shown)
 
 
 def _all_gpus_idle(word: ToldWord, seen: Mapping[str, Any]) -> str:

@@ -47,9 +47,10 @@ class Webhook(models.Model):
 
 
 class WebhookDelivery(models.Model):
-    """One POST of the outbox, about words of one job or array, or a test without words; `key` is the same in each try.
+    """One POST of the outbox, about all words that waited for the webhook then, or a test without words.
 
-    `handed_at` is set just before it is posted; `interruptions` counts the times the worker ended after that.
+    `key` is the same in each try. `handed_at` is set just before it is posted; `interruptions` counts the times the
+    worker ended after that. `sent_at` is when its receiver took it, or may have taken it and did not answer.
     """
 
     class State(models.TextChoices):

@@ -14,6 +14,10 @@ OF_PERSON_MAX, OF_PROJECT_MAX = 5, 3
 PAUSED_FROM = 3
 """From this many failures in a row on, all deliveries of a webhook wait, not only the one that failed."""
 
+UNDER_WAY, POST_LEASE = timedelta(seconds=15), timedelta(minutes=2)
+"""A post and its answer take 5 seconds at most. While one may be under way its webhook gets no other, and later than
+the lease it is posted again: its worker is gone."""
+
 OFF_AFTER, OFF_FROM = timedelta(days=3), 5
 """A webhook is switched off that has failed for so long, and so often."""
 
@@ -27,12 +31,14 @@ class Answer:
     """What came of one POST: its status, 0 where there was none, and the reason in a few words.
 
     `retry_after_s` is how long the receiver wants to be left alone. `is_final`: trying again is useless.
+    `is_in_doubt`: the receiver may have taken it.
     """
 
     status: int
     said: str
     retry_after_s: float = 0.0
     is_refused: bool = False
+    is_in_doubt: bool = False
 
     @property
     def is_taken(self) -> bool:

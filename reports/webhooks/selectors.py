@@ -13,9 +13,9 @@ from jobs.models import Membership, Project, User
 from jobs.selectors import led_projects
 from reports.early.models import EarlyChoice
 from reports.early.planning import TOLD_FOR, PastMail
-from reports.early.selectors import confirmed_words, holding_words
+from reports.early.selectors import confirmed_words
 from reports.models import Webhook, WebhookDelivery, WebhookWord
-from reports.retries import LEASE
+from reports.webhooks.rules import POST_LEASE, UNDER_WAY
 
 LATELY = timedelta(days=1)
 
@@ -37,9 +37,9 @@ def working_webhooks() -> QuerySet[Webhook]:
     return Webhook.objects.filter(Q(project=None) | Exists(leads), off_at=None, owner__is_active=True)
 
 
-def words_for(webhook: Webhook) -> QuerySet[EarlyWord]:
-    """The holding words that a webhook may get: those of its owner's jobs, in a project also of members who agreed."""
-    words = holding_words().filter(found_at__gte=webhook.since)
+def words_for(webhook: Webhook, now: datetime) -> QuerySet[EarlyWord]:
+    """The words to state that a webhook may get: those of its owner's jobs, in a project also of members who agreed."""
+    words = confirmed_words(now).filter(found_at__gte=webhook.since)
     if webhook.project_id is None:
         return words.filter(user=webhook.owner_id)
     agreed = EarlyChoice.objects.filter(user=OuterRef("user"), to_project=True)
@@ -48,72 +48,89 @@ def words_for(webhook: Webhook) -> QuerySet[EarlyWord]:
     return words.filter(whose, Exists(member), project=webhook.project_id, user__is_active=True)
 
 
-def new_words_for(webhook: Webhook) -> QuerySet[EarlyWord]:
+def new_words_for(webhook: Webhook, now: datetime) -> QuerySet[EarlyWord]:
     """Those that are in none of its deliveries yet, the first found first."""
     posted = WebhookWord.objects.filter(webhook=webhook, word=OuterRef("pk"))
-    return words_for(webhook).exclude(Exists(posted)).order_by("found_at", "pk")
+    return words_for(webhook, now).exclude(Exists(posted)).order_by("found_at", "pk")
 
 
-def webhooks_with_words() -> list[int]:
+def webhooks_with_words(now: datetime) -> list[int]:
     """The working webhooks with words that are in none of their deliveries yet."""
-    found = set(holding_words().order_by().values_list("user", "project"))
+    found = set(confirmed_words(now).order_by().values_list("user", "project"))
     if not found:
         return []
-    mine = Q(project=None, owner__in={user for user, _ in found}) & Exists(_unposted(Q(user=OuterRef("owner"))))
+    mine = Q(project=None, owner__in={user for user, _ in found}) & Exists(_unposted(Q(user=OuterRef("owner")), now))
     agreed = EarlyChoice.objects.filter(user=OuterRef("user"), to_project=True)
     of_project = Q(Q(user=OuterRef("owner")) | Q(Exists(agreed)), project=OuterRef("project"))
-    theirs = Q(project__in={project for _, project in found}) & Exists(_unposted(of_project))
+    theirs = Q(project__in={project for _, project in found}) & Exists(_unposted(of_project, now))
     return list(working_webhooks().filter(mine | theirs).order_by("pk").values_list("pk", flat=True))
 
 
-def _unposted(whose: Q) -> QuerySet[EarlyWord]:
+def _unposted(whose: Q, now: datetime) -> QuerySet[EarlyWord]:
     """The words of a webhook, which is the outer row, that it has not got."""
     posted = WebhookWord.objects.filter(webhook=OuterRef(OuterRef("pk")), word=OuterRef("pk"))
-    return holding_words().filter(whose, found_at__gte=OuterRef("since")).exclude(Exists(posted))
+    return confirmed_words(now).filter(whose, found_at__gte=OuterRef("since")).exclude(Exists(posted))
 
 
-def still_with_words(webhook_pks: Collection[int]) -> list[int]:
+def still_with_words(webhook_pks: Collection[int], now: datetime) -> list[int]:
     """Which of these webhooks, in their order, may still have words."""
-    left = set(webhooks_with_words())
+    left = set(webhooks_with_words(now))
     return [pk for pk in webhook_pks if pk in left]
 
 
 def past_posts(webhook: Webhook, now: datetime) -> PastMail:
     """What deliveries of a webhook wait, or were of the last day, in the words of planning: one query."""
-    lately = Q(delivery__created_at__gte=now - TOLD_FOR) | Q(delivery__state=WebhookDelivery.State.PENDING)
+    is_open = Q(delivery__state__in=(WebhookDelivery.State.PENDING, WebhookDelivery.State.SENDING))
+    lately = Q(delivery__created_at__gte=now - TOLD_FOR) | is_open
     rows = WebhookWord.objects.filter(lately, webhook=webhook).exclude(delivery__state=WebhookDelivery.State.SUPPRESSED)
-    waiting, told = {}, set()
-    for row in rows.select_related("delivery", "word"):
-        work = (row.word.cluster, row.work)
-        told.add((work, row.word.code))
-        # One that was tried is left as it is: its receiver may have it already.
+    waiting, in_doubt, told = None, set(), set()
+    for row in rows.select_related("delivery", "word").order_by("delivery"):
+        about = ((row.word.cluster, row.work), row.word.code)
         if row.delivery.state == WebhookDelivery.State.PENDING and not row.delivery.attempts:
-            waiting[work] = row.delivery_id
-    return PastMail(waiting=waiting, told=told)
+            waiting = row.delivery_id
+        elif row.delivery.state in (WebhookDelivery.State.PENDING, WebhookDelivery.State.SENDING):
+            # One that was tried is left as it is: its receiver may have it already.
+            in_doubt.add(about)
+        else:
+            told.add(about)
+    return PastMail(waiting, in_doubt, told)
+
+
+def words_waiting(delivery_pk: int | None) -> int:
+    """How many words are in a delivery that waits; none without one."""
+    return WebhookWord.objects.filter(delivery=delivery_pk).count() if delivery_pk else 0
 
 
 def words_of(delivery: WebhookDelivery, now: datetime) -> QuerySet[EarlyWord]:
     """The words of a delivery that can be stated now and that its webhook may still get."""
     mine = WebhookWord.objects.filter(delivery=delivery, word=OuterRef("pk"))
-    rows = words_for(delivery.webhook).filter(Exists(mine), pk__in=confirmed_words(now).values("pk"))
+    rows = words_for(delivery.webhook, now).filter(Exists(mine))
     return rows.select_related("user", "project").order_by("found_at", "pk")
 
 
 def due_posts(now: datetime) -> QuerySet[WebhookDelivery]:
     """Deliveries that are due, and those whose worker held them for longer than a lease; the oldest first."""
     is_due = Q(state=WebhookDelivery.State.PENDING, due_at__lte=now)
-    is_left = Q(state=WebhookDelivery.State.SENDING, claimed_at__lte=now - LEASE)
+    is_left = Q(state=WebhookDelivery.State.SENDING, claimed_at__lte=now - POST_LEASE)
     return WebhookDelivery.objects.filter(is_due | is_left).order_by("due_at", "pk")
+
+
+def next_post(webhook: Webhook, now: datetime) -> WebhookDelivery | None:
+    """The delivery of a webhook that is next: a test first, and nothing but a test in a pause."""
+    due = due_posts(now).filter(webhook=webhook)
+    if webhook.paused_until and webhook.paused_until > now:
+        due = due.filter(is_test=True)
+    return due.order_by("-is_test", "due_at", "pk").first()
 
 
 def webhooks_to_try(now: datetime) -> QuerySet[Webhook]:
     """Webhooks with a due delivery that are not paused and that no worker posts to now, the longest untried first."""
     due = due_posts(now).filter(webhook=OuterRef("pk"))
     posting = WebhookDelivery.objects.filter(
-        webhook=OuterRef("pk"), state=WebhookDelivery.State.SENDING, claimed_at__gt=now - LEASE
+        webhook=OuterRef("pk"), state=WebhookDelivery.State.SENDING, claimed_at__gt=now - UNDER_WAY
     )
-    is_paused = Q(paused_until__gt=now)
-    rows = Webhook.objects.filter(Exists(due), ~Exists(posting)).exclude(is_paused)
+    is_open = Q(paused_until=None) | Q(paused_until__lte=now) | Exists(due.filter(is_test=True))
+    rows = Webhook.objects.filter(is_open, Exists(due), ~Exists(posting))
     return rows.order_by(F("last_at").asc(nulls_first=True), "pk")
 
 

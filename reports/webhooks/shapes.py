@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -38,6 +38,10 @@ MARKDOWN = re.compile(r"([\\`*{}\[\]()#+\-.!_>~|])")
 
 NO_EMOJI = re.compile(r":(?=\S)")
 """A colon before anything but a space begins an emoji or the rest of a link."""
+
+
+NO_ENTITY = re.compile(r"&(?=[#\w])")
+"""What begins a character reference of HTML, which Markdown shows as that character."""
 
 
 class Shape(StrEnum):
@@ -83,7 +87,9 @@ def slack_body(post: Post) -> dict[str, Any]:
         blocks += [_mrkdwn(_commands([word.text.possibility], _slack_code) + f"\n<{word.url}|Open the job>")]
     if more := _others(post.words):
         blocks.append(_plain(more))
-    return {"text": _slack(early_subject(post.words)), "blocks": blocks}
+    # The text of a notification may hold markup, so it names jobs by their numbers.
+    summary = early_subject([replace(word, job_name="") for word in post.words])
+    return {"text": _slack(summary), "blocks": blocks}
 
 
 def mattermost_body(post: Post) -> dict[str, Any]:
@@ -195,10 +201,10 @@ def _slack_escaped(text: str) -> str:
 
 
 def _markdown(text: str) -> str:
-    """Text in which nothing is Markdown, a link, a mention, a channel or an emoji.
+    """Text in which nothing is Markdown, a link, a mention, a channel, an emoji or a character reference.
 
     >>> _markdown("_a_ #1").replace(chr(92), "/")
     '/_a/_ /#1'
     """
     marked = MARKDOWN.sub(r"\\\1", _said(text)).replace("@", NO_MENTION)
-    return NO_EMOJI.sub(":\u200b", marked)
+    return NO_EMOJI.sub(":\u200b", NO_ENTITY.sub("&\u200b", marked))

@@ -24,7 +24,7 @@ from portal.pages.feed.atom import atom
 from portal.rate_limits import ANONYMOUS_API, API, count_call
 from portal.sign_in.attempts import client_address
 from portal.sign_in.personal_tokens import token_and_holder
-from reports.early.selectors import early_choice, feed_words, job_ends
+from reports.early.selectors import early_choice, feed_words, job_ends, unsure_words
 from reports.early.services.telling import told_words
 from reports.feed import FeedEntry, early_entry, feed_entry
 from reports.mail.view import Told
@@ -71,9 +71,12 @@ def _entries(user: User) -> list[FeedEntry]:
     if not early_choice(user).in_feed:
         return reports
     words = list(feed_words(user, ENTRIES_MAX))
-    told = told_words(words, timezone.now())
-    ends = job_ends(words)
-    early = [early_entry(each, word.over_at, ends.get(word.pk)) for each, word in zip(told, words, strict=True)]
+    now = timezone.now()
+    told, ends, unsure = told_words(words, now), job_ends(words), unsure_words(words, now)
+    early = [
+        early_entry(each, word.over_at, ends.get(word.pk), is_unsure=word.pk in unsure)
+        for each, word in zip(told, words, strict=True)
+    ]
     return sorted([*reports, *early], key=lambda each: each.published_at, reverse=True)[:ENTRIES_MAX]
 
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from django.db import transaction
 
 from jobs.models import User
-from reports.early.models import EarlyChoice
+from reports.early.models import EarlyChoice, MailedWord
 from reports.early.planning import EarlySilence
 from reports.models import Delivery, Notice
 
@@ -22,6 +22,8 @@ def save_early_choice(user: User, now: datetime, **chosen: bool) -> None:
             # A worker that writes one sees that the row changed, and does not send it.
             written = mine.filter(state=Delivery.State.SENDING, handed_at__isnull=True)
             pks = [*waiting.values_list("pk", flat=True), *written.values_list("pk", flat=True)]
+            # Who wants mail again hears of what holds then.
+            MailedWord.objects.filter(delivery__in=pks, delivery__interruptions=0).delete()
             Delivery.objects.filter(pk__in=pks).update(
                 state=Delivery.State.SUPPRESSED, reason=EarlySilence.OFF.value, claimed_at=None
             )

@@ -12,20 +12,20 @@ from jobs.models import User
 from reports.early.nights import morning_after
 from reports.early.planning import EarlySilence
 from reports.early.selectors import early_choice, words_in, zone_of
+from reports.early.services.releasing import release_untold
 from reports.early.services.telling import told_words
-from reports.early.told import ToldWord, early_subject
+from reports.early.told import ToldWord, dearest_first, early_subject, first_jobs
 from reports.mail.digest import Choices, Frequency, Silence
 from reports.mail.emails import Letter, headers
 from reports.mail.services.refusals import NotNow, NotWanted
 from reports.mail.view import calm
 from reports.models import Delivery
-from reports.numbers import unbroken
+from reports.numbers import counted, unbroken
 from reports.services.links import address, opt_out_address
 
-IN_FULL_MAX = 5
-"""So many words a letter states in full; of the others it names the jobs and titles."""
+JOBS_IN_FULL_MAX = 10
+"""So many jobs a letter states in full, those that will still cost most; of the others it states how many."""
 
-NAMED_MAX = 50
 WHY = "You receive this message because you want to hear of your GPU jobs while they run."
 
 
@@ -37,23 +37,25 @@ def early_letter(delivery: Delivery, choices: Choices, now: datetime) -> Letter:
     if not choice.by_mail:
         raise NotWanted(EarlySilence.OFF.value)
     words = [word for word in words_in(delivery, now) if choices.frequency_of(word.project_id) is not Frequency.OFF]
+    release_untold(delivery, [word.pk for word in words])
     if not words:
         raise NotWanted(EarlySilence.OVER.value)
     morning = None if choice.at_night else morning_after(now, zone_of(user))
     if morning is not None:
         raise NotNow(morning)
-    return written(user, str(delivery.key), told_words(words, now))
+    return written(user, str(delivery.key), dearest_first(told_words(words, now)))
 
 
 def written(user: User, key: str, words: Sequence[ToldWord]) -> Letter:
     """The letter that states these words."""
     subject = calm(f"Kaiku: {early_subject(words)}", 200)
+    in_full, more = first_jobs(words, JOBS_IN_FULL_MAX)
     context = {
         "subject": subject,
         "title": early_subject(words),
-        "words": words[:IN_FULL_MAX],
-        "others": words[IN_FULL_MAX : IN_FULL_MAX + NAMED_MAX],
-        "unnamed": max(len(words) - IN_FULL_MAX - NAMED_MAX, 0),
+        "words": in_full,
+        "more": f"And {counted(more, 'more job')}" if more else "",
+        "running_url": address("running"),
         "why": WHY,
         "user": user,
         "settings_url": address("early-settings"),

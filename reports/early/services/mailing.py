@@ -32,9 +32,13 @@ EARLY_MAIL = "early mail to a person"
 def plan_early_mail(limit: int, now: datetime) -> int:
     """Fill the outbox for up to `limit` people; how many messages were added. One person's failure affects no other."""
     work = Work(
-        EARLY_MAIL, partial(plan_person, now=now), still_due=still_to_mail, is_recurring=True, name=account_name
+        EARLY_MAIL,
+        partial(plan_person, now=now),
+        still_due=partial(still_to_mail, now=now),
+        is_recurring=True,
+        name=account_name,
     )
-    return attempt_each(work, [people_to_mail()[:limit]], now).done
+    return attempt_each(work, [people_to_mail(now)[:limit]], now).done
 
 
 def plan_person(user_pk: int, now: datetime) -> int:
@@ -46,7 +50,7 @@ def plan_person(user_pk: int, now: datetime) -> int:
         if user is None or not choice.by_mail:
             return 0
         refused = _refused_projects(delivery_choices([user.pk])[user.pk])
-        words = open_words(words_to_mail().filter(user=user).exclude(project__in=refused))
+        words = open_words(words_to_mail(now).filter(user=user).exclude(project__in=refused))
         planned = plan_messages(words, past_mail(user, now), now, zone_of(user), at_night=choice.at_night)
         return sum(_store(user, message, now) for message in planned)
 
@@ -64,7 +68,7 @@ def _store(user: User, message: EarlyMessage, now: datetime) -> int:
     elif not _still_waits(pk):
         return 0
     MailedWord.objects.bulk_create(
-        MailedWord(word_id=word, delivery_id=pk, work=message.work[1]) for word in message.word_pks
+        MailedWord(word_id=word.pk, delivery_id=pk, work=word.work[1]) for word in message.words
     )
     return int(message.delivery_pk is None and message.reason is None)
 

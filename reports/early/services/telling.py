@@ -23,12 +23,12 @@ def told_words(words: Sequence[EarlyWord], now: datetime) -> list[ToldWord]:
     queued = {(job.cluster, job.job_id): job for job in QueuedJob.objects.filter(job_id__in=ids)}
     runs = {(run.cluster, run.job_id, run.attempt): run for run in RunningRun.objects.filter(job_id__in=ids)}
     return [
-        told_word(word, _job(word, queued.get((word.cluster, word.job_id)), runs.get(_key(word)), now))
+        told_word(word, _job(word, queued.get((word.cluster, word.job_id)), runs.get(_key(word)), now), now)
         for word in words
     ]
 
 
-def told_word(word: EarlyWord, job: EarlyJob) -> ToldWord:
+def told_word(word: EarlyWord, job: EarlyJob, now: datetime) -> ToldWord:
     """One word with its text."""
     code = EarlyCode(word.code)
     return ToldWord(
@@ -51,6 +51,7 @@ def told_word(word: EarlyWord, job: EarlyJob) -> ToldWord:
         held_at=word.held_at,
         text=early_text(code, word.evidence, job),
         url=address("job", word.cluster, word.job_id),
+        gpu_hours_left=_left(word, now),
     )
 
 
@@ -105,6 +106,12 @@ def _job(word: EarlyWord, queued: QueuedJob | None, run: RunningRun | None, now:
         gpu_hours_so_far=_hours(price, word.started_at, now),
         gpu_hours_to_limit=_hours(price, now, word.ends_at),
     )
+
+
+def _left(word: EarlyWord, now: datetime) -> float | None:
+    """What the job will still cost; where the site has no price in GPU-hours, its GPUs times the time left."""
+    price = word.gpu_hours_per_hour
+    return _hours(float(word.gpus or 0) if price is None else price, now, word.ends_at)
 
 
 def _hours(price: float | None, since: datetime, until: datetime | None) -> float | None:

@@ -77,15 +77,13 @@ def remove_webhook(webhook: Webhook, by: User) -> None:
 
 
 def request_test(webhook: Webhook, now: datetime) -> bool:
-    """Put a test into the outbox; False while one waits."""
+    """Put a test into the outbox, which is posted once, also in a pause; False while one waits."""
     with transaction.atomic():
         Webhook.objects.select_for_update(no_key=True).get(pk=webhook.pk)
         open_states = (WebhookDelivery.State.PENDING, WebhookDelivery.State.SENDING)
         if WebhookDelivery.objects.filter(webhook=webhook, is_test=True, state__in=open_states).exists():
             return False
         WebhookDelivery.objects.create(webhook=webhook, is_test=True, created_at=now, due_at=now)
-        # The owner has looked at it: the pause after failures is over.
-        Webhook.objects.filter(pk=webhook.pk).update(paused_until=None)
     return True
 
 

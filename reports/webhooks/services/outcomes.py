@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime, timedelta
 
 from django.db import transaction
@@ -9,7 +10,7 @@ from django.db.models import QuerySet
 
 from jobs.tallies.kinds import WEBHOOK_POSTS
 from jobs.tallies.services import add
-from reports.models import Webhook, WebhookDelivery
+from reports.models import Webhook, WebhookDelivery, WebhookWord
 from reports.retries import next_attempt_at
 from reports.webhooks.rules import Answer, is_over, pause
 
@@ -30,6 +31,15 @@ def suppress(delivery: WebhookDelivery, reason: str) -> None:
     """This delivery is not to be sent."""
     recorded = held(delivery).update(state=WebhookDelivery.State.SUPPRESSED, reason=reason)
     add(WEBHOOK_POSTS.of("not wanted", times=recorded))
+
+
+def release_untold(delivery: WebhookDelivery, told: Collection[int]) -> None:
+    """The words of this worker's delivery but these (`told`, their keys) are posted later, if they hold again then.
+
+    Not where the receiver may have taken them already.
+    """
+    untold = held(delivery).filter(sent_at=None, interruptions=0)
+    WebhookWord.objects.filter(delivery__in=untold).exclude(word__in=told).delete()
 
 
 def give_up(delivery: WebhookDelivery, reason: str) -> None:
@@ -68,7 +78,8 @@ def _record(delivery: WebhookDelivery, answer: Answer, now: datetime) -> tuple[i
     if again_at is None:
         return held(delivery).update(state=WebhookDelivery.State.FAILED, reason=answer.said), "failed"
     due_at = max(again_at, now + timedelta(seconds=answer.retry_after_s))
-    waits = {"state": WebhookDelivery.State.PENDING, "due_at": due_at, "handed_at": None}
+    sent_at = now if answer.is_in_doubt else delivery.sent_at
+    waits = {"state": WebhookDelivery.State.PENDING, "due_at": due_at, "handed_at": None, "sent_at": sent_at}
     return held(delivery).update(**waits, reason=answer.said), "tried again"
 
 
@@ -82,7 +93,8 @@ def _note(webhook: Webhook, answer: Answer, now: datetime) -> None:
         if not answer.is_busy:
             webhook.failing_since = webhook.failing_since or now
         wait = max(pause(webhook.failures), timedelta(seconds=answer.retry_after_s))
-        webhook.paused_until = now + wait if wait else None
+        # A test is posted in a pause, and does not shorten it.
+        webhook.paused_until = max(webhook.paused_until or now, now + wait) if wait else None
         if webhook.failing_since and is_over(webhook.failures, webhook.failing_since, now):
             _switch_off(webhook, now)
     webhook.save(update_fields=["last_at", "last_outcome", "failures", "failing_since", "paused_until", "off_at"])

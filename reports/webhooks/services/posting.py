@@ -9,7 +9,7 @@ from __future__ import annotations
 import http.client
 import ssl
 from ipaddress import ip_address
-from socket import inet_aton, inet_ntoa
+from socket import gaierror, inet_aton, inet_ntoa
 
 from django.conf import settings
 
@@ -68,11 +68,12 @@ def post(address: str, body: bytes, headers: dict[str, str]) -> Answer:
     except NotFollowed:
         return Answer(0, "leads to an address that is not public", is_refused=True)
     except TimeoutError:
-        return Answer(0, f"no answer within {TIMEOUT_S:g} s")
+        return Answer(0, f"no answer within {TIMEOUT_S:g} s", is_in_doubt=True)
     except ssl.SSLError as error:
         return Answer(0, f"no trusted connection: {error.reason or 'TLS failed'}"[:200])
     except (OSError, http.client.HTTPException) as error:
-        return Answer(0, f"not reached: {type(error).__name__}")
+        is_in_doubt = not isinstance(error, (ConnectionRefusedError, gaierror))
+        return Answer(0, f"not reached: {type(error).__name__}", is_in_doubt=is_in_doubt)
     except (ValueError, OverflowError):
         return Answer(0, "not an address that may be used", is_refused=True)
     if 300 <= status < 400:

@@ -1,17 +1,19 @@
-"""Sending the outbox of webhooks: claim, post in parallel, record; each step is committed.
+"""Sending the outbox of webhooks: claim, post in parallel, record each answer as it comes; each step is committed.
 
 A worker that ends between posting and recording leaves the row so. It is posted once more when the lease is over, with
 the same number, so at most that one delivery repeats; a second such end gives up. One webhook gets one delivery at a
-time; after a failure it gets no other in the same round, so a dead one costs each round one timeout.
+time; after a failure it gets no other in the same round. One that does not answer occupies one place until its timeout,
+those of one owner at most two, so that the posts of others go on.
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from django.db import transaction
@@ -20,17 +22,18 @@ from django.utils import timezone
 from jobs.failures.services import is_of_the_database
 from reports.early.planning import EarlySilence
 from reports.early.services.telling import sample_word, told_words
+from reports.early.told import dearest_first
 from reports.models import Webhook, WebhookDelivery
 from reports.retries import BACK_OFF, INTERRUPTIONS_MAX
 from reports.webhooks.rules import Answer
-from reports.webhooks.selectors import due_posts, webhooks_to_try, words_of, working_webhooks
-from reports.webhooks.services.outcomes import give_up, held, put_off, record_answer, suppress
+from reports.webhooks.selectors import next_post, webhooks_to_try, words_of, working_webhooks
+from reports.webhooks.services.outcomes import give_up, held, put_off, record_answer, release_untold, suppress
 from reports.webhooks.services.posting import post
 from reports.webhooks.services.secrets import Unreadable, address_of, signing_secret
 from reports.webhooks.shapes import Post, Shape, body_of
 from reports.webhooks.signing import DELIVERY_HEADER, SIGNATURE_HEADER, signature
 
-AT_ONCE, ROUND_S = 8, 60.0
+AT_ONCE, OF_OWNER_AT_ONCE, ROUND_S = 8, 2, 60.0
 NOT_WORKING, INTERRUPTED, ENDED = "switched_off_or_not_allowed", "interrupted_twice", "worker_ended"
 
 log = logging.getLogger(__name__)
@@ -46,31 +49,67 @@ class Ready:
     headers: dict[str, str]
 
 
-def send_posts(now: datetime | None = None, round_s: float = ROUND_S) -> int:
-    """Post what is due until `round_s` is over; how many deliveries were taken."""
-    sent, began_s, failed = 0, time.monotonic(), set[int]()
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        while time.monotonic() - began_s < round_s:
-            at = now or timezone.now()
-            claimed = claim_some(at, failed)
+@dataclass
+class Round:
+    """The posts of one round that are under way, and the webhooks that failed in it, which are left alone."""
+
+    pool: ThreadPoolExecutor
+    under_way: dict[Future[Answer], Ready] = field(default_factory=dict)
+    failed: set[int] = field(default_factory=set)
+
+    def start(self, now: datetime) -> None:
+        """Start what is due, as far as there are places."""
+        while (places := AT_ONCE - len(self.under_way)) > 0:
+            webhooks = [ready.delivery.webhook for ready in self.under_way.values()]
+            without = self.failed | {webhook.pk for webhook in webhooks}
+            owners = Counter(webhook.owner_id for webhook in webhooks)
+            claimed = claim_some(now, without, owners, places)
             if not claimed:
-                break
-            ready = list(_ready(claimed, at))
-            answers = list(pool.map(_posted, ready))
-            for each, answer in zip(ready, answers, strict=True):
-                sent += record_answer(each.delivery, answer, now or timezone.now())
-                if not answer.is_taken:
-                    failed.add(each.delivery.webhook_id)
-    return sent
+                return
+            for ready in _ready(claimed, now):
+                self.under_way[self.pool.submit(_posted, ready)] = ready
+
+    def record(self, now: datetime | None) -> int:
+        """Wait for the next answers and store them; how many deliveries were taken."""
+        taken = 0
+        for future in wait(self.under_way, return_when=FIRST_COMPLETED).done:
+            delivery, answer = self.under_way.pop(future).delivery, future.result()
+            taken += record_answer(delivery, answer, now or timezone.now())
+            if not answer.is_taken:
+                self.failed.add(delivery.webhook_id)
+        return taken
 
 
-def claim_some(now: datetime, without: set[int]) -> list[WebhookDelivery]:
-    """The next delivery of each of some webhooks, claimed by this worker; empty when none is free."""
+def send_posts(now: datetime | None = None, round_s: float = ROUND_S) -> int:
+    """Start what is due until `round_s` is over, and record each answer as it comes; how many deliveries were taken."""
+    sent, began_s = 0, time.monotonic()
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        current = Round(pool)
+        while True:
+            if time.monotonic() - began_s < round_s:
+                current.start(now or timezone.now())
+            if not current.under_way:
+                return sent
+            sent += current.record(now)
+
+
+def claim_some(
+    now: datetime, without: Collection[int], owners: Mapping[int, int] | None = None, places: int = AT_ONCE
+) -> list[WebhookDelivery]:
+    """The next delivery of each of some webhooks, claimed by this worker; empty when none is free.
+
+    `owners` states how many posts are under way for each owner already.
+    """
+    taken, claimed = Counter(owners), []
+    full = [owner for owner, posts in taken.items() if posts >= OF_OWNER_AT_ONCE]
     with transaction.atomic():
-        rows = webhooks_to_try(now).exclude(pk__in=without)
-        webhooks = rows.select_for_update(skip_locked=True, of=("self",))[:AT_ONCE]
-        found = (due_posts(now).filter(webhook=webhook).first() for webhook in webhooks)
-        return [delivery for delivery in found if delivery is not None and _claim(delivery, now)]
+        rows = webhooks_to_try(now).exclude(pk__in=without).exclude(owner__in=full)
+        for webhook in rows.select_for_update(skip_locked=True, of=("self",))[:places]:
+            delivery = next_post(webhook, now) if taken[webhook.owner_id] < OF_OWNER_AT_ONCE else None
+            if delivery is not None and _claim(delivery, now):
+                taken[webhook.owner_id] += 1
+                claimed.append(delivery)
+    return claimed
 
 
 def _claim(delivery: WebhookDelivery, now: datetime) -> bool:
@@ -113,7 +152,12 @@ def _ready(claimed: Sequence[WebhookDelivery], now: datetime) -> Iterator[Ready]
 
 def _made(delivery: WebhookDelivery, webhook: Webhook, now: datetime) -> Ready | None:
     """The delivery with its body; None where none of its words holds."""
-    words = [sample_word(webhook.owner, now)] if delivery.is_test else told_words(list(words_of(delivery, now)), now)
+    words = (
+        [sample_word(webhook.owner, now)]
+        if delivery.is_test
+        else dearest_first(told_words(list(words_of(delivery, now)), now))
+    )
+    release_untold(delivery, [word.pk for word in words])
     if not words:
         return None
     key = str(delivery.key)

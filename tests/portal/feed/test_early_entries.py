@@ -12,7 +12,7 @@ from analysis.models import EarlyWord
 from jobs.models import User
 from jobs.services import record_job
 from reports.early.services.choices import save_early_choice
-from tests.early_words import FOUND_AT, ended_job, found_word
+from tests.early_words import FOUND_AT, ended_job, found_word, queue_was_read
 from tests.payloads import job_record
 from tests.portal.feed.test_reports_feed import ATOM, address, assert_valid, entries, secret_of
 
@@ -34,6 +34,8 @@ def test_only_who_wants_them_there_has_them(db) -> None:
     found_word()
     found_word(2, user="bob")
     assert found(is_chosen=False) == []
+    queue_was_read(timezone.now())
+    EarlyWord.objects.update(held_at=timezone.now())
     (entry,) = found()
     assert entry["title"] == "8 GPUs of train (lumi/123456) idle for 1 h 05 min"
     assert entry["id"].endswith(":job/lumi/123456.0/all_gpus_idle")
@@ -49,6 +51,22 @@ def test_one_that_no_longer_holds_keeps_its_name_and_states_it(db) -> None:
     assert after["updated"] > before["updated"]
     assert after["title"].startswith("Over: ")
     assert "scancel" not in after["summary"]
+
+
+def test_one_whose_queue_is_not_read_states_when_it_was_confirmed_and_names_no_end(db) -> None:
+    found_word()
+    EarlyWord.objects.update(held_at=timezone.now())
+    queue_was_read(timezone.now() - 60 * MINUTE)
+    (entry,) = found()
+    assert entry["summary"].startswith("Last confirmed at ")
+    assert "scancel" not in entry["summary"]
+
+
+def test_one_whose_later_attempt_has_ended_states_when(db) -> None:
+    found_word(found_at=FOUND_AT - timedelta(hours=1))
+    record_job(job_record(job_id=123456, attempt=1))
+    (entry,) = found()
+    assert entry["summary"].startswith("The job ended at 2026-11-20 12:00 UTC.")
 
 
 def test_one_whose_job_has_ended_states_when(db) -> None:

@@ -9,6 +9,8 @@ import pytest
 
 from analysis.models import EarlyWord
 from jobs.models import User
+from jobs.services import record_job
+from reports.early.selectors import people_to_mail
 from reports.early.services.choices import save_early_choice
 from reports.early.services.mailing import plan_early_mail
 from reports.mail.digest import Choices, Frequency
@@ -17,8 +19,9 @@ from reports.mail.services.sending import claim, send_due
 from reports.models import Delivery
 from reports.numbers import NO_BREAK
 from reports.retries import BACK_OFF, LEASE
-from tests.early_words import FOUND_AT, ended_job, found_word
+from tests.early_words import FOUND_AT, ended_job, found_word, queue_was_read
 from tests.mail_server import Post
+from tests.payloads import job_record
 
 pytestmark = pytest.mark.django_db
 
@@ -93,14 +96,71 @@ def test_jobs_of_one_array_share_a_message_and_later_ones_are_not_told_again(smt
     assert reasons() == [("sent", ""), ("suppressed", "told_of_this_array")]
 
 
-def test_more_than_three_messages_on_a_day_are_dropped_with_a_reason(smtp: Post) -> None:
-    for job_id in range(5):
-        found_word(1000 + job_id)
+def test_all_words_of_a_person_are_one_message_with_the_dearest_job_first(smtp: Post) -> None:
+    # Each job runs until 2 h 55 min after FOUND_AT: job 7 costs 8 x 2.92 = 23.3 GPU-hours more, the others 2.9 to 8.75.
+    for job_id in range(1, 38):
+        found_word(job_id, gpu_hours_per_hour=8.0 if job_id == 7 else 3.0 if job_id < 7 else 1.0)
     wants()
-    assert told(FOUND_AT) == 3
-    assert reasons() == [("sent", "")] * 3 + [("suppressed", "enough_mail_today")] * 2
-    found_word(3000, found_at=FOUND_AT + 24 * HOUR)
-    assert told(FOUND_AT + 24 * HOUR) == 1
+    assert told(FOUND_AT) == 1
+    (message,) = smtp.messages
+    assert message["Subject"].startswith(
+        "Kaiku: 37 jobs: 8 GPUs of train (lumi/7) idle for 1 h 05 min, and 36 more jobs"
+    )
+    text = message.get_body(("plain",)).get_content()
+    assert re.findall(r"scancel (\d+)", text) == ["7", "1", "2", "3", "4", "5", "6", "8", "9", "10"]
+    assert re.search(r"And 27.more jobs: https?://\S+/running/", text)
+    assert "27" in message.get_body(("html",)).get_content()
+
+
+def test_what_comes_after_the_third_message_waits_for_the_next_day_and_is_sent_once(smtp: Post) -> None:
+    found_word(1)
+    wants()
+    assert told(FOUND_AT) == 1
+    for number in range(1, 5):
+        found_word(1 + number, found_at=FOUND_AT + number * MINUTE)
+        assert told(FOUND_AT + number * MINUTE) == (number < 3)
+    assert reasons() == [("sent", "")] * 3
+    EarlyWord.objects.filter(job_id=4).update(over_at=FOUND_AT + HOUR)
+    EarlyWord.objects.update(held_at=FOUND_AT + 19 * HOUR)
+    # 20 hours later it is 08:00 of the next day: of 4 and 5, which waited, 4 no longer holds.
+    assert [told(FOUND_AT + 20 * HOUR), told(FOUND_AT + 21 * HOUR)] == [1, 0]
+    assert smtp.messages[3]["Subject"] == "Kaiku: 8 GPUs of train (lumi/5) idle for 1 h 05 min"
+
+
+def test_a_word_that_was_over_before_it_was_sent_and_holds_again_is_sent_once(smtp: Post) -> None:
+    found_word()
+    wants()
+    plan_early_mail(100, FOUND_AT)
+    EarlyWord.objects.update(over_at=FOUND_AT)
+    assert [told(FOUND_AT), told(FOUND_AT + MINUTE)] == [0, 0]
+    EarlyWord.objects.update(over_at=None)
+    assert [told(FOUND_AT + 2 * MINUTE), told(FOUND_AT + 3 * MINUTE)] == [1, 0]
+    assert reasons() == [("sent", ""), ("suppressed", "no_longer_so")]
+
+
+def test_a_word_left_out_of_a_message_is_sent_once_it_holds_again(smtp: Post) -> None:
+    found_word(1)
+    found_word(2)
+    wants()
+    plan_early_mail(100, FOUND_AT)
+    EarlyWord.objects.filter(job_id=1).update(over_at=FOUND_AT)
+    assert told(FOUND_AT) == 1
+    EarlyWord.objects.update(over_at=None)
+    assert [told(FOUND_AT + MINUTE), told(FOUND_AT + 2 * MINUTE)] == [1, 0]
+    assert [message["Subject"].split(" idle")[0] for message in smtp.messages] == [
+        "Kaiku: 8 GPUs of train (lumi/2)",
+        "Kaiku: 8 GPUs of train (lumi/1)",
+    ]
+
+
+def test_who_has_had_most_messages_is_planned_last(smtp: Post) -> None:
+    found_word(1)
+    found_word(2, user="bob")
+    alice, bob = wants(), User.objects.get(username="bob")
+    assert told(FOUND_AT) == 1
+    wants("bob")
+    found_word(3)
+    assert people_to_mail(FOUND_AT) == [bob.pk, alice.pk]
 
 
 def test_what_no_longer_holds_at_the_last_moment_is_not_sent(smtp: Post) -> None:
@@ -119,6 +179,46 @@ def test_a_job_that_has_ended_is_not_told_of(smtp: Post) -> None:
     ended_job()
     assert told(FOUND_AT) == 0
     assert reasons() == [("suppressed", "no_longer_so")]
+
+
+def recorded_end(ended_at: datetime, **columns: int) -> None:
+    """The record of the job arrives with an end, while the queue still lists it as running."""
+    text = ended_at.isoformat().replace("+00:00", "Z")
+    record_job(job_record(ended_at=text, **{"job_id": 123456} | columns))
+
+
+# The job of the word started 65 minutes before FOUND_AT.
+@pytest.mark.parametrize(
+    ("ended_at", "columns", "mails"),
+    [
+        (FOUND_AT - MINUTE, {}, 0),
+        (FOUND_AT - MINUTE, {"attempt": 1}, 0),
+        (FOUND_AT - MINUTE, {"job_id": 123457}, 1),
+        (FOUND_AT - 65 * MINUTE, {}, 0),
+        # An earlier run of the same number, which was requeued.
+        (FOUND_AT - 66 * MINUTE, {}, 1),
+    ],
+)
+@pytest.mark.parametrize("is_planned", [False, True])
+def test_a_job_whose_record_has_an_end_is_not_told_of_though_the_queue_lists_it(
+    smtp: Post, ended_at: datetime, columns: dict[str, int], mails: int, is_planned: bool
+) -> None:
+    found_word()
+    wants()
+    if is_planned:
+        plan_early_mail(100, FOUND_AT)
+    recorded_end(ended_at, **columns)
+    assert told(FOUND_AT) == mails
+
+
+@pytest.mark.parametrize("is_planned", [False, True])
+def test_nothing_is_told_while_the_queue_was_not_read_lately(smtp: Post, is_planned: bool) -> None:
+    found_word()
+    wants()
+    if is_planned:
+        plan_early_mail(100, FOUND_AT)
+    queue_was_read(FOUND_AT - HOUR)
+    assert told(FOUND_AT) == 0
 
 
 @pytest.mark.parametrize("end", [opt_out, lambda user: save_early_choice(user, FOUND_AT, by_mail=False)])
@@ -152,14 +252,15 @@ def test_who_wants_no_mail_about_a_project_gets_none_about_its_running_jobs(smtp
 
 def test_a_busy_mail_server_is_tried_again_and_a_word_over_by_then_is_dropped(smtp: Post) -> None:
     found_word(1)
-    found_word(2)
     wants()
     smtp.answers["RCPT"] = "451 Busy"
     assert told(FOUND_AT) == 0
     smtp.answers.clear()
+    found_word(2)
     EarlyWord.objects.filter(job_id=1).update(over_at=FOUND_AT)
     assert told(FOUND_AT + BACK_OFF[0]) == 1
-    assert reasons() == [("sent", ""), ("suppressed", "no_longer_so")]
+    assert reasons() == [("sent", "")]
+    assert "lumi/2" in smtp.messages[-1]["Subject"]
 
 
 def test_a_worker_that_ends_while_sending_repeats_it_at_most_once(smtp: Post) -> None:

@@ -9,9 +9,11 @@ import pytest
 
 from analysis.models import EarlyWord
 from jobs.models import Membership, User
+from jobs.services import record_job
 from reports.early.services.choices import save_early_choice
 from reports.models import Webhook, WebhookDelivery
-from reports.retries import BACK_OFF, LEASE
+from reports.retries import BACK_OFF
+from reports.webhooks.rules import POST_LEASE, UNDER_WAY
 from reports.webhooks.services.keeping import (
     TooMany,
     create_webhook,
@@ -24,7 +26,8 @@ from reports.webhooks.services.planning import plan_posts
 from reports.webhooks.services.secrets import address_of, signing_secret
 from reports.webhooks.services.sending import claim_some, send_posts
 from reports.webhooks.signing import signature
-from tests.early_words import FOUND_AT, ended_job, found_word
+from tests.early_words import FOUND_AT, ended_job, found_word, queue_was_read
+from tests.payloads import job_record
 from tests.web_receiver import Receiver
 
 pytestmark = pytest.mark.django_db
@@ -79,8 +82,8 @@ def test_a_project_gets_words_of_members_who_agreed_and_of_the_pi(hook, web: Rec
     found_word(3, user="carol")
     found_word(4, user="carol", project="project_465000002")
     save_early_choice(User.objects.get(username="alice"), FOUND_AT, to_project=True)
-    assert posted() == 2
-    users = sorted(json.loads(post.body)["words"][0]["job"]["user"] for post in web.posts)
+    assert posted() == 1
+    users = sorted(word["job"]["user"] for word in json.loads(web.posts[0].body)["words"])
     assert users == ["alice", "carol"]
 
 
@@ -118,17 +121,104 @@ def test_what_no_longer_holds_at_the_last_moment_is_not_posted(hook, web: Receiv
     ended_job(1)
     EarlyWord.objects.filter(job_id=2).update(over_at=FOUND_AT)
     assert posted() == 0
-    assert states() == [("suppressed", "no_longer_so")] * 2
+    assert states() == [("suppressed", "no_longer_so")]
 
 
-def test_fifty_words_of_an_array_are_one_post_and_of_fifty_jobs_fifty(hook, web: Receiver) -> None:
+def test_a_word_whose_job_has_a_record_with_an_end_is_not_posted(hook, web: Receiver) -> None:
     hook()
-    for job_id in range(50):
-        found_word(1000 + job_id, array=1000)
-        found_word(2000 + job_id)
-    assert posted() == 51
-    sizes = sorted(len(json.loads(post.body)["words"]) for post in web.posts)
-    assert sizes == [*[1] * 50, 50]
+    found_word(123456)
+    plan_posts(100, FOUND_AT)
+    record_job(job_record(job_id=123456))  # it ended at FOUND_AT
+    assert posted() == 0
+    assert states() == [("suppressed", "no_longer_so")]
+
+
+def test_nothing_is_posted_while_the_queue_was_not_read_lately(hook, web: Receiver) -> None:
+    hook()
+    found_word()
+    plan_posts(100, FOUND_AT)
+    queue_was_read(FOUND_AT - HOUR)
+    assert posted() == 0
+    assert web.posts == []
+
+
+def test_forty_jobs_are_one_post_with_the_dearest_first(hook, web: Receiver) -> None:
+    hook()
+    for job_id in range(40):
+        found_word(1000 + job_id, gpu_hours_per_hour=4.0 if job_id == 30 else 1.0)
+    assert [posted(), posted(FOUND_AT + MINUTE)] == [1, 0]
+    told = json.loads(web.posts[0].body)
+    assert (len(told["words"]), told["words"][0]["job"]["job_id"], told["left_out"]) == (40, 1030, 0)
+    assert told["summary"].startswith("40 jobs: 8 GPUs of train (lumi/1030) idle")
+
+
+def test_what_a_body_has_no_room_for_is_in_the_next_post(hook, web: Receiver) -> None:
+    hook()
+    for job_id in range(60):
+        found_word(1000 + job_id)
+    assert [posted(), posted(FOUND_AT + MINUTE), posted(FOUND_AT + 2 * MINUTE)] == [1, 1, 0]
+    assert [len(json.loads(post.body)["words"]) for post in web.posts] == [50, 10]
+
+
+def test_a_word_that_was_over_before_it_was_posted_and_holds_again_is_posted_once(hook, web: Receiver) -> None:
+    hook()
+    found_word()
+    plan_posts(100, FOUND_AT)
+    EarlyWord.objects.update(over_at=FOUND_AT)
+    assert [posted(), posted(FOUND_AT + MINUTE)] == [0, 0]
+    EarlyWord.objects.update(over_at=None)
+    assert [posted(FOUND_AT + 2 * MINUTE), posted(FOUND_AT + 3 * MINUTE)] == [1, 0]
+
+
+@pytest.mark.parametrize(("stalls", "posts"), [(False, 1), (True, 0)])
+def test_a_word_over_after_a_failed_post_is_posted_later_unless_it_may_have_arrived(
+    hook, web: Receiver, monkeypatch, stalls: bool, posts: int
+) -> None:
+    monkeypatch.setattr("reports.webhooks.services.posting.TIMEOUT_S", 1.0)
+    hook()
+    found_word()
+    path = "/hook/of/the/team/abcdefgh"
+    web.stalls = {path} if stalls else set()
+    web.statuses[path] = 503
+    assert posted() == 0
+    EarlyWord.objects.update(over_at=FOUND_AT)
+    assert posted(FOUND_AT + BACK_OFF[0]) == 0
+    web.stalls.clear()
+    web.statuses.clear()
+    EarlyWord.objects.update(over_at=None)
+    assert posted(FOUND_AT + 2 * MINUTE) == posts
+
+
+def test_hooks_of_one_person_that_never_answer_leave_places_for_the_posts_of_others(
+    hook, web: Receiver, monkeypatch
+) -> None:
+    monkeypatch.setattr("reports.webhooks.services.posting.TIMEOUT_S", 4.0)
+    for number in range(3):
+        hook(path=f"/stalls/{number}")
+        web.stalls.add(f"/stalls/{number}")
+    theirs = hook("bob", path="/bob")
+    found_word(1)
+    plan_posts(100, FOUND_AT)
+    for _ in range(3):
+        WebhookDelivery.objects.create(webhook=theirs, is_test=True, created_at=FOUND_AT, due_at=FOUND_AT)
+    assert send_posts(FOUND_AT, 60.0) == 3
+    paths = [post.path for post in web.posts]
+    # All of bob's go while two of alice's wait; her third begins when one of those is given up.
+    assert sorted(path[:7] for path in paths[:5]) == ["/bob"] * 3 + ["/stalls"] * 2
+    assert paths[5].startswith("/stalls")
+
+
+def test_after_a_worker_ended_the_other_deliveries_of_a_webhook_go_on(hook, web: Receiver) -> None:
+    hook()
+    found_word(1)
+    plan_posts(100, FOUND_AT)
+    claim_some(FOUND_AT, set())
+    WebhookDelivery.objects.update(handed_at=FOUND_AT)  # posted, and the worker was killed
+    found_word(2)
+    assert posted(FOUND_AT + UNDER_WAY - timedelta(seconds=1)) == 0
+    assert posted(FOUND_AT + UNDER_WAY) == 1
+    assert json.loads(web.posts[0].body)["words"][0]["job"]["job_id"] == 2
+    assert posted(FOUND_AT + POST_LEASE) == 1
 
 
 @pytest.mark.parametrize("status", [408, 425, 500, 502, 503])
@@ -156,7 +246,7 @@ def test_a_busy_receiver_is_left_alone_as_long_as_it_asks_and_does_not_count_as_
     assert posted() == 0
     assert len(web.posts) == 1
     web.statuses.clear()
-    assert [posted(FOUND_AT + 4 * MINUTE), posted(FOUND_AT + 5 * MINUTE)] == [0, 2]
+    assert [posted(FOUND_AT + 4 * MINUTE), posted(FOUND_AT + 5 * MINUTE)] == [0, 1]
     webhook.refresh_from_db()
     assert webhook.failing_since is None
 
@@ -179,11 +269,13 @@ def test_a_receiver_that_dribbles_its_answer_costs_one_timeout_and_blocks_nobody
     hook(path="/slow/and/long/enough/abcd")
     hook("bob")
     web.stalls.add("/slow/and/long/enough/abcd")
-    for job_id in range(10):
-        found_word(job_id + 1)
+    found_word(1)
+    plan_posts(100, FOUND_AT)
+    WebhookDelivery.objects.update(attempts=1)
+    found_word(2)
     found_word(100, user="bob")
     assert posted() == 1
-    # Nine of alice's wait: after one timeout her webhook is not tried again in this round.
+    # Another of alice's waits: after one timeout her webhook is not tried again in this round.
     assert [post.path for post in web.posts].count("/slow/and/long/enough/abcd") == 1
 
 
@@ -218,11 +310,11 @@ def test_a_worker_that_ends_after_posting_repeats_it_at_most_once_with_the_same_
     plan_posts(100, FOUND_AT)
     claimed = claim_some(FOUND_AT, set())
     WebhookDelivery.objects.update(handed_at=FOUND_AT)  # posted, and never recorded
-    assert send_posts(FOUND_AT + LEASE - MINUTE) == 0
-    assert send_posts(FOUND_AT + LEASE) == 1
+    assert send_posts(FOUND_AT + POST_LEASE - timedelta(seconds=1)) == 0
+    assert send_posts(FOUND_AT + POST_LEASE) == 1
     assert web.posts[0].headers["X-Kaiku-Delivery"] == str(claimed[0].key)
     WebhookDelivery.objects.update(state="sending", interruptions=1)
-    assert send_posts(FOUND_AT + 3 * LEASE) == 0
+    assert send_posts(FOUND_AT + 3 * POST_LEASE) == 0
     assert states() == [("failed", "interrupted_twice")]
 
 
@@ -261,13 +353,22 @@ def test_what_was_not_confirmed_for_three_hours_is_not_posted(hook, web: Receive
     assert states() == [("suppressed", "no_longer_so")]
 
 
-def test_a_test_is_posted_once_even_after_failures(hook, web: Receiver) -> None:
+@pytest.mark.parametrize(("status", "paused_until"), [(200, None), (500, FOUND_AT + DAY)])
+def test_a_test_is_posted_once_in_a_pause_and_ends_it_only_if_it_arrives(
+    hook, web: Receiver, status, paused_until
+) -> None:
     webhook = hook()
+    found_word()
+    plan_posts(100, FOUND_AT)
     Webhook.objects.update(paused_until=FOUND_AT + DAY, failures=5)
     assert [request_test(webhook, FOUND_AT), request_test(webhook, FOUND_AT)] == [True, False]
-    assert posted() == 1
+    web.statuses["/hook/of/the/team/abcdefgh"] = status
+    # Where it arrives, the word that waits is posted too.
+    assert posted() == (2 if status == 200 else 0)
     told = json.loads(web.posts[0].body)
     assert (told["is_test"], told["words"][0]["job"]["name"]) == (True, "sample")
+    webhook.refresh_from_db()
+    assert (webhook.paused_until, len(web.posts)) == (paused_until, 2 if status == 200 else 1)
 
 
 def test_the_address_and_the_secret_are_not_in_the_database(hook, web: Receiver) -> None:

@@ -37,17 +37,17 @@ def alice(db: None, web: Receiver) -> User:
     return user
 
 
-def test_two_idle_jobs_are_two_messages_in_each_channel_once(alice: User, web: Receiver, smtp: Post) -> None:
+def test_two_idle_jobs_are_one_message_in_each_channel_once(alice: User, web: Receiver, smtp: Post) -> None:
     read(running_job(1, cells=EIGHT), running_job(2, cells=EIGHT))
     for _ in range(3):
         watch()
         send_due(10)
     assert sorted(message["Subject"] for message in smtp.messages) == [
-        "Kaiku: 8 GPUs of train (lumi/1) idle for 1 h 10 min",
-        "Kaiku: 8 GPUs of train (lumi/2) idle for 1 h 10 min",
+        "Kaiku: 2 jobs: 8 GPUs of train (lumi/1) idle for 1 h 10 min, and 1 more job",
     ]
-    assert sorted(post.path for post in web.posts) == ["/generic"] * 2 + ["/mattermost"] * 2 + ["/slack"] * 2
-    told = [json.loads(post.body)["words"][0] for post in web.posts if post.path == "/generic"]
+    assert sorted(post.path for post in web.posts) == ["/generic", "/mattermost", "/slack"]
+    (told,) = (json.loads(post.body)["words"] for post in web.posts if post.path == "/generic")
+    assert len(told) == 2
     assert {word["code"] for word in told} == {"all_gpus_idle"}
     # An hour of this job is 4 GPU-hours: 71 minutes of it are 4.73.
     assert "So far the job has used 4.7" in " ".join(told[0]["sentences"])
