@@ -48,22 +48,25 @@ def early_entry(
 
     `is_unsure`: nothing says that it is over, but whether it still holds is not known either.
     """
-    states = [word.text.title, *word.text.sentences]
-    states += [f"{step.text} {step.command}".strip() for step in (*word.text.steps, word.text.possibility)]
+    over = ended_at or over_at
+    states = [word.text.title]
     if ended_at is not None:
-        states = [f"The job ended at {instant(ended_at)}.", *states[:-1]]
+        states.insert(0, f"The job ended at {instant(ended_at)}.")
     elif over_at is not None:
-        states = [f"This no longer holds since {instant(over_at)}.", *states[:-1]]
-    elif is_unsure:
+        states.insert(0, f"This no longer holds since {instant(over_at)}.")
+    else:
+        # What it costs and where to look is of use only while it holds.
+        states += word.text.sentences
+        states += [f"{step.text} {step.command}".strip() for step in (*word.text.steps, word.text.possibility)]
+    if over is None and is_unsure:
         states = [f"Last confirmed at {instant(word.held_at)}; whether it still holds is not known.", *states[:-1]]
-    changed_at = max(filter(None, (word.found_at, ended_at or over_at)))
     return FeedEntry(
         key=f"{word.cluster}/{word.job_id}.{word.attempt}/{word.code.value}",
-        title=xml_text(f"{'' if changed_at == word.found_at else 'Over: '}{early_subject([word])}"),
+        title=xml_text(f"{'' if over is None else 'Over: '}{early_subject([word])}"),
         text=xml_text("\n".join(states)),
         url=word.url,
         published_at=word.found_at,
-        updated_at=changed_at,
+        updated_at=max(word.found_at, over or word.held_at),
     )
 
 

@@ -50,6 +50,9 @@ def test_one_that_no_longer_holds_keeps_its_name_and_states_it(db) -> None:
     assert after["id"] == before["id"]
     assert after["updated"] > before["updated"]
     assert after["title"].startswith("Over: ")
+    # Neither commands nor costs of a job that goes on.
+    assert "srun" not in str(after)
+    assert "So far the job has used" not in str(after)
     assert "scancel" not in after["summary"]
 
 
