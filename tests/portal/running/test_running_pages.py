@@ -192,6 +192,42 @@ def test_once_slurm_reports_the_end_the_address_is_that_of_the_ended_job(reporte
     assert alice.get(f"{API}lumi/123456/").status_code == 404
 
 
+def test_a_job_that_left_the_queue_has_its_last_figures_until_its_record_arrives(reported, cast) -> None:
+    alice = Client()
+    measured()
+    alice.force_login(_user("alice"))
+    # At once, and after the sweep has noticed.
+    read(minutes_ago=0)
+    for _ in range(2):
+        said = text(alice, PAGE)
+        assert "<strong>left the queue</strong>" in said
+        assert "has left the queue at about" in said
+        assert "<dt>GPU use</dt><dd>0.0" in said
+        assert 'data-live="60"' in said
+        assert numbers(alice) == []
+        assert alice.get(f"{API}lumi/123456/").status_code == 404
+        assert alice.get(f"{PAGE}?attempt=1").status_code == 404
+        watch_running(100, timezone.now())
+    for who, status in (("carol", 200), ("bob", 404), ("dave", 404), ("erin", 404), ("grace", 404)):
+        client = Client()
+        client.force_login(_user(who))
+        assert client.get(PAGE).status_code == status, who
+        assert ("alice's job" in client.get(PAGE).content.decode()) == (status == 200), who
+    now = timezone.now()
+    reported(123456, started_at=(now - timedelta(minutes=71)).isoformat(), ended_at=now.isoformat())
+    assert "<strong>completed</strong>" in text(alice, PAGE)
+    watch_running(100, now)
+    assert not RunningRun.objects.exists()
+
+
+def test_a_job_that_was_requeued_and_waits_has_not_left_the_queue(cast) -> None:
+    alice = cast("alice")
+    measured()
+    read(waiting(123456), minutes_ago=0)
+    watch_running(100, timezone.now())
+    assert alice.get(PAGE).status_code == 404
+
+
 def test_a_requeued_job_shows_what_runs_and_links_its_earlier_attempt(reported) -> None:
     alice = Client()
     alice.force_login(_user("alice"))
