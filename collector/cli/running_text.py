@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from collector.cli.job_names import JobName
     from collector.cli.terminal import Terminal
 
 NOT_YET = "Not measured yet: the first figures come about 10 to 25 minutes after the start."
@@ -37,6 +38,15 @@ def shown_id(job: object) -> str:
     """`lumi/123456`, and for a task of an array `lumi/123_4`."""
     array, task = number(job, "array_job_id"), number(job, "array_task_id")
     return job_name(job) if array is None or task is None else f"{text(job, 'cluster')}/{array:.0f}_{task:.0f}"
+
+
+def is_meant(job: object, named: JobName) -> bool:
+    """Whether a running job is the one that somebody named."""
+    if named.cluster not in ("", text(job, "cluster")):
+        return False
+    if named.task is not None:
+        return number(job, "array_job_id") == named.job_id and number(job, "array_task_id") == named.task
+    return named.job_id in (number(job, "job_id"), number(job, "array_job_id"))
 
 
 def clock(written: str) -> str:
