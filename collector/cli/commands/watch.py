@@ -142,7 +142,7 @@ class Watch:
         old, new = ({text(word, "code"): word for word in objects(each, "words")} for each in (before, job))
         for code, word in new.items():
             if code not in old:
-                lines += word_lines(self.terminal, word)
+                lines += word_lines(self.terminal, word, is_own=value(job, "is_own") is not False)
         lines += [
             cut(f"No longer so: {text(word, 'title')}", self.terminal.columns)
             for code, word in old.items()
