@@ -8,7 +8,10 @@ from jobs.models import Project, ShownText, User
 
 
 class RunningRun(models.Model):
-    """A running job of which something was measured; the row goes when the queue no longer lists the job as running.
+    """A running job of which something was measured.
+
+    `left_at` is when the queue no longer listed the job as running, null while it does. The row then stays for a day,
+    or until the record of the ended job exists: links to the job's page lead to what is known.
 
     No history reads it. `new_revision` is that of the newest measurements, `revision` of those that `figures`
     (`analysis.early.figures.RunningFigures`) and the words rest on: where they differ the run is due.
@@ -27,6 +30,7 @@ class RunningRun(models.Model):
     looked_at = models.DateTimeField(null=True)
     gpu_hours_per_hour = models.FloatField(null=True)
     figures = models.JSONField(default=dict)
+    left_at = models.DateTimeField(null=True)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["cluster", "job_id", "attempt"], name="running_run_once")]

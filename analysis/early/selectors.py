@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from django.db.models import F, Q, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from analysis.comparable import ComparableRun
 from analysis.early.facts import EarlyFacts, MemoryCourse, NodeStretch, early_facts
@@ -83,7 +83,7 @@ def _last_attempts(states: dict[tuple[str, int, int], RunningState]) -> Iterator
 def due_runs() -> Iterator[list[int]]:
     """The keys of the running jobs with newer measurements than were looked at, or that other rules looked at."""
     is_newer = ~Q(new_revision=F("revision")) | ~Q(rules_version=EARLY_RULES_VERSION)
-    yield list(RunningRun.objects.filter(is_newer).order_by("pk").values_list("pk", flat=True))
+    yield list(RunningRun.objects.filter(is_newer, left_at=None).order_by("pk").values_list("pk", flat=True))
 
 
 def still_due(keys: Sequence[int]) -> list[int]:
@@ -141,7 +141,26 @@ def hourly_price(job: QueuedJob) -> float | None:
 
 def visible_running(reach: Reach) -> QuerySet[RunningRun]:
     """The measured running jobs that a person sees: their own, and those of projects they lead."""
-    return RunningRun.objects.filter(reach.all)
+    return RunningRun.objects.filter(reach.all, left_at=None)
+
+
+def visible_left(reach: Reach, cluster: str, job_id: int) -> RunningRun | None:
+    """The last measured run of this number, if this person sees it and it no longer runs, as far as is known; None once
+    a record of Slurm has seen it end, and while the queue lists the job in any state."""
+    runs = RunningRun.objects.filter(reach.all, cluster=cluster, job_id=job_id).exclude(Exists(_record_of_end()))
+    run = runs.order_by("attempt").last()
+    return None if run is None or listed_in([cluster]).filter(job_id=job_id).exists() else run
+
+
+def forgettable_runs(before: datetime) -> QuerySet[RunningRun]:
+    """The runs that left the queue and have a record of their end, or left before then."""
+    return RunningRun.objects.filter(Exists(_record_of_end()) | Q(left_at__lt=before), left_at__isnull=False)
+
+
+def _record_of_end() -> QuerySet[Job]:
+    """The records of Slurm that have seen a run end; those of attempts before it ended before it started."""
+    of_run = {name: OuterRef(name) for name in ("cluster", "job_id")}
+    return Job.objects.filter(**of_run, ended_at__gt=OuterRef("started_at"))
 
 
 def visible_words(reach: Reach) -> QuerySet[EarlyWord]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -14,10 +14,12 @@ from analysis.early.findings import EarlyFinding
 from analysis.early.models import EarlyWord, RunningRun
 from analysis.early.rules import early_findings
 from analysis.early.selectors import (
+    TOGETHER,
     WORD,
     Measured,
     due_runs,
     facts_of,
+    forgettable_runs,
     hourly_price,
     measured_jobs,
     queued_job,
@@ -30,7 +32,10 @@ from jobs.models import QueuedJob
 from jobs.queue.selectors import fresh_readings
 
 KEY = ("cluster", "job_id", "attempt")
-NOTED = ("user", "project", "started_at", "new_revision", "gpu_hours_per_hour")
+NOTED = ("user", "project", "started_at", "new_revision", "gpu_hours_per_hour", "left_at")
+
+LEFT_KEPT = timedelta(days=1)
+"""A job that left the queue is remembered for so long if no record of it follows; one follows within minutes."""
 
 
 def watch_running(limit: int, now: datetime) -> int:
@@ -41,11 +46,13 @@ def watch_running(limit: int, now: datetime) -> int:
 
 
 def note_running(now: datetime) -> None:
-    """Note the newest measurements of every running job, and forget the jobs that no longer run.
+    """Note the newest measurements of every running job, and mark the jobs that no longer run.
 
+    Of those, the ones that a record of Slurm has seen end are deleted, and those that left a day ago.
     A queue that was not read lately changes nothing.
     """
-    known = {tuple(key): state for *key, state in RunningRun.objects.values_list(*KEY, "new_revision")}
+    listed = RunningRun.objects.filter(left_at=None)
+    known = {tuple(key): state for *key, state in listed.values_list(*KEY, "new_revision")}
     running: set[tuple[str, int, int]] = set()
     for page in measured_jobs(now):
         rows = {(row.cluster, row.job_id, row.attempt): row for row in map(_row, page)}
@@ -56,15 +63,18 @@ def note_running(now: datetime) -> None:
             update_fields=NOTED,
         )
         running |= rows.keys()
-    _forget_ended(running, fresh_readings(now))
-
-
-def _forget_ended(running: Collection[tuple[str, int, int]], clusters: Collection[str]) -> None:
-    """Delete the rows of these clusters' jobs that are not among the running ones."""
-    known = RunningRun.objects.filter(cluster__in=clusters).values_list("pk", *KEY)
-    gone = [pk for pk, *key in known if tuple(key) not in running]
-    for _ in remove_rows(RunningRun.objects.filter(pk__in=gone)):
+    _mark_left(running, fresh_readings(now))
+    for _ in remove_rows(forgettable_runs(now - LEFT_KEPT)):
         pass
+
+
+def _mark_left(running: Collection[tuple[str, int, int]], read_at: Mapping[str, datetime]) -> None:
+    """Note of the jobs that are not among the running ones when the queue of their cluster did not list them first."""
+    for cluster, at in read_at.items():
+        known = RunningRun.objects.filter(cluster=cluster, left_at=None).values_list("pk", *KEY)
+        gone = [pk for pk, *key in known if tuple(key) not in running]
+        for first in range(0, len(gone), TOGETHER):
+            RunningRun.objects.filter(pk__in=gone[first : first + TOGETHER]).update(left_at=at)
 
 
 def look_at(run_pk: int, now: datetime) -> int:

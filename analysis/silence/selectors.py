@@ -52,7 +52,7 @@ def silent_running_nodes(now: datetime, after: timedelta) -> list[SilentRunningN
     of_run = {name: OuterRef(name) for name in ("cluster", "job_id", "attempt")}
     fresh = readings().filter(read_at__gte=fresh_since(now)).order_by().values("cluster")
     silent = RunningNode.objects.filter(
-        Exists(RunningRun.objects.filter(**of_run)), cluster__in=fresh, ended_at__lt=now - after
+        Exists(RunningRun.objects.filter(**of_run, left_at=None)), cluster__in=fresh, ended_at__lt=now - after
     )
     rows = silent.values_list("cluster", "node").annotate(since=Min("ended_at")).order_by("since", "cluster", "node")
     return [SilentRunningNode(*row) for row in rows]

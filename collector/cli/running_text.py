@@ -26,9 +26,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from collector.cli.job_names import JobName
     from collector.cli.terminal import Terminal
 
 NOT_YET = "Not measured yet: the first figures come about 10 to 25 minutes after the start."
+OF_OWNER = "The commands to look into the job work for its owner."
 STEPS_MAX = 8
 """Steps of one word that are shown; the portal has at most five."""
 
@@ -37,6 +39,15 @@ def shown_id(job: object) -> str:
     """`lumi/123456`, and for a task of an array `lumi/123_4`."""
     array, task = number(job, "array_job_id"), number(job, "array_task_id")
     return job_name(job) if array is None or task is None else f"{text(job, 'cluster')}/{array:.0f}_{task:.0f}"
+
+
+def is_meant(job: object, named: JobName) -> bool:
+    """Whether a running job is the one that somebody named."""
+    if named.cluster not in ("", text(job, "cluster")):
+        return False
+    if named.task is not None:
+        return number(job, "array_job_id") == named.job_id and number(job, "array_task_id") == named.task
+    return named.job_id in (number(job, "job_id"), number(job, "array_job_id"))
 
 
 def clock(written: str) -> str:
@@ -50,8 +61,10 @@ def clock(written: str) -> str:
 
 def status_lines(terminal: Terminal, job: dict[str, Any]) -> Iterator[str]:
     """A running job in at most six lines, and each of its words."""
+    is_own = value(job, "is_own") is not False
     which = (
         shown_id(job),
+        "" if is_own else f"{cut(text(job, 'user_id'), NAME_MAX)}'s job",
         cut(text(job, "name"), NAME_MAX),
         counted(whole(job, "gpus"), "GPU"),
         text(job, "partition"),
@@ -65,7 +78,7 @@ def status_lines(terminal: Terminal, job: dict[str, Any]) -> Iterator[str]:
         )
     yield from figure_lines(terminal, job)
     for word in objects(job, "words"):
-        yield from word_lines(terminal, word)
+        yield from word_lines(terminal, word, is_own=is_own)
 
 
 def figure_lines(terminal: Terminal, job: dict[str, Any]) -> Iterator[str]:
@@ -90,16 +103,19 @@ def figure_lines(terminal: Terminal, job: dict[str, Any]) -> Iterator[str]:
         terminal.columns,
     )
     for silent in objects(measured, "silent_nodes"):
-        yield cut(f"{text(silent, 'node')} silent since {clock(text(silent, 'since'))}", terminal.columns)
+        yield cut(f"{text(silent, 'node')} is silent: last heard at {clock(text(silent, 'since'))}", terminal.columns)
 
 
-def word_lines(terminal: Terminal, word: dict[str, Any]) -> Iterator[str]:
+def word_lines(terminal: Terminal, word: dict[str, Any], *, is_own: bool) -> Iterator[str]:
     """One early word: what it is, where to look, and what is only possible. Commands are never cut or divided."""
     confidence = number(word, "confidence")
     is_inferred = value(word, "is_fact") is not True and confidence is not None
     how_often = f" Right in about {100 * (confidence or 0.0):.0f}\u00a0% of such cases." if is_inferred else ""
     yield terminal.paint(cut(f"! {text(word, 'title')}", terminal.columns), "bold", "yellow")
     yield from wrapped(text(word, "text") + how_often, terminal.columns, "  ")
+    if not is_own:
+        yield from wrapped(OF_OWNER, terminal.columns, "  ")
+        return
     for step in objects(word, "steps")[:STEPS_MAX]:
         yield from _step(terminal, step, "  - ")
     possible = value(word, "possibility")

@@ -15,6 +15,7 @@ from portal.access import person
 from portal.api.asked import asked_choice, asked_job_id, asked_number
 from portal.api.running_answers import (
     MeasuredAnswer,
+    OverWordAnswer,
     RunningAnswer,
     RunningList,
     SilentNodeAnswer,
@@ -63,6 +64,7 @@ def running_answer(row: RunningJob) -> RunningAnswer:
         name=job.job_name,
         state=job.state,
         user_id=job.user.username,
+        is_own=line.is_own,
         project_id=job.project.name,
         partition=job.partition,
         gpus=job.gpus or 0,
@@ -78,7 +80,8 @@ def running_answer(row: RunningJob) -> RunningAnswer:
         is_old=row.reading.is_old,
         url=f"{settings.SITE_URL}{row.url}",
         measured=_measured(row),
-        words=[_word(word) for word in row.words],
+        words=[_word(word, is_own=line.is_own) for word in row.words],
+        words_over=[OverWordAnswer(word.code, word.title, word.found_at, word.over_at) for word in row.words_over],
     )
 
 
@@ -102,13 +105,14 @@ def _measured(row: RunningJob) -> MeasuredAnswer | None:
     )
 
 
-def _word(word: ShownWord) -> WordAnswer:
+def _word(word: ShownWord, *, is_own: bool) -> WordAnswer:
+    """A word as data; what its steps ask for works for the owner of the job alone."""
     return WordAnswer(
         code=word.row.code,
         title=word.text.title,
         text=" ".join(word.text.sentences),
-        steps=[_step(step) for step in word.text.steps],
-        possibility=_step(word.text.possibility),
+        steps=[_step(step) for step in word.text.steps] if is_own else [],
+        possibility=_step(word.text.possibility) if is_own else StepAnswer("", ""),
         since_s=word.since_s,
         confidence=word.row.confidence,
         is_fact=word.row.is_fact,

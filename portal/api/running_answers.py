@@ -18,7 +18,8 @@ class WordAnswer(msgspec.Struct, frozen=True):
     """An early word that holds: what it is, where to look first, and what is only possible: nothing is ever cancelled.
 
     `since_s` counts from the start of the job, null where it is about no time. `confidence` is how often such words
-    were right, from 0 to 1; `is_fact`: it was counted. `found_at` is when it was found first, `held_at` last.
+    were right, from 0 to 1; `is_fact`: it was counted. `found_at` is when it was found first, `held_at` last. Only the
+    owner of a job has commands: for others `steps` is empty, and so are the texts of `possibility`.
     """
 
     code: str
@@ -31,6 +32,15 @@ class WordAnswer(msgspec.Struct, frozen=True):
     is_fact: bool
     found_at: datetime
     held_at: datetime
+
+
+class OverWordAnswer(msgspec.Struct, frozen=True):
+    """An early word that holds no longer: found at `found_at`, over since `over_at`."""
+
+    code: str
+    title: str
+    found_at: datetime
+    over_at: datetime
 
 
 class UseAnswer(msgspec.Struct, frozen=True):
@@ -74,7 +84,8 @@ class RunningAnswer(msgspec.Struct, frozen=True):
     `attempt` is null until then, and `left_s`, `ends_at` and `gpu_hours_at_limit` are without a time limit.
     `gpu_hours_…` are the bill of the whole allocation, null where the partition has no price in GPU-hours. `as_of` is
     the moment that `ran_s` and the costs are of; `is_old` where the queue was not read lately, so that the job may have
-    ended. `url` opens its page.
+    ended. `is_own`: it is yours, not only of a project that you lead. `words` hold now, `words_over` no longer, the
+    latest first. `url` opens its page.
     """
 
     cluster: str
@@ -85,6 +96,7 @@ class RunningAnswer(msgspec.Struct, frozen=True):
     name: str
     state: str
     user_id: str
+    is_own: bool
     project_id: str
     partition: str
     gpus: int
@@ -101,6 +113,7 @@ class RunningAnswer(msgspec.Struct, frozen=True):
     url: str
     measured: MeasuredAnswer | None
     words: list[WordAnswer]
+    words_over: list[OverWordAnswer]
 
 
 class RunningList(msgspec.Struct, frozen=True):

@@ -20,7 +20,7 @@ from jobs.queue.selectors import ended_meanwhile, running_gpu_jobs
 from jobs.selectors import Reach
 from portal.charts.queue_lines import Line, lines_of
 from portal.charts.queue_readings import Reading, queue_readings
-from portal.charts.running_words import ShownWord, held_words, shown_words
+from portal.charts.running_words import OverWord, ShownWord, over_words, shown_words, stored_words
 from reports.early.wording import EarlyJob
 
 LISTED_MAX, FEW_MAX = 20, 5
@@ -53,6 +53,7 @@ class RunningJob:
     run: RunningRun | None = None
     figures: RunningFigures | None = None
     words: tuple[ShownWord, ...] = ()
+    words_over: tuple[OverWord, ...] = ()
 
     @property
     def job(self) -> QueuedJob:
@@ -158,7 +159,7 @@ def _rows(jobs: Sequence[QueuedJob], readings: Mapping[str, Reading], reach: Rea
     runs = _runs(jobs, reach)
     figures = {key: _figures(run) for key, run in runs.items()}
     keys = {(run.cluster, run.job_id, run.attempt) for key, run in runs.items() if figures[key]}
-    words = held_words(reach, keys)
+    words = stored_words(reach, keys)
     rows = []
     for line in lines_of(jobs, as_of, reach.user_id):
         run = runs.get(key := _key(line.job))
@@ -176,7 +177,10 @@ def _row(
     words: Sequence[EarlyWord],
 ) -> RunningJob:
     described = RunningJob(line, reading, now, run, figures)
-    return replace(described, words=shown_words(words, _as_worded(described, words))) if words else described
+    if not words:
+        return described
+    shown = shown_words(words, _as_worded(described, words))
+    return replace(described, words=shown, words_over=over_words(words))
 
 
 def _as_worded(row: RunningJob, words: Sequence[EarlyWord]) -> EarlyJob:

@@ -10,7 +10,7 @@ from analysis.early.findings import EarlyCode
 from analysis.early.models import EarlyWord
 from analysis.early.selectors import visible_words
 from jobs.selectors import Reach
-from reports.early.wording import EarlyJob, EarlyText, early_text
+from reports.early.wording import EarlyJob, EarlyText, early_text, early_title
 
 RunKey = tuple[str, int, int]
 """Cluster, number and attempt."""
@@ -40,19 +40,44 @@ class ShownWord:
         return round(100 * self.row.confidence)
 
 
-def held_words(reach: Reach, keys: Collection[RunKey]) -> dict[RunKey, list[EarlyWord]]:
-    """The words that hold of these runs, as far as this person sees them, by run: one query, none for no run."""
+@dataclass(frozen=True)
+class OverWord:
+    """One word that was found and holds no longer."""
+
+    code: str
+    title: str
+    found_at: datetime
+    over_at: datetime
+
+
+def stored_words(reach: Reach, keys: Collection[RunKey]) -> dict[RunKey, list[EarlyWord]]:
+    """The words about these runs, as far as this person sees them, by run: one query, none for no run."""
     found: dict[RunKey, list[EarlyWord]] = {}
     if not keys:
         return found
     numbers = {job_id for _, job_id, _ in keys}
-    for word in visible_words(reach).filter(over_at=None, job_id__in=numbers).order_by("found_at", "pk"):
+    for word in visible_words(reach).filter(job_id__in=numbers).order_by("found_at", "pk"):
         if (key := (word.cluster, word.job_id, word.attempt)) in keys:
             found.setdefault(key, []).append(word)
     return found
 
 
 def shown_words(rows: Iterable[EarlyWord], job: EarlyJob) -> tuple[ShownWord, ...]:
-    """The words of one job; those that this version does not know are left out."""
-    known = sorted((row for row in rows if row.code in IMPORTANCE), key=lambda row: IMPORTANCE.index(row.code))
+    """The words of one job that hold; those that this version does not know are left out."""
+    holding = (row for row in rows if row.over_at is None and row.code in IMPORTANCE)
+    known = sorted(holding, key=lambda row: IMPORTANCE.index(row.code))
     return tuple(ShownWord(row, early_text(EarlyCode(row.code), row.evidence, job)) for row in known)
+
+
+def over_words(rows: Iterable[EarlyWord]) -> tuple[OverWord, ...]:
+    """The words of one job that hold no longer, the latest first."""
+    over = [
+        OverWord(row.code, _title(row), row.found_at, row.over_at)
+        for row in rows
+        if row.over_at is not None and row.code in IMPORTANCE
+    ]
+    return tuple(sorted(over, key=lambda word: word.over_at, reverse=True))
+
+
+def _title(row: EarlyWord) -> str:
+    return early_title(EarlyCode(row.code), row.evidence, is_interactive=row.is_interactive)

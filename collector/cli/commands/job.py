@@ -1,6 +1,7 @@
 """kaiku job [CLUSTER/]JOBID [--json | --pdf FILE | --open]
 
 The report of one job: your own, or one of a project that you lead. A task of an array is JOBID_TASK, such as 123_4.
+A job that still runs has no report yet: `kaiku watch JOBID` shows it.
 
   --json           the report as JSON
   --pdf FILE       write the report as a PDF; - for standard output. A file that is no PDF is never replaced
@@ -9,14 +10,17 @@ The report of one job: your own, or one of a project that you lead. A task of an
 
 from __future__ import annotations
 
-from collector.cli.answers import age_line, document, print_raw, value
+from collector.cli.answers import age_line, document, objects, print_raw, value
 from collector.cli.commands.last import lines_of
-from collector.cli.errors import Usage
-from collector.cli.job_names import found
+from collector.cli.errors import CliError, NotFound, Usage
+from collector.cli.job_names import JobName, found, read
+from collector.cli.layout import wrapped
 from collector.cli.options import FLAG, TEXT
 from collector.cli.report import page_of
 from collector.cli.report_text import painted
+from collector.cli.running_text import is_meant
 from collector.cli.saving import replace_pdf
+from collector.cli.shapes import running_list
 from collector.cli.terminal import harmless
 
 TYPE_CHECKING = False
@@ -25,6 +29,9 @@ if TYPE_CHECKING:
 
 OPTIONS = {"json": FLAG, "pdf": TEXT, "open": FLAG}
 WORDS_MAX = 1
+
+RUNNING_MAX = 100
+"""Running tasks of one array that are looked at."""
 
 PDF_TIMEOUT_S = 60
 """How long the portal may take to make a PDF, unless a time-out is set."""
@@ -39,7 +46,10 @@ def run(session: Session) -> int:
         raise Usage("use one of --json, --pdf and --open")
     if options.flag("pdf"):
         _check_pdf(session, options.text("pdf"))
-    path, answer, age_s = found(session, options.words[0])
+    try:
+        path, answer, age_s = found(session, options.words[0])
+    except NotFound as unknown:
+        return _running(session, options.words[0], unknown)
     if options.flag("json"):
         print_raw(session, answer.content, age_s)
     elif options.flag("pdf"):
@@ -49,6 +59,35 @@ def run(session: Session) -> int:
     else:
         _text(session, path, document(answer), age_s)
     return 0
+
+
+def _running(session: Session, written: str, unknown: NotFound) -> int:
+    """A job without a record that still runs: that it does, and what shows it. Raises `unknown` where it does not run,
+    and NotFound where what was asked for is of its report alone."""
+    options = session.options
+    running = None if options.flag("offline") else _runs(session, read(written))
+    if running is None:
+        raise unknown
+    said = f"{written} still runs: `kaiku watch {written}` shows it. Its report follows when it has ended."
+    if options.flag("json") or options.flag("pdf"):
+        raise NotFound(said)
+    if options.flag("open"):
+        _open(session, page_of(session, running))
+        return 0
+    for line in wrapped(said, session.terminal.columns):
+        session.terminal.line(line)
+    return 0
+
+
+def _runs(session: Session, named: JobName) -> dict[str, object] | None:
+    """The running job that is meant; None where none is, or where the portal has no running jobs."""
+    query = {"job_id": named.job_id, "limit": RUNNING_MAX}
+    try:
+        answer = session.portal.call("GET", "/api/v1/running/", query=query, timeout_s=session.timeout_s).checked()
+        running_list(answer.json())
+    except CliError:
+        return None
+    return next((job for job in objects(document(answer), "jobs") if is_meant(job, named)), None)
 
 
 def _text(session: Session, path: str, report: dict[str, object], age_s: float | None) -> None:

@@ -20,7 +20,7 @@ from collector.cli.job_names import JobName, path_of, read
 from collector.cli.layout import instant, percent
 from collector.cli.options import FLAG, whole
 from collector.cli.report import job_lines, judged, unused_line
-from collector.cli.running_text import figure_lines, shown_id, status_lines, word_lines
+from collector.cli.running_text import figure_lines, is_meant, shown_id, status_lines, word_lines
 from collector.cli.shapes import job_report, running_list
 from collector.cli.terminal import cut
 
@@ -107,17 +107,11 @@ class Watch:
         query.update({"job_id": self.named.job_id} if self.named else {"own": 1})
         answer = self._call("/api/v1/running/", query)
         running_list(answer.json())
-        jobs = [job for job in objects(document(answer), "jobs") if self._is_meant(job)]
+        named = self.named
+        jobs = [job for job in objects(document(answer), "jobs") if named is None or is_meant(job, named)]
         if self.is_json:
             self.terminal.raw(answer.content.replace(b"\n", b" ") + b"\n")
         return {shown_id(job): job for job in jobs}
-
-    def _is_meant(self, job: dict[str, Any]) -> bool:
-        if self.named is None:
-            return True
-        if self.named.cluster not in ("", text(job, "cluster")):
-            return False
-        return self.named.task is None or number(job, "array_task_id") == self.named.task
 
     def _call(self, path: str, query: dict[str, object] | None = None) -> Answer:
         self.retry_s = 0
@@ -148,7 +142,7 @@ class Watch:
         old, new = ({text(word, "code"): word for word in objects(each, "words")} for each in (before, job))
         for code, word in new.items():
             if code not in old:
-                lines += word_lines(self.terminal, word)
+                lines += word_lines(self.terminal, word, is_own=value(job, "is_own") is not False)
         lines += [
             cut(f"No longer so: {text(word, 'title')}", self.terminal.columns)
             for code, word in old.items()

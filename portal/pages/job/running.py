@@ -1,4 +1,7 @@
-"""The page of a job that still runs: what was measured so far, what to look at, and what it costs until its limit."""
+"""The page of a job that still runs: what was measured so far, what to look at, and what it costs until its limit.
+
+One that has just left the queue has its last figures here until Slurm's record of it arrives.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 
+from analysis.early.figures import RunningFigures
 from jobs.models import Job
 from jobs.selectors import Reach, jobs_within, reach_of
 from portal.access import person
 from portal.charts.running import RunningJob, running_job
+from portal.charts.running_left import LeftJob, left_job
 from reports.numbers import percent, to_the_minute, unbroken
 
 GRID_PERCENT = (100, 50, 0)
@@ -41,11 +46,24 @@ def running_page(request: HttpRequest, found: RunningJob) -> HttpResponse:
         "running": found,
         "job": found.job,
         "figures": found.figures,
-        "course": course_of(found),
+        "course": course_of(found.figures),
         "attempts": _earlier_attempts(reach_of(person(request)), found.job.cluster, found.job.job_id),
         "is_owner": found.line.is_own,
     }
     return render(request, "portal/job/running.html", context)
+
+
+def asked_left_job(request: HttpRequest, cluster: str, job_id: int) -> LeftJob | None:
+    """The job at this address that left the queue and has no record of its end yet; None where there is none."""
+    found = left_job(reach_of(person(request)), cluster, job_id, timezone.now())
+    is_other = found is not None and request.GET.get("attempt", "") not in ("", str(found.run.attempt))
+    return None if is_other else found
+
+
+def left_page(request: HttpRequest, found: LeftJob) -> HttpResponse:
+    """What was known of it last; it loads itself again until the report is there."""
+    context = {"left": found, "run": found.run, "figures": found.figures, "course": course_of(found.figures)}
+    return render(request, "portal/job/left.html", context)
 
 
 def runs_again(request: HttpRequest, run: Job, now: datetime) -> bool:
@@ -53,12 +71,11 @@ def runs_again(request: HttpRequest, run: Job, now: datetime) -> bool:
     return running_job(reach_of(person(request)), run.cluster, run.job_id, now) is not None
 
 
-def course_of(found: RunningJob) -> Course | None:
+def course_of(figures: RunningFigures | None) -> Course | None:
     """What the line of use shows, None where nothing was measured of it.
 
     Its parts are equally long; the last one may not be over.
     """
-    figures = found.figures
     known = [point for point in figures.use if point is not None] if figures else []
     if figures is None or not known:
         return None

@@ -33,7 +33,7 @@ from portal.pages.job.logged import logged_runs
 from portal.pages.job.people import note_part, people
 from portal.pages.job.performance_links import performance_links
 from portal.pages.job.raw_link import raw_link
-from portal.pages.job.running import asked_running_job, running_page, runs_again
+from portal.pages.job.running import asked_left_job, asked_running_job, left_page, running_page, runs_again
 from portal.pages.job.same_work import neighbours, other_runs, same_work
 from portal.pages.job.waited import waited_text
 from portal.unsaved import take_unsaved
@@ -50,11 +50,15 @@ from reports.services.links import report_url
 def job(request: HttpRequest, cluster: str, job_id: int) -> HttpResponse:
     """The report of one run with the lessons of today, or what is known of the run while it has no report yet.
 
-    A job that still runs has its running page here; its earlier attempts are asked for by their numbers.
+    A job that still runs has its running page here, also until its record arrives; its
+    earlier attempts are asked for by their numbers.
     """
     running = asked_running_job(request, cluster, job_id)
     if running is not None:
         return running_page(request, running)
+    left = asked_left_job(request, cluster, job_id)
+    if left is not None:
+        return left_page(request, left)
     run = open_run(request, cluster, job_id)
     unsaved = take_unsaved(request, reverse("job", args=[cluster, job_id]), ("note", "share", "feedback"))
     more = _typed(*unsaved) if unsaved and (run.user_id == person(request).pk or unsaved[0] == "feedback") else None

@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from analysis.early.figures import figures_from
 from analysis.early.models import EarlyWord, RunningRun
-from analysis.early.services import watch_running
-from jobs.models import WorkFailure
+from analysis.early.services import note_running, watch_running
+from jobs.models import QueueReading, WorkFailure
 from metrics.models import RunningNode
 from tests.jobs.queue.listing import row
 from tests.portal.queue.queued import read
@@ -61,14 +61,37 @@ def test_an_hour_of_eight_gpus_of_small_g_is_billed_four_gpu_hours() -> None:
     assert watched().gpu_hours_per_hour == 4.0
 
 
-def test_jobs_that_left_the_queue_are_forgotten_and_their_words_are_not() -> None:
+def test_jobs_that_left_the_queue_run_no_longer_and_are_forgotten_after_a_day_but_not_their_words() -> None:
     read(running_job(cells=EIGHT), minutes_ago=3)
     watched()
     assert EarlyWord.objects.get().job_id == 123456
     read(running_job(8, cells=EIGHT))
     watch_running(100, timezone.now())
+    read_at = QueueReading.objects.get().read_at
+    assert list(RunningRun.objects.order_by("job_id").values_list("job_id", "left_at")) == [
+        (8, None),
+        (123456, read_at),
+    ]
+    # What came later of it makes it due no more.
+    RunningRun.objects.filter(job_id=123456).update(new_revision=99)
+    assert watch_running(100, timezone.now()) == 0
+    note_running(read_at + timedelta(hours=23))
+    assert RunningRun.objects.count() == 2
+    note_running(read_at + timedelta(hours=25))
     assert list(RunningRun.objects.values_list("job_id", flat=True)) == [8]
     assert list(EarlyWord.objects.order_by("job_id").values_list("job_id", "over_at")) == [(8, None), (123456, None)]
+
+
+def test_a_job_that_is_listed_again_runs_again() -> None:
+    line = running_job(cells=EIGHT)
+    read(line, minutes_ago=3)
+    watched()
+    read(minutes_ago=2)
+    watch_running(100, timezone.now())
+    assert RunningRun.objects.get().left_at is not None
+    read(line)
+    watch_running(100, timezone.now())
+    assert RunningRun.objects.get().left_at is None
 
 
 def test_a_queue_that_was_not_read_lately_forgets_nobody() -> None:
@@ -103,7 +126,7 @@ def test_after_a_requeue_nothing_of_the_attempt_before_is_shown() -> None:
     now = timezone.now()
     read(row(JobID="123456", ArrayJobID="123456", StartTime=f"{now:%Y-%m-%dT%H:%M:%S}", **EIGHT), minutes_ago=0)
     watch_running(100, now)
-    assert not RunningRun.objects.exists()
+    assert not RunningRun.objects.filter(left_at=None).exists()
 
 
 def test_a_job_without_gpus_or_that_waits_is_no_running_run() -> None:

@@ -93,7 +93,7 @@ def test_a_job_without_its_cluster_is_looked_up(tmp_path: Path) -> None:
         # A portal that lists others too has none of this number.
         portal.requested.clear()
         assert alice.bytes_of("job", "5")[0] == 1
-        assert portal.requested == ["/api/v1/jobs/?job_id=5&limit=100"]
+        assert portal.requested == ["/api/v1/jobs/?job_id=5&limit=100", "/api/v1/running/?job_id=5&limit=100"]
     assert alice.bytes_of("job", "17300020", "--json", "--offline", SLURM_CLUSTERS="lumi")[0] == 0
 
 
@@ -106,6 +106,24 @@ def test_a_task_of_an_array_is_found_by_its_number(tmp_path: Path) -> None:
         assert portal.requested == ["/api/v1/jobs/?own=1&days=366&limit=500", JOB]
         assert alice.bytes_of("job", "17300016_5")[0] == 1
         assert alice.bytes_of("job", "other/17300016_4")[0] == 1
+
+
+def test_a_job_that_still_runs_is_named_with_the_command_that_shows_it(tmp_path: Path, capfd) -> None:
+    with serving({"/api/v1/jobs/": {"count": 0, "results": []}, "/api/v1/running/": sample("running.json")}) as portal:
+        alice = Person(tmp_path, portal.url)
+        for written in ("17300411", "lumi/17300411", "17300400_3"):
+            assert (
+                alice.shown("job", written)
+                .replace("\n", " ")
+                .startswith(f"{written} still runs: `kaiku watch {written}` shows it.")
+            )
+        assert alice.shown("job", "17300411", "--open") == "PORTAL/jobs/lumi/17300411/\n"
+        capfd.readouterr()
+        assert alice.bytes_of("job", "17300411", "--json")[0] == 1
+        assert "`kaiku watch 17300411` shows it" in capfd.readouterr().err
+        for other in ("puhti/17300411", "17300400_9", "5"):
+            assert alice.bytes_of("job", other)[0] == 1
+            assert "still runs" not in capfd.readouterr().err
 
 
 def test_a_job_without_a_report_states_why(tmp_path: Path) -> None:

@@ -80,6 +80,18 @@ def test_the_status_of_each_job_is_within_the_width_and_commands_are_whole(alice
     assert "      srun --overlap --jobid=17300411 --nodes=1 --ntasks=1 --pty rocm-smi" in commands
 
 
+def test_a_job_of_somebody_else_names_its_owner_and_has_no_commands(alice, portal) -> None:
+    of_bob = jobs_of(17300411)
+    of_bob["jobs"][0] |= {"user_id": "bob", "is_own": False}
+    portal.answers[RUNNING] = of_bob
+    shown = alice.shown("watch", "--once", "17300411")
+    assert "bob's job" in shown.splitlines()[0]
+    assert "! No GPU of this job has work" in shown
+    assert "  The commands to look into the job work for its owner.\n" in shown
+    assert "srun" not in shown
+    assert "scancel" not in shown
+
+
 def test_own_jobs_are_asked_for_and_one_that_is_named_by_its_number(alice, portal) -> None:
     alice.shown("watch", "--once")
     alice.shown("watch", "--once", "lumi/17300412")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from django.test import Client
@@ -95,14 +95,43 @@ def test_a_word_comes_first_with_what_to_look_at_and_scancel_as_a_possibility(ca
     assert stated["possibility"]["command"] == "scancel 123456"
 
 
-def test_a_word_that_no_longer_holds_or_that_nobody_knows_is_not_shown(cast) -> None:
+def test_the_commands_are_for_the_owner_alone(cast) -> None:
+    cast("alice")
+    word(measured())
+    carol = Client()
+    carol.force_login(_user("carol"))
+    said = text(carol, PAGE)
+    assert IDLE_TITLE in said
+    assert "alice's job" in said
+    assert "The commands to look into the job work for its owner." in said
+    assert "srun" not in said
+    assert "scancel" not in said
+    answer = carol.get(f"{API}lumi/123456/").json()
+    assert (answer["is_own"], answer["user_id"]) == (False, "alice")
+    assert answer["words"][0]["title"] == IDLE_TITLE
+    assert (answer["words"][0]["steps"], answer["words"][0]["possibility"]) == ([], {"text": "", "command": ""})
+
+
+def test_a_word_that_no_longer_holds_is_below_with_its_times_and_one_that_nobody_knows_is_not_shown(cast) -> None:
     alice = cast("alice")
     run = measured(utils=[[50.0] * 70] * 8)
-    word(run, over_at=timezone.now())
+    now = timezone.now()
+    over = word(run, found_at=now - timedelta(minutes=30), over_at=now - timedelta(minutes=4))
     word(run, "from_a_later_version")
-    assert IDLE_TITLE not in text(alice, PAGE)
-    assert "Nothing stands out in what was measured so far." in text(alice, PAGE)
-    assert alice.get(f"{API}lumi/123456/").json()["words"] == []
+    word(run, "from_a_later_version_too", over_at=now)
+    said = text(alice, PAGE)
+    assert f'<li id="word-all_gpus_idle">{IDLE_TITLE}: found ' in said
+    assert said.count(IDLE_TITLE) == 1
+    assert "scancel" not in said
+    assert "Nothing stands out in what was measured so far." in said
+    assert said.index("Nothing stands out") < said.index("No longer so")
+    for path in LISTS:
+        assert IDLE_TITLE not in text(alice, path), path
+    answer = alice.get(f"{API}lumi/123456/").json()
+    assert answer["words"] == []
+    [stated] = answer["words_over"]
+    assert (stated["code"], stated["title"]) == ("all_gpus_idle", IDLE_TITLE)
+    assert [datetime.fromisoformat(stated[name]) for name in ("found_at", "over_at")] == [over.found_at, over.over_at]
 
 
 def test_jobs_with_a_word_come_first_and_a_page_lists_twenty(cast) -> None:
@@ -190,6 +219,42 @@ def test_once_slurm_reports_the_end_the_address_is_that_of_the_ended_job(reporte
     assert "<strong>completed</strong>" in text(alice, PAGE)
     assert numbers(alice) == []
     assert alice.get(f"{API}lumi/123456/").status_code == 404
+
+
+def test_a_job_that_left_the_queue_has_its_last_figures_until_its_record_arrives(reported, cast) -> None:
+    alice = Client()
+    measured()
+    alice.force_login(_user("alice"))
+    # At once, and after the sweep has noticed.
+    read(minutes_ago=0)
+    for _ in range(2):
+        said = text(alice, PAGE)
+        assert "<strong>left the queue</strong>" in said
+        assert "has left the queue at about" in said
+        assert "<dt>GPU use</dt><dd>0.0" in said
+        assert 'data-live="60"' in said
+        assert numbers(alice) == []
+        assert alice.get(f"{API}lumi/123456/").status_code == 404
+        assert alice.get(f"{PAGE}?attempt=1").status_code == 404
+        watch_running(100, timezone.now())
+    for who, status in (("carol", 200), ("bob", 404), ("dave", 404), ("erin", 404), ("grace", 404)):
+        client = Client()
+        client.force_login(_user(who))
+        assert client.get(PAGE).status_code == status, who
+        assert ("alice's job" in client.get(PAGE).content.decode()) == (status == 200), who
+    now = timezone.now()
+    reported(123456, started_at=(now - timedelta(minutes=71)).isoformat(), ended_at=now.isoformat())
+    assert "<strong>completed</strong>" in text(alice, PAGE)
+    watch_running(100, now)
+    assert not RunningRun.objects.exists()
+
+
+def test_a_job_that_was_requeued_and_waits_has_not_left_the_queue(cast) -> None:
+    alice = cast("alice")
+    measured()
+    read(waiting(123456), minutes_ago=0)
+    watch_running(100, timezone.now())
+    assert alice.get(PAGE).status_code == 404
 
 
 def test_a_requeued_job_shows_what_runs_and_links_its_earlier_attempt(reported) -> None:
