@@ -13,7 +13,6 @@ from jobs.services import record_job
 from reports.early.services.choices import save_early_choice
 from reports.models import Webhook, WebhookDelivery
 from reports.retries import BACK_OFF
-from reports.webhooks.rules import POST_LEASE, UNDER_WAY
 from reports.webhooks.services.keeping import (
     TooMany,
     create_webhook,
@@ -189,38 +188,6 @@ def test_a_word_over_after_a_failed_post_is_posted_later_unless_it_may_have_arri
     assert posted(FOUND_AT + 2 * MINUTE) == posts
 
 
-def test_hooks_of_one_person_that_never_answer_leave_places_for_the_posts_of_others(
-    hook, web: Receiver, monkeypatch
-) -> None:
-    monkeypatch.setattr("reports.webhooks.services.posting.TIMEOUT_S", 4.0)
-    for number in range(3):
-        hook(path=f"/stalls/{number}")
-        web.stalls.add(f"/stalls/{number}")
-    theirs = hook("bob", path="/bob")
-    found_word(1)
-    plan_posts(100, FOUND_AT)
-    for _ in range(3):
-        WebhookDelivery.objects.create(webhook=theirs, is_test=True, created_at=FOUND_AT, due_at=FOUND_AT)
-    assert send_posts(FOUND_AT, 60.0) == 3
-    paths = [post.path for post in web.posts]
-    # All of bob's go while two of alice's wait; her third begins when one of those is given up.
-    assert sorted(path[:7] for path in paths[:5]) == ["/bob"] * 3 + ["/stalls"] * 2
-    assert paths[5].startswith("/stalls")
-
-
-def test_after_a_worker_ended_the_other_deliveries_of_a_webhook_go_on(hook, web: Receiver) -> None:
-    hook()
-    found_word(1)
-    plan_posts(100, FOUND_AT)
-    claim_some(FOUND_AT, set())
-    WebhookDelivery.objects.update(handed_at=FOUND_AT)  # posted, and the worker was killed
-    found_word(2)
-    assert posted(FOUND_AT + UNDER_WAY - timedelta(seconds=1)) == 0
-    assert posted(FOUND_AT + UNDER_WAY) == 1
-    assert json.loads(web.posts[0].body)["words"][0]["job"]["job_id"] == 2
-    assert posted(FOUND_AT + POST_LEASE) == 1
-
-
 @pytest.mark.parametrize("status", [408, 425, 500, 502, 503])
 def test_what_may_pass_is_tried_again_with_the_same_number(hook, web: Receiver, status: int) -> None:
     webhook = hook()
@@ -302,20 +269,6 @@ def test_failures_pause_a_webhook_and_days_of_them_switch_it_off(hook, web: Rece
     switch_on(webhook, webhook.owner, now + HOUR)
     found_word(4, found_at=now + HOUR)
     assert posted(now + HOUR) == 1
-
-
-def test_a_worker_that_ends_after_posting_repeats_it_at_most_once_with_the_same_number(hook, web: Receiver) -> None:
-    hook()
-    found_word()
-    plan_posts(100, FOUND_AT)
-    claimed = claim_some(FOUND_AT, set())
-    WebhookDelivery.objects.update(handed_at=FOUND_AT)  # posted, and never recorded
-    assert send_posts(FOUND_AT + POST_LEASE - timedelta(seconds=1)) == 0
-    assert send_posts(FOUND_AT + POST_LEASE) == 1
-    assert web.posts[0].headers["X-Kaiku-Delivery"] == str(claimed[0].key)
-    WebhookDelivery.objects.update(state="sending", interruptions=1)
-    assert send_posts(FOUND_AT + 3 * POST_LEASE) == 0
-    assert states() == [("failed", "interrupted_twice")]
 
 
 def test_a_delivery_is_claimed_by_one_worker(hook, web: Receiver) -> None:
