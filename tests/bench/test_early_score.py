@@ -10,13 +10,16 @@ import pytest
 from bench.early.activity import activity
 from bench.early.courses import course_of_case
 from bench.early.cutting import cuts
-from bench.early.pairs import CUTS_S, Pair, situation_pairs
+from bench.early.pairs import Pair, situation_pairs
 from bench.early.truth import Words, truth
 from bench.early_score import PRECISION_MIN, EarlyScore, halves, is_kept_back, score
 from bench.noisy.library import LIBRARY
 
 EVERY = 7
 """One case of so many is drawn, so that the test is quick; another part of them for each seed."""
+
+SCHEDULE_S = (600.0, 4200.0, 7800.0, 11_400.0, 15_000.0)
+"""When nodes send: after ten minutes, then each hour."""
 
 
 def noisy_pairs(seed: int) -> list[Pair]:
@@ -25,7 +28,7 @@ def noisy_pairs(seed: int) -> list[Pair]:
         if zlib.crc32(case.name.encode()) % EVERY == seed % EVERY:
             course = course_of_case(case, index, seed)
             seen = activity(course)
-            found += [Pair(cut, truth(cut, seen, "gpu_out_of_memory" in case.must)) for cut in cuts(course, CUTS_S)]
+            found += [Pair(cut, truth(cut, seen, "gpu_out_of_memory" in case.must)) for cut in cuts(course, SCHEDULE_S)]
     return found
 
 
