@@ -30,8 +30,12 @@
   // A page may load other parts too, such as a list that somebody sorts.
   const isLive = (event) => event.target.closest("[data-live]");
 
-  // What is unfolded stays so; htmx keeps the focus on what has a name.
-  let unfolded = [];
+  // What is unfolded stays so, and what is seen stays in its place; htmx keeps the focus on what has a name.
+  let unfolded = [], seenAt = null;
+  function unfoldAgain() {
+    for (const id of unfolded) document.getElementById(id)?.setAttribute("open", "");
+    if (seenAt !== null) scrollTo({ top: seenAt, behavior: "instant" });
+  }
   document.body.addEventListener("htmx:beforeSwap", (event) => {
     if (!isLive(event)) return;
     const { xhr, serverResponse } = event.detail;
@@ -43,15 +47,19 @@
       return;
     }
     unfolded = [...document.querySelectorAll("[data-live] details[open]")].map((one) => one.id);
+    seenAt = scrollY;
     if (left) say("");
   });
   // What copies (copy.js) is hidden where there are no scripts.
-  document.body.addEventListener("htmx:afterSwap", () => {
+  document.body.addEventListener("htmx:afterSwap", (event) => {
+    // Folded, the page is too short to stay where it is.
+    if (isLive(event)) unfoldAgain();
     for (const button of document.querySelectorAll("button[data-copy][hidden]")) button.hidden = false;
   });
   document.body.addEventListener("htmx:afterSettle", (event) => {
     if (!isLive(event)) return;
-    for (const id of unfolded) document.getElementById(id)?.setAttribute("open", "");
+    unfoldAgain();
+    seenAt = null;
     // What has ended meanwhile changes no more.
     if (document.querySelector("[data-live]").dataset.live === "0") clearInterval(timer);
   });

@@ -61,6 +61,22 @@ def test_a_word_appears_on_the_page_of_the_job_with_buttons_that_copy_and_keeps_
     assert page.evaluate("document.activeElement.tagName") == "SUMMARY"
 
 
+def test_what_is_seen_stays_in_its_place_while_more_is_unfolded(page) -> None:
+    warn()
+    page.set_viewport_size({"width": 1280, "height": 500})
+    shown(page, PAGE)
+    page.locator("#more-all_gpus_idle > summary").click()
+    page.evaluate("scrollTo({top: document.body.scrollHeight, behavior: 'instant'})")
+    before = page.evaluate("scrollY")
+    assert before > 0
+    with page.expect_response(lambda response: response.url.endswith(PAGE)):
+        after(page, 1.2)
+    page.clock.run_for(1000)
+    page.wait_for_timeout(500)
+    assert page.locator("#more-all_gpus_idle").get_attribute("open") is not None
+    assert page.evaluate("scrollY") == before
+
+
 def test_the_list_of_ended_jobs_stays_as_it_is_sorted_while_running_jobs_update(page) -> None:
     shown(page, "/jobs/?q=train")
     asked = calls(page)

@@ -89,6 +89,10 @@ def test_a_word_comes_first_with_what_to_look_at_and_scancel_as_a_possibility(ca
     assert 'data-copy="srun --overlap --jobid=123456 --nodes=1 --ntasks=1 --pty rocm-smi"' in said
     assert said.index("rocm-smi") < said.index("scancel 123456")
     assert "nothing is cancelled for you" in said
+    # The last sample is of 70 minutes after the start.
+    heard = f"{timezone.localtime(run.started_at + timedelta(minutes=70)):%H:%M}</time>."
+    assert heard in said[said.index("confirmed with the figures of") :][:120]
+    assert "This job counts in no history or sum of ended jobs until it has ended; then" in said
     stated = alice.get(f"{API}lumi/123456/").json()["words"][0]
     assert (stated["code"], stated["title"], stated["is_fact"]) == ("all_gpus_idle", IDLE_TITLE, True)
     assert stated["since_s"] == 0.0
@@ -150,6 +154,7 @@ def test_jobs_with_a_word_come_first_and_a_page_lists_twenty(cast) -> None:
     for path in ("/jobs/", "/"):
         assert text(alice, path).count('data-label="Job"') == 5, path
         assert "5 of 31 running jobs" in text(alice, path), path
+        assert ">All running jobs</a>" in text(alice, path), path
     assert alice.get(f"{API}?limit=101").status_code == 400
     assert alice.get(f"{API}?own=2").status_code == 400
 
@@ -199,10 +204,16 @@ def test_an_old_queue_is_shown_as_old_with_its_age(cast) -> None:
 def test_a_node_that_was_heard_and_fell_silent_is_named_with_its_last_sample(cast, settings) -> None:
     alice = cast("alice")
     run = measured()
-    assert "silent since" not in text(alice, PAGE)
+    said = text(alice, PAGE)
+    assert "is silent" not in said
+    assert "Its node was last heard at" in said
+    assert "the next figures come within about an hour" in said
     # Its last sample is a minute old: 70 minutes of a job that started 71 minutes ago.
     settings.INTERIM_SILENT_SECONDS = 30
-    assert "<b>nid005123</b> silent since" in text(alice, PAGE)
+    said = text(alice, PAGE)
+    assert "<b>nid005123</b> is silent: last heard at" in said
+    assert "1 of 1" not in said
+    assert "the next figures come" not in said
     [silent] = alice.get(f"{API}lumi/123456/").json()["measured"]["silent_nodes"]
     assert silent["node"] == "nid005123"
     assert silent["since"].startswith(f"{run.started_at + timedelta(minutes=70):%Y-%m-%dT%H:%M}")
