@@ -47,7 +47,14 @@ def test_a_running_job_with_its_word_and_then_nothing_that_runs(kaiku, environ) 
 
 def test_control_c_ends_it_without_a_traceback(kaiku, environ) -> None:
     measured()
-    process = subprocess.Popen([kaiku, "watch"], env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    # A shell's background work ignores the signal, and its children with it.
+    process = subprocess.Popen(
+        ["env", "--default-signal=INT", kaiku, "watch"],
+        env=environ,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     assert process.stdout.readline().startswith("lumi/123456 · train")
     # The status is printed whole before it waits.
     while process.stdout.readline().strip():
