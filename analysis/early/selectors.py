@@ -15,12 +15,11 @@ from analysis.early.thresholds import EARLY_RULES_VERSION
 from analysis.early.won import PastWord
 from analysis.progress.logged import LoggedRun
 from analysis.selectors import comparable_runs
-from jobs.billing import Allocation, gpu_hours
 from jobs.experiments.selectors import logged_while_running
 from jobs.hardware import partition_of
 from jobs.models import Job, QueuedJob
-from jobs.queue.costs import GPU_HOUR
-from jobs.queue.selectors import fresh_readings, listed_in
+from jobs.queue.costs import cost_of
+from jobs.queue.selectors import fresh_readings, held_by, listed_in
 from jobs.records import JobRecord
 from jobs.runs.services import key_of_work
 from jobs.selectors import Reach
@@ -126,17 +125,7 @@ def _held_words(key: tuple[str, int, int]) -> set[str]:
 
 def hourly_price(job: QueuedJob) -> float | None:
     """The GPU-hours that an hour of this job is billed; None where its partition has no price in them."""
-    partition = partition_of(job.cluster, job.partition)
-    if partition is None or partition.price is None or partition.price.unit != GPU_HOUR:
-        return None
-    held = Allocation(
-        nodes=job.node_count or 0,
-        gpus=job.gpus or 0,
-        cores=job.cores or 0,
-        memory_gb=job.memory_gb or 0.0,
-        is_exclusive=bool(job.is_exclusive),
-    )
-    return gpu_hours(partition, held, HOUR_S)
+    return cost_of(partition_of(job.cluster, job.partition), held_by(job), HOUR_S, None).at_limit
 
 
 def visible_running(reach: Reach) -> QuerySet[RunningRun]:

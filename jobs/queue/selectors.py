@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.db.models import QuerySet
 
+from jobs.billing import Allocation
 from jobs.models import Job, QueuedJob, QueueReading
 from jobs.selectors import Reach, jobs_within
 
@@ -70,6 +71,17 @@ def _by_end(records: QuerySet[Job]) -> Iterable[tuple[str, int, datetime | None]
 def listed_in(clusters: Collection[str]) -> QuerySet[QueuedJob]:
     """The jobs in the queues of these clusters, whosever they are: for the following of runs, not for pages."""
     return QueuedJob.objects.filter(cluster__in=clusters)
+
+
+def held_by(job: QueuedJob) -> Allocation:
+    """What a job of the queue holds or requests, as it is billed; 0 where squeue states nothing."""
+    return Allocation(
+        nodes=job.node_count or 0,
+        gpus=job.gpus or 0,
+        cores=job.cores or 0,
+        memory_gb=job.memory_gb or 0.0,
+        is_exclusive=bool(job.is_exclusive),
+    )
 
 
 def states_in_queue(keys: Iterable[Key], now: datetime) -> dict[Key, str]:

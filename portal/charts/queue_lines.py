@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from analysis.queue_waits.ranges import WaitEstimate
-from jobs.billing import Allocation
 from jobs.hardware import partition_of
 from jobs.models import QueuedJob
 from jobs.queue.costs import Cost, cost_of
+from jobs.queue.selectors import held_by
 from portal.charts.queue_reasons import is_in_turn, reason_text
 
 
@@ -129,13 +129,6 @@ def seconds_between(since: datetime | None, until: datetime) -> float | None:
 
 
 def _line(job: QueuedJob, as_of: datetime, user_pk: int) -> Line:
-    held = Allocation(
-        nodes=job.node_count or 0,
-        gpus=job.gpus or 0,
-        cores=job.cores or 0,
-        memory_gb=job.memory_gb or 0.0,
-        is_exclusive=bool(job.is_exclusive),
-    )
     ran_s = seconds_between(job.started_at, as_of)
-    cost = cost_of(partition_of(job.cluster, job.partition), held, job.time_limit_s, ran_s, job.task_count)
+    cost = cost_of(partition_of(job.cluster, job.partition), held_by(job), job.time_limit_s, ran_s, job.task_count)
     return Line(job, as_of, cost, job.user_id == user_pk)

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import os
 import socket
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,8 +15,7 @@ from hypothesis import strategies as st
 
 from education.public_addresses import is_public, is_public_site
 from education.services.links import link_problem
-from tests.hosts.machines import has_programs, is_allowed
-from tests.parts import missing
+from tests.internet import seen_by
 
 NOT_PUBLIC = "leads to an address that is not public, or to a port other than 80 and 443"
 LATE = "no answer within 0.5 s"
@@ -197,24 +192,7 @@ def test_a_handshake_that_never_ends_is_given_up_at_the_deadline() -> None:
 @pytest.fixture(scope="module")
 def seen_in_public(tmp_path_factory: pytest.TempPathFactory) -> dict:
     """What the checker as shipped, with nothing given to it, finds in an internet of its own."""
-    if not is_allowed() or not has_programs():
-        missing("a network namespace of its own")
-    folder = tmp_path_factory.mktemp("public-web")
-    resolver = folder / "resolv.conf"
-    resolver.write_text("nameserver 127.0.0.1\n")
-    start = f"ip link set lo up && ip address add 9.9.9.9/32 dev lo && mount --bind {resolver} /etc/resolv.conf"
-    inside = ("unshare", "--net", "--mount", "sh", "-c", f'{start} && exec "$@"', "-")
-    done = subprocess.run(
-        [*inside, sys.executable, "-m", "tests.education.public_web", *URLS],
-        env=os.environ | {"DJANGO_SETTINGS_MODULE": "portal.settings", "KAIKU_VAR_DIR": str(folder)},
-        cwd=CHECKOUT,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return seen_by("tests.education.public_web", [*URLS], tmp_path_factory.mktemp("public-web"))
 
 
 URLS = {

@@ -2,42 +2,23 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
-
 import pytest
 from django.db import connection
 
 from jobs.models import User
 from reports.mail.services.sending import claim, deliver_due
 from reports.models import Delivery
+from tests.at_once import at_once
 from tests.mail_server import Post
 from tests.reports.conftest import DUE_AT
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-WORKERS = 4
 
 
 @pytest.fixture(autouse=True)
 def on_postgresql(transactional_db: None) -> None:
     if connection.vendor != "postgresql":
         pytest.skip("the embedded database has one writer at a time")
-
-
-def at_once(work) -> list:
-    """The answers of all workers, each started when every other is ready."""
-    ready = Barrier(WORKERS)
-
-    def one(_: int):
-        try:
-            ready.wait(timeout=30)
-            return work()
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(WORKERS) as pool:
-        return list(pool.map(one, range(WORKERS)))
 
 
 def test_four_workers_tell_six_people_once_each(ended, smtp: Post) -> None:

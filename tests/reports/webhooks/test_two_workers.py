@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
 
 import pytest
 from django.db import connection
@@ -15,33 +13,17 @@ from reports.early.services.mailing import plan_early_mail
 from reports.models import Delivery, MailedWord, WebhookDelivery
 from reports.webhooks.services.planning import plan_posts
 from reports.webhooks.services.sending import send_posts
+from tests.at_once import at_once
 from tests.early_words import FOUND_AT, found_word
 from tests.web_receiver import Receiver
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-WORKERS = 4
 
 
 @pytest.fixture(autouse=True)
 def on_postgresql(transactional_db: None) -> None:
     if connection.vendor != "postgresql":
         pytest.skip("the embedded database has one writer at a time")
-
-
-def at_once(work) -> list:
-    """The answers of all workers, each started when every other is ready."""
-    ready = Barrier(WORKERS)
-
-    def one(_: int):
-        try:
-            ready.wait(timeout=30)
-            return work()
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(WORKERS) as pool:
-        return list(pool.map(one, range(WORKERS)))
 
 
 def test_four_workers_post_fifty_words_of_three_people_once_each(hook, web: Receiver) -> None:

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-
 import pytest
 
 from reports.webhooks.services.posting import checked_target, may_reach, post
-from tests.education.test_link_addresses import CHECKOUT, INSIDE, LOOPBACK, PUBLIC, server
-from tests.hosts.machines import has_programs, is_allowed
-from tests.parts import missing
+from tests.education.test_link_addresses import INSIDE, LOOPBACK, PUBLIC, server
+from tests.internet import seen_by
 
 NOT_PUBLIC = "leads to an address that is not public"
 NOT_USED = "not an address that may be used"
@@ -68,24 +62,7 @@ ANSWERS = {
 @pytest.fixture(scope="module")
 def seen_in_public(tmp_path_factory: pytest.TempPathFactory) -> dict:
     """What webhooks as shipped reach in an internet of their own."""
-    if not is_allowed() or not has_programs():
-        missing("a network namespace of its own")
-    folder = tmp_path_factory.mktemp("public-web")
-    resolver = folder / "resolv.conf"
-    resolver.write_text("nameserver 127.0.0.1\n")
-    start = f"ip link set lo up && ip address add 9.9.9.9/32 dev lo && mount --bind {resolver} /etc/resolv.conf"
-    inside = ("unshare", "--net", "--mount", "sh", "-c", f'{start} && exec "$@"', "-")
-    done = subprocess.run(
-        [*inside, sys.executable, "-m", "tests.reports.webhooks.public_web", *ANSWERS],
-        env=os.environ | {"DJANGO_SETTINGS_MODULE": "portal.settings", "KAIKU_VAR_DIR": str(folder)},
-        cwd=CHECKOUT,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return seen_by("tests.reports.webhooks.public_web", [*ANSWERS], tmp_path_factory.mktemp("public-web"))
 
 
 def test_what_is_public_gets_posts_and_what_is_not_gets_none(seen_in_public: dict) -> None:
