@@ -28,7 +28,7 @@ TITLES = {
     EarlyCode.LIMIT_TOO_SHORT: "The time limit is probably too short",
 }
 STOPPED_TITLE = "The GPUs are busy, but no step is made"
-SESSION_TITLE = "Your session does not use its GPUs"
+SESSION_TITLE = "This session does not use its GPUs"
 GPUS_SHOWN_MAX = 200
 
 
@@ -86,7 +86,7 @@ def early_title(code: EarlyCode, evidence: Evidence, *, is_interactive: bool = F
 def _all_gpus_idle(seen: Evidence, job: EarlyJob) -> tuple[str, ...]:
     idle, had_no_work = to_the_minute(seen["idle_s"]), _had_no_work(seen["gpus"])
     if job.is_interactive:
-        return (f"Your session {job.job_id} has not used its {counted(seen['gpus'], 'GPU')} for {idle}.",)
+        return (f"Session {job.job_id} has not used its {counted(seen['gpus'], 'GPU')} for {idle}.",)
     if seen.get("worked_before"):
         ended = _when(seen["since_s"], job)
         return (f"{had_no_work} in the last {idle}. The last work ended{ended}.",)
@@ -157,9 +157,7 @@ def _limit_too_short(seen: Evidence, job: EarlyJob) -> tuple[str, ...]:
         done, total = f"{seen['steps_done']:,.6g}", f"{seen['steps_total']:,.6g}"
         why = f"{done} of {total} {seen['unit']} were logged so far; at this speed all of them take {needs}."
     else:
-        why = (
-            f"Your last {seen['earlier_runs']:,} runs of the same work on {counted(seen['gpus'], 'GPU')} took {needs}."
-        )
+        why = f"The last {seen['earlier_runs']:,} runs of the same work on {counted(seen['gpus'], 'GPU')} took {needs}."
     return why, f"{limit} Check that it can continue from a checkpoint, or ask support for a longer limit in time."
 
 

@@ -15,6 +15,10 @@ from reports.services.links import address
 
 HOUR_S = 3600.0
 SAMPLE_JOB, SAMPLE_GPUS, SAMPLE_IDLE_S = 123456, 8, 3900.0
+SAMPLE_LIMIT, SAMPLE_HOUR = timedelta(hours=4), 4.0
+"""The time limit, and what an hour of a whole node of LUMI-G is billed: 4 GPU-hours (`jobs/sites/lumi.toml`)."""
+
+SAMPLE_SEEN = {"gpus": SAMPLE_GPUS, "idle_s": SAMPLE_IDLE_S, "since_s": 0.0, "until_s": SAMPLE_IDLE_S}
 
 
 def told_words(words: Sequence[EarlyWord], now: datetime) -> list[ToldWord]:
@@ -58,7 +62,19 @@ def told_word(word: EarlyWord, job: EarlyJob, now: datetime) -> ToldWord:
 def sample_word(user: User, now: datetime) -> ToldWord:
     """What a message states, of a job that does not exist: 8 GPUs idle since the start, 1 h 05 min ago, of 4 h."""
     started_at = now - timedelta(seconds=SAMPLE_IDLE_S)
-    word = ToldWord(
+    ends_at, code = started_at + SAMPLE_LIMIT, EarlyCode.ALL_GPUS_IDLE
+    job = EarlyJob(
+        "lumi",
+        SAMPLE_JOB,
+        "sample",
+        partition="standard-g",
+        started_at=started_at,
+        ends_at=ends_at,
+        gpus=SAMPLE_GPUS,
+        gpu_hours_so_far=_hours(SAMPLE_HOUR, started_at, now),
+        gpu_hours_to_limit=_hours(SAMPLE_HOUR, now, ends_at),
+    )
+    return ToldWord(
         pk=0,
         cluster="lumi",
         job_id=SAMPLE_JOB,
@@ -66,24 +82,19 @@ def sample_word(user: User, now: datetime) -> ToldWord:
         job_name="sample",
         project="project_465000000",
         username=user.username,
-        code=EarlyCode.ALL_GPUS_IDLE,
-        evidence={"gpus": SAMPLE_GPUS, "idle_s": SAMPLE_IDLE_S, "since_s": 0.0},
+        code=code,
+        evidence=SAMPLE_SEEN,
         is_fact=True,
         confidence=1.0,
         is_interactive=False,
         gpus=SAMPLE_GPUS,
         started_at=started_at,
-        ends_at=started_at + timedelta(hours=4),
+        ends_at=ends_at,
         found_at=now,
         held_at=now,
-        text=early_text(
-            EarlyCode.ALL_GPUS_IDLE,
-            {"gpus": SAMPLE_GPUS, "idle_s": SAMPLE_IDLE_S, "since_s": 0.0},
-            EarlyJob("lumi", SAMPLE_JOB, "sample", partition="standard-g", started_at=started_at, gpus=SAMPLE_GPUS),
-        ),
+        text=early_text(code, SAMPLE_SEEN, job),
         url=address("about"),
     )
-    return word
 
 
 def _key(word: EarlyWord) -> tuple[str, int, int]:

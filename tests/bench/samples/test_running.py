@@ -37,7 +37,7 @@ def test_each_running_job_has_the_word_that_its_story_is_about_and_the_others_no
     assert own["gromacs_md"].figures.use_percent == pytest.approx(92.0, abs=1.0)
     assert own["finetune_7b"].figures is None
     assert words(own["jupyter"]) == ["all_gpus_idle"]
-    assert own["jupyter"].words[0].text.title == "Your session does not use its GPUs"
+    assert own["jupyter"].words[0].text.title == "This session does not use its GPUs"
     assert words(shown("mallory")["diffusion_train"]) == ["spinning"]
     assert words(shown("carol")["embed_corpus"]) == ["host_memory_filling"]
     assert not Job.objects.exists()

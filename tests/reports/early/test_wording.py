@@ -139,8 +139,8 @@ def test_a_price_that_is_not_known_is_not_stated() -> None:
 
 def test_a_session_gets_other_words() -> None:
     said = text(EarlyCode.ALL_GPUS_IDLE, is_interactive=True)
-    assert said.title == "Your session does not use its GPUs"
-    assert said.sentences[0] == "Your session 123456 has not used its 8 GPUs for 1 h 12 min."
+    assert said.title == "This session does not use its GPUs"
+    assert said.sentences[0] == "Session 123456 has not used its 8 GPUs for 1 h 12 min."
     assert said.possibility.text.startswith("If you no longer need the session, you can end it from the page")
 
 
@@ -165,7 +165,7 @@ def test_memory_states_the_range_of_time() -> None:
 def test_earlier_runs_are_stated_instead_of_progress() -> None:
     seen = {"time_limit_s": 10_800.0, "needs_s_low": 14_400.0, "needs_s_high": 15_840.0, "earlier_runs": 3, "gpus": 8}
     assert early_text(EarlyCode.LIMIT_TOO_SHORT, seen, job()).sentences[0] == (
-        "Your last 3 runs of the same work on 8 GPUs took 4 h 00 min to 4 h 24 min."
+        "The last 3 runs of the same work on 8 GPUs took 4 h 00 min to 4 h 24 min."
     )
 
 
